@@ -1,0 +1,1 @@
+"""The harness: experiments, workloads, faults, backends, verdicts, reports and the command line."""

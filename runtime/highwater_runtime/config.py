@@ -1,0 +1,113 @@
+"""Configuration of nodes, by Kafka's property names.
+
+Each property is declared once, with its type, bounds and default. Values come as strings (files) or as YAML scalars
+(experiments); an unknown name, a wrong type or a value out of bounds is a :class:`ConfigError` that says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Final
+
+PropertyValue = str | int | bool
+
+
+class ConfigError(ValueError):
+    """A property that cannot be accepted; the message names it, what was found and what is allowed."""
+
+
+def _prop(name: str, default: PropertyValue, *, least: int | None = None, most: int | None = None) -> Any:
+    return field(default=default, metadata={"property": name, "least": least, "most": most})
+
+
+_INT32_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeConfig:
+    """Properties of brokers and controllers. Times in milliseconds, sizes in bytes, as their names say."""
+
+    # --- raft (KIP-595) ---
+    quorum_election_timeout_ms: int = _prop("controller.quorum.election.timeout.ms", 1000, least=10)
+    quorum_fetch_timeout_ms: int = _prop("controller.quorum.fetch.timeout.ms", 2000, least=10)
+    quorum_election_backoff_max_ms: int = _prop("controller.quorum.election.backoff.max.ms", 1000, least=1)
+    quorum_request_timeout_ms: int = _prop("controller.quorum.request.timeout.ms", 2000, least=10)
+    quorum_append_linger_ms: int = _prop("controller.quorum.append.linger.ms", 0, least=0)
+
+    # --- controller ---
+    broker_session_timeout_ms: int = _prop("broker.session.timeout.ms", 9000, least=10)
+    default_replication_factor: int = _prop("default.replication.factor", 1, least=1, most=32767)
+    num_partitions: int = _prop("num.partitions", 1, least=1, most=_INT32_MAX)
+    leader_imbalance_check_ms: int = _prop("leader.imbalance.check.interval.ms", 300_000, least=100)
+    auto_leader_rebalance: bool = _prop("auto.leader.rebalance.enable", True)
+
+    # --- broker ---
+    broker_heartbeat_interval_ms: int = _prop("broker.heartbeat.interval.ms", 2000, least=10)
+    initial_registration_timeout_ms: int = _prop("initial.broker.registration.timeout.ms", 60_000, least=10)
+    controlled_shutdown_timeout_ms: int = _prop("controlled.shutdown.timeout.ms", 30_000, least=0)
+    request_timeout_ms: int = _prop("request.timeout.ms", 30_000, least=10)
+    min_insync_replicas: int = _prop("min.insync.replicas", 1, least=1)
+    message_max_bytes: int = _prop("message.max.bytes", 1_048_588, least=0)
+    replica_lag_time_max_ms: int = _prop("replica.lag.time.max.ms", 30_000, least=10)
+    replica_fetch_max_bytes: int = _prop("replica.fetch.max.bytes", 1_048_576, least=1)
+    replica_fetch_response_max_bytes: int = _prop("replica.fetch.response.max.bytes", 10_485_760, least=1)
+    replica_fetch_min_bytes: int = _prop("replica.fetch.min.bytes", 1, least=0)
+    replica_fetch_wait_max_ms: int = _prop("replica.fetch.wait.max.ms", 500, least=0)
+    replica_fetch_backoff_ms: int = _prop("replica.fetch.backoff.ms", 1000, least=0)
+    replica_socket_timeout_ms: int = _prop("replica.socket.timeout.ms", 30_000, least=10)
+    high_watermark_checkpoint_interval_ms: int = _prop(
+        "replica.high.watermark.checkpoint.interval.ms", 5000, least=10
+    )
+
+    # --- log ---
+    log_segment_bytes: int = _prop("log.segment.bytes", 1_073_741_824, least=14)
+    log_roll_ms: int = _prop("log.roll.ms", 604_800_000, least=1)
+    log_index_interval_bytes: int = _prop("log.index.interval.bytes", 4096, least=0)
+    log_flush_messages: int = _prop("log.flush.interval.messages", 2**63 - 1, least=1)
+    log_flush_ms: int = _prop("log.flush.interval.ms", 2**63 - 1, least=0)
+    log_flush_checkpoint_interval_ms: int = _prop("log.flush.offset.checkpoint.interval.ms", 60_000, least=10)
+    log_retention_ms: int = _prop("log.retention.ms", 604_800_000, least=-1)
+    log_retention_bytes: int = _prop("log.retention.bytes", -1, least=-1)
+    log_retention_check_interval_ms: int = _prop("log.retention.check.interval.ms", 300_000, least=1)
+    log_segment_delete_delay_ms: int = _prop("log.segment.delete.delay.ms", 60_000, least=0)
+    producer_id_expiration_ms: int = _prop("producer.id.expiration.ms", 86_400_000, least=1)
+
+    @classmethod
+    def of(cls, properties: Mapping[str, PropertyValue]) -> NodeConfig:
+        """From property names and values.
+
+        Raises:
+            ConfigError: for an unknown name, a wrong type or a value out of bounds.
+        """
+        known = {f.metadata["property"]: f for f in fields(cls)}
+        values: dict[str, PropertyValue] = {}
+        for name, found in properties.items():
+            prop = known.get(name)
+            if prop is None:
+                near = get_close_matches(name, known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ConfigError(f"unknown property {name!r}{hint}")
+            values[prop.name] = _parse(name, type(prop.default), found, prop.metadata)
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def _parse(name: str, kind: type, found: PropertyValue, bounds: Mapping[str, Any]) -> PropertyValue:
+    if kind is bool:
+        if isinstance(found, bool):
+            return found
+        if str(found).lower() in ("true", "false"):
+            return str(found).lower() == "true"
+        raise ConfigError(f"property {name!r} takes true or false, not {found!r}")
+    if isinstance(found, bool):
+        raise ConfigError(f"property {name!r} takes a whole number, not {found!r}")
+    try:
+        value = int(found)
+    except ValueError:
+        raise ConfigError(f"property {name!r} takes a whole number, not {found!r}") from None
+    least, most = bounds["least"], bounds["most"]
+    if (least is not None and value < least) or (most is not None and value > most):
+        allowed = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise ConfigError(f"property {name!r} must be {allowed}, not {value}")
+    return value

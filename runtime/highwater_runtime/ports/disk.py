@@ -1,0 +1,84 @@
+"""Files as a log needs them, with the page cache made explicit.
+
+Paths are POSIX-style and relative to the node's data directory (``"orders-0/00000000000000000000.log"``). Every
+method may raise ``OSError`` with the errno of the real thing (``EIO``, ``ENOSPC``, ``ENOENT``, ``EEXIST`` …).
+
+What survives what:
+
+* A process crash (SIGKILL) keeps every completed call.
+* A power loss keeps what :meth:`DiskFile.fsync` had covered; of the later writes any subset of pages. A file's
+  creation, rename or removal is durable once its directory was fsynced (:meth:`Disk.fsync_dir`), and may or may not
+  have happened otherwise. ``fsync`` of a file does not make its name durable (as POSIX says, though ext4 is kinder).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class DiskFile(Protocol):
+    """One open file."""
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """Write ``data`` at the end of the file; returns the position (bytes) at which it begins.
+
+        Into the page cache only. The data is copied before the call returns. All or nothing, except on ``ENOSPC``
+        and ``EIO`` where a prefix may have been written.
+        """
+
+    def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        """Write ``data`` at ``position`` bytes from the start, into the page cache only; extends the file."""
+
+    def read(self, position: int, length: int) -> bytes:
+        """Up to ``length`` bytes from ``position``; fewer (or none) only at the end of the file."""
+
+    def size(self) -> int:
+        """Length in bytes."""
+
+    def truncate(self, length: int) -> None:
+        """Cut (or zero-extend) the file to ``length`` bytes, in the page cache only."""
+
+    def fsync(self) -> None:
+        """Make content and length durable before returning. Blocks the node: for small, rare files only."""
+
+    def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
+        """Make everything written before this call durable, without blocking.
+
+        ``on_done(None)`` runs as an event of its own once that is so; ``on_done(error)`` when it failed, after which
+        nothing is known about the writes it covered. Never called if the node dies first.
+        """
+
+    def close(self) -> None:
+        """Release the handle; unsynced data stays in the page cache. Idempotent."""
+
+
+class Disk(Protocol):
+    """One node's data directory."""
+
+    def open(self, path: str, *, create: bool = False) -> DiskFile:
+        """Open for reading and writing. ``create`` makes an empty file where none exists; else ``ENOENT``."""
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory has this name."""
+
+    def list(self, path: str = "") -> list[str]:
+        """Names (not paths) of a directory's entries, sorted. ``ENOENT`` where there is none."""
+
+    def is_dir(self, path: str) -> bool:
+        """Whether the name exists and is a directory."""
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory and its missing parents; fine if it exists."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomically rename a file or directory, replacing a target file. Not durable before ``fsync_dir``."""
+
+    def unlink(self, path: str) -> None:
+        """Remove a file's name. Open handles stay usable."""
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a directory with everything in it; fine if it does not exist."""
+
+    def fsync_dir(self, path: str = "") -> None:
+        """Make the directory's entries (creations, renames, removals) durable before returning."""

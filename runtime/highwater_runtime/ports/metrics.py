@@ -1,0 +1,18 @@
+"""Counters and gauges by name and labels; names are those of Kafka's JMX exporter rules where Kafka has them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Metrics(Protocol):
+    """Where a core counts. Names are complete Prometheus names (counters end in ``_total``)."""
+
+    def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
+        """Add ``amount`` (≥ 0; 0 makes the series exist) to a counter."""
+
+    def gauge(self, name: str, value: float, **labels: str) -> None:
+        """Set a gauge."""
+
+    def forget(self, name: str, **labels: str) -> None:
+        """Drop one series, as when its partition leaves this broker."""

@@ -1,0 +1,93 @@
+"""Request and response between nodes, at the level of Kafka's protocol: no sockets, no frames.
+
+The same message objects travel through every host; a host may encode and decode them on the way (a real one must).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+
+class Endpoint(NamedTuple):
+    """Where a node listens. In the simulator ``host`` is the node's name."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class ApiMessage(Protocol):
+    """A request or response body, as ``highwater_runtime.wire`` generates them."""
+
+    API_KEY: ClassVar[int]
+    NAME: ClassVar[str]
+
+    def encode(self, version: int) -> bytes:
+        """The body's bytes in ``version`` of its schema (no header)."""
+
+    @classmethod
+    def decode(cls, data: bytes | memoryview, version: int) -> Self:
+        """Inverse of :meth:`encode`."""
+
+
+class RpcFailure(Enum):
+    """Why a request got no response. The request may or may not have been carried out."""
+
+    DISCONNECTED = "disconnected"
+    """Connection refused, or broken before the response came."""
+    TIMED_OUT = "timed-out"
+    """No response within the time-out; the connection is closed with it, as Kafka's client does."""
+
+
+ResponseHandler = Callable[[Any], None]
+"""Called exactly once with the response body (its generated class) or an :class:`RpcFailure`, unless the node dies."""
+
+
+class Network(Protocol):
+    """Outbound requests of one node."""
+
+    def send(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        timeout_ns: int,
+        channel: str = "",
+    ) -> None:
+        """Send ``request`` in ``version``; connects first where needed.
+
+        Requests of one (sender, ``to``, ``channel``) share a connection and stay in order, and responses come in the
+        order of the requests; use channels of their own for long polls. A connection that breaks fails everything
+        in flight on it with ``DISCONNECTED``.
+        """
+
+
+class InboundRequest:
+    """A request that has arrived at a node. The core answers it once, now or in a later event."""
+
+    __slots__ = ("_reply", "body", "client_id", "peer", "version")
+
+    def __init__(
+        self, body: Any, version: int, client_id: str, peer: str, reply: Callable[[ApiMessage], None]
+    ) -> None:
+        self.body = body
+        self.version = version
+        self.client_id = client_id
+        self.peer = peer
+        self._reply = reply
+
+    @property
+    def api_key(self) -> int:
+        """The body's API key."""
+        key: int = self.body.API_KEY
+        return key
+
+    def reply(self, response: ApiMessage) -> None:
+        """Send the response, encoded in the request's version. A second call is a bug and raises ``AssertionError``."""
+        self._reply(response)

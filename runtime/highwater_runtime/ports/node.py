@@ -1,0 +1,28 @@
+"""What a host asks of a core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from highwater_runtime.ports.network import InboundRequest
+
+
+class NodeCore(Protocol):
+    """One incarnation of a broker, a controller or a client, without I/O.
+
+    A crash is not announced: the host drops the core, its timers, its connections and its unfinished disk
+    completions. A restart builds a new core over the same (or a wiped) disk.
+    """
+
+    def start(self) -> None:
+        """Load state from disk, begin to act. Called once, before anything else.
+
+        Raises ``OSError`` where the disk fails; the host then treats the node as crashed.
+        """
+
+    def on_request(self, request: InboundRequest) -> None:
+        """React to one inbound request. Must answer every request at some time; unknown ones with an error."""
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Shut down cleanly (controlled shutdown, flush, clean-shutdown marker), then call ``on_stopped`` once."""

@@ -1,0 +1,256 @@
+"""What nodes say about themselves, as typed events: the ``node_event`` table of the pipeline.
+
+Checks judge a run by these events, so they are part of the protocol's contract with the harness: an event is emitted
+in the same step in which the thing happened, by the code that made it happen, and never for a thing that did not.
+The host adds ``time_ns`` (run time), ``node_time_ns`` (the node's clock), ``node`` (name) and ``incarnation``.
+
+All fields are drawn from one vocabulary, so that every event is a row of one wide table:
+
+=================== ================================================================================
+partition           ``"orders-0"``: topic name, dash, partition index
+topic_id            the topic's uuid as 32 hex digits
+broker              a broker id (the subject, not the node that speaks)
+broker_epoch        epoch of ``broker``'s registration = offset of its registration record
+leader, leader_epoch, partition_epoch, replicas, isr   as in Kafka's metadata; ``leader`` −1: none
+isr_epochs          broker epochs that belong to ``isr``, same order; −1: unknown
+offset, end_offset  log offsets, ``end_offset`` exclusive
+epoch               leader epoch of a batch, or the quorum's epoch
+crc                 CRC-32C of a record batch (covers neither base offset nor leader epoch: equal on all replicas)
+metadata_offset     offset of the record in ``__cluster_metadata`` that made it so
+reason              short stable word(s)
+=================== ================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+
+class NodeEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Base of all events; ``kind`` on the wire is the tag of the subclass."""
+
+
+# --- broker: the log of one replica -------------------------------------------------------------------------------
+
+
+class LogLoaded(NodeEvent, frozen=True, kw_only=True, tag="log-loaded"):
+    """A replica's log was opened or created (``offset`` start, ``end_offset`` LEO). First event of a log's life in an
+    incarnation. ``reason``: ``created``, ``clean`` or ``recovered`` (after an unclean stop)."""
+
+    partition: str
+    topic_id: str
+    offset: int
+    end_offset: int
+    reason: str
+
+
+class LogCut(NodeEvent, frozen=True, kw_only=True, tag="log-cut"):
+    """Recovery dropped bytes behind the last valid batch. ``end_offset`` is the LEO left, ``offset`` the bytes dropped;
+    ``reason``: ``bad-crc``, ``short-batch``, ``gap`` … Never silent."""
+
+    partition: str
+    offset: int
+    end_offset: int
+    reason: str
+
+
+class LogAppended(NodeEvent, frozen=True, kw_only=True, tag="log-appended"):
+    """Batches were appended: [``offset``, ``end_offset``), by a leader or follower in ``leader_epoch``.
+    ``reason``: ``leader`` or ``follower``."""
+
+    partition: str
+    leader_epoch: int
+    offset: int
+    end_offset: int
+    reason: str
+
+
+class LogTruncated(NodeEvent, frozen=True, kw_only=True, tag="log-truncated"):
+    """The replica cut its log back from LEO ``end_offset`` to LEO ``offset``.
+    ``reason``: ``diverging-epoch``, ``high-watermark``, ``restart-at`` (log emptied and begun anew at ``offset``)."""
+
+    partition: str
+    leader_epoch: int
+    offset: int
+    end_offset: int
+    reason: str
+
+
+# --- broker: leading and following --------------------------------------------------------------------------------
+
+
+class BecameLeader(NodeEvent, frozen=True, kw_only=True, tag="became-leader"):
+    """This broker began to lead ``partition`` in ``leader_epoch``; ``end_offset`` is its LEO then (the epoch's start
+    offset), ``offset`` the HW it began with."""
+
+    partition: str
+    topic_id: str
+    leader_epoch: int
+    partition_epoch: int
+    offset: int
+    end_offset: int
+    isr: list[int]
+    replicas: list[int]
+
+
+class BecameFollower(NodeEvent, frozen=True, kw_only=True, tag="became-follower"):
+    """This broker began to follow ``leader`` (−1: none) in ``leader_epoch``; ``end_offset`` its LEO, ``offset`` its HW."""
+
+    partition: str
+    topic_id: str
+    leader: int
+    leader_epoch: int
+    offset: int
+    end_offset: int
+
+
+class BatchCommitted(NodeEvent, frozen=True, kw_only=True, tag="batch-committed"):
+    """The leader of ``leader_epoch`` saw the batch [``offset``, ``end_offset``) of ``epoch`` pass its HW. One event a
+    batch, in offset order, before the :class:`HighWatermarkAdvanced` that covers it."""
+
+    partition: str
+    leader_epoch: int
+    offset: int
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+class HighWatermarkAdvanced(NodeEvent, frozen=True, kw_only=True, tag="high-watermark"):
+    """The *leader's* HW moved to ``offset`` (exclusive end of what is committed). Followers' copies are not reported."""
+
+    partition: str
+    leader_epoch: int
+    offset: int
+
+
+class IsrProposed(NodeEvent, frozen=True, kw_only=True, tag="isr-proposed"):
+    """The leader sent AlterPartition. ``isr_epochs`` are the replica epochs it knows from Fetch (−1: not told).
+    ``reason``: ``expand``, ``shrink`` or ``expand-shrink``."""
+
+    partition: str
+    leader_epoch: int
+    partition_epoch: int
+    isr: list[int]
+    isr_epochs: list[int]
+    reason: str
+
+
+class IsrProposalEnded(NodeEvent, frozen=True, kw_only=True, tag="isr-proposal-ended"):
+    """The leader's proposal came to an end. ``reason``: ``committed``, or the error's name that dropped it
+    (``INELIGIBLE_REPLICA`` …), or ``superseded``; ``isr`` is the committed ISR from now on."""
+
+    partition: str
+    leader_epoch: int
+    partition_epoch: int
+    isr: list[int]
+    reason: str
+
+
+class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state"):
+    """This broker's own life: ``reason`` is ``starting``, ``registered``, ``recovery``, ``running``,
+    ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""
+
+    broker: int
+    broker_epoch: int
+    reason: str
+
+
+# --- controllers ---------------------------------------------------------------------------------------------------
+# Every controller emits these when the record commits in its own view, so each appears once per controller: readers
+# keep the first for each metadata_offset.
+
+
+class BrokerRegistered(NodeEvent, frozen=True, kw_only=True, tag="broker-registered"):
+    """``broker`` registered under ``broker_epoch``; ``reason`` is its incarnation id (32 hex digits)."""
+
+    broker: int
+    broker_epoch: int
+    metadata_offset: int
+    reason: str
+
+
+class BrokerRegistrationChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-registration-changed"):
+    """``reason``: ``fenced``, ``unfenced``, ``controlled-shutdown`` or ``unregistered``."""
+
+    broker: int
+    broker_epoch: int
+    metadata_offset: int
+    reason: str
+
+
+class PartitionChanged(NodeEvent, frozen=True, kw_only=True, tag="partition-changed"):
+    """The committed state of a partition from ``metadata_offset`` on. ``reason``: ``created``, ``changed``, ``deleted``."""
+
+    partition: str
+    topic_id: str
+    replicas: list[int]
+    isr: list[int]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    metadata_offset: int
+    reason: str
+
+
+class AlterPartitionHandled(NodeEvent, frozen=True, kw_only=True, tag="alter-partition-handled"):
+    """The active controller judged a leader's proposal. ``isr_epochs`` as claimed by the leader (−1: not told),
+    ``registered_epochs`` those in force, same order (−1: not registered); ``reason`` the error's name or ``NONE``;
+    ``metadata_offset`` of the change it wrote, −1 where it wrote none."""
+
+    partition: str
+    broker: int
+    leader_epoch: int
+    partition_epoch: int
+    isr: list[int]
+    isr_epochs: list[int]
+    registered_epochs: list[int]
+    metadata_offset: int
+    reason: str
+
+
+# --- raft ----------------------------------------------------------------------------------------------------------
+
+
+class RaftStateChanged(NodeEvent, frozen=True, kw_only=True, tag="raft-state"):
+    """``reason``: ``unattached``, ``voted``, ``follower``, ``prospective``, ``candidate``, ``leader``, ``resigned``,
+    ``observer``; ``epoch`` the quorum's, ``leader`` −1 where unknown, ``broker`` the id voted for or −1."""
+
+    epoch: int
+    leader: int
+    broker: int
+    reason: str
+
+
+class RaftAppended(NodeEvent, frozen=True, kw_only=True, tag="raft-appended"):
+    """The metadata log grew by the batch [``offset``, ``end_offset``) of ``epoch``."""
+
+    offset: int
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+class RaftTruncated(NodeEvent, frozen=True, kw_only=True, tag="raft-truncated"):
+    """The metadata log was cut from ``end_offset`` back to ``offset`` while in ``epoch``."""
+
+    offset: int
+    end_offset: int
+    epoch: int
+
+
+class RaftHighWatermark(NodeEvent, frozen=True, kw_only=True, tag="raft-high-watermark"):
+    """This replica's HW of the metadata log moved to ``offset`` (exclusive) in ``epoch``; ``leader`` who told it."""
+
+    offset: int
+    epoch: int
+    leader: int
+
+
+class Trace(Protocol):
+    """Where a core reports."""
+
+    def emit(self, event: NodeEvent) -> None:
+        """Record ``event`` as having happened now, on this node."""

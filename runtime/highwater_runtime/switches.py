@@ -1,0 +1,127 @@
+"""The fixes that can be switched off, so that the harness proves that it finds the bug.
+
+A switch changes exactly one rule, in one place, and its name is the name of the rule. The default of every switch is
+the fixed behaviour. Cores read switches as attributes of :class:`Switches`; experiment files and the command line
+name them as in :data:`SWITCHES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One rule that can be turned off: its allowed values, the fixed one first, and the document it comes from."""
+
+    name: str
+    values: tuple[str, ...]
+    source: str
+    rule: str
+    built: bool = True
+
+    @property
+    def default(self) -> str:
+        """The fixed behaviour."""
+        return self.values[0]
+
+
+SWITCHES: Final[Mapping[str, Switch]] = {
+    switch.name: switch
+    for switch in (
+        Switch(
+            "replica-epoch-check",
+            ("on", "off"),
+            "KIP-903",
+            "a replica whose broker epoch from Fetch differs from its registration may not join the ISR",
+        ),
+        Switch("pre-vote", ("on", "off"), "KIP-650", "a candidate asks before it bumps the epoch", built=False),
+        Switch(
+            "read-offset",
+            ("confirmed", "unconfirmed"),
+            "KIP-650",
+            "a leader confirms its leadership before it answers ReadOffset",
+            built=False,
+        ),
+        Switch(
+            "truncation",
+            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
+            "KAFKA-6361, KIP-101, KIP-279, KIP-320",
+            "how a follower finds the offset to which it must cut its log back",
+            built=False,
+        ),
+        Switch(
+            "stray-cleanup",
+            ("on", "off"),
+            "KAFKA-7362",
+            "a broker that has the full list of its partitions deletes those not in it",
+            built=False,
+        ),
+        Switch(
+            "controller-epoch-fencing",
+            ("on", "off"),
+            "Detailed Replication Design V3",
+            "a broker refuses the commands of a deposed controller",
+            built=False,
+        ),
+        Switch(
+            "init-leaderless-isr",
+            ("on", "off"),
+            "Detailed Replication Design V3, failover step 6",
+            "a controller fail-over keeps the ISR of a partition without leader",
+            built=False,
+        ),
+        Switch(
+            "isr-expansion-rule",
+            ("on", "off"),
+            "Detailed Replication Design V3, G",
+            "a replica joins the ISR only when it has everything below the HW",
+            built=False,
+        ),
+        Switch(
+            "unclean-leader-election",
+            ("off", "on"),
+            "Detailed Replication Design V3, A.3.2",
+            "a replica outside the ISR never becomes leader",
+            built=False,
+        ),
+    )
+}
+
+
+class SwitchError(ValueError):
+    """An unknown switch, an unknown value, or one that is not built yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """The switches in force in one cluster."""
+
+    replica_epoch_check: Literal["on", "off"] = "on"
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Switches:
+        """From names as in :data:`SWITCHES`.
+
+        Raises:
+            SwitchError: for an unknown name or value, or a switch whose rule is not built yet.
+        """
+        fields: dict[str, str] = {}
+        for name, value in values.items():
+            check_switch(name, value)
+            if SWITCHES[name].built:
+                fields[name.replace("-", "_")] = value
+        return cls(**fields)  # type: ignore[arg-type]
+
+
+def check_switch(name: str, value: str) -> None:
+    """Raise :class:`SwitchError` unless ``name`` may be set to ``value`` in this version."""
+    switch = SWITCHES.get(name)
+    if switch is None:
+        raise SwitchError(f"unknown switch {name!r}; known are {', '.join(sorted(SWITCHES))}")
+    if value not in switch.values:
+        raise SwitchError(f"switch {name!r} takes {' or '.join(switch.values)}, not {value!r}")
+    if not switch.built and value != switch.default:
+        raise SwitchError(f"switch {name!r} ({switch.source}) is not built yet: only its default, {switch.default!r}")
