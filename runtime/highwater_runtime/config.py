@@ -57,9 +57,7 @@ class NodeConfig:
     replica_fetch_wait_max_ms: int = _prop("replica.fetch.wait.max.ms", 500, least=0)
     replica_fetch_backoff_ms: int = _prop("replica.fetch.backoff.ms", 1000, least=0)
     replica_socket_timeout_ms: int = _prop("replica.socket.timeout.ms", 30_000, least=10)
-    high_watermark_checkpoint_interval_ms: int = _prop(
-        "replica.high.watermark.checkpoint.interval.ms", 5000, least=10
-    )
+    high_watermark_checkpoint_interval_ms: int = _prop("replica.high.watermark.checkpoint.interval.ms", 5000, least=10)
 
     # --- log ---
     log_segment_bytes: int = _prop("log.segment.bytes", 1_073_741_824, least=14)

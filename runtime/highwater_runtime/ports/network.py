@@ -73,9 +73,7 @@ class InboundRequest:
 
     __slots__ = ("_reply", "body", "client_id", "peer", "version")
 
-    def __init__(
-        self, body: Any, version: int, client_id: str, peer: str, reply: Callable[[ApiMessage], None]
-    ) -> None:
+    def __init__(self, body: Any, version: int, client_id: str, peer: str, reply: Callable[[ApiMessage], None]) -> None:
         self.body = body
         self.version = version
         self.client_id = client_id

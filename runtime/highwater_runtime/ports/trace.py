@@ -96,7 +96,8 @@ class BecameLeader(NodeEvent, frozen=True, kw_only=True, tag="became-leader"):
 
 
 class BecameFollower(NodeEvent, frozen=True, kw_only=True, tag="became-follower"):
-    """This broker began to follow ``leader`` (−1: none) in ``leader_epoch``; ``end_offset`` its LEO, ``offset`` its HW."""
+    """This broker began to follow ``leader`` (−1: none) in ``leader_epoch``; ``end_offset`` its LEO, ``offset``
+    its HW."""
 
     partition: str
     topic_id: str
@@ -119,7 +120,8 @@ class BatchCommitted(NodeEvent, frozen=True, kw_only=True, tag="batch-committed"
 
 
 class HighWatermarkAdvanced(NodeEvent, frozen=True, kw_only=True, tag="high-watermark"):
-    """The *leader's* HW moved to ``offset`` (exclusive end of what is committed). Followers' copies are not reported."""
+    """The *leader's* HW moved to ``offset`` (exclusive end of what is committed). Followers' copies are not
+    reported."""
 
     partition: str
     leader_epoch: int
@@ -182,7 +184,8 @@ class BrokerRegistrationChanged(NodeEvent, frozen=True, kw_only=True, tag="broke
 
 
 class PartitionChanged(NodeEvent, frozen=True, kw_only=True, tag="partition-changed"):
-    """The committed state of a partition from ``metadata_offset`` on. ``reason``: ``created``, ``changed``, ``deleted``."""
+    """The committed state of a partition from ``metadata_offset`` on. ``reason``: ``created``, ``changed``,
+    ``deleted``."""
 
     partition: str
     topic_id: str
