@@ -1,0 +1,70 @@
+"""What all parts of the experiment model share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+_PARTITION_PATTERN = r"^[a-zA-Z0-9._-]{1,249}-[0-9]+$"
+
+PartitionName = Annotated[str, Field(pattern=_PARTITION_PATTERN, max_length=260)]
+"""A topic-partition: topic name, dash, index (``orders-0``)."""
+
+TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$", max_length=249)]
+"""A topic's name by Kafka's rules."""
+
+NodeIndex = Annotated[int, Field(ge=0, le=999)]
+"""A broker's id, or the index of a controller (``controller: 0`` is the pod or process ``controller-0``)."""
+
+
+class Model(BaseModel):
+    """Base of every part: camelCase in files, unknown fields refused, immutable, strict about types."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, use_enum_values=True
+    )
+
+
+class OneOf(Model):
+    """A model of which exactly one field is given: the file's way to write a choice (``{kill: {…}}``).
+
+    Fields listed in ``COMMON`` may stand beside it.
+    """
+
+    @classmethod
+    def common(cls) -> frozenset[str]:
+        """Names of fields that are not alternatives."""
+        return frozenset()
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [name for name in self.__class__.model_fields if name in self.model_fields_set - self.common()]
+        given = [name for name in given if getattr(self, name) is not None]
+        if len(given) != 1:
+            allowed = ", ".join(
+                field.alias or name for name, field in self.__class__.model_fields.items() if name not in self.common()
+            )
+            found = ", ".join(self.__class__.model_fields[name].alias or name for name in given) or "none"
+            raise PydanticCustomError(
+                "one_of", "expected exactly one of {allowed}; found {found}", {"allowed": allowed, "found": found}
+            )
+        return self
+
+    @property
+    def choice(self) -> str:
+        """The name of the field that is given, as the file writes it."""
+        for name, field in self.__class__.model_fields.items():
+            if name not in self.common() and getattr(self, name) is not None:
+                return field.alias or name
+        raise AssertionError("validated to have exactly one")
+
+    @property
+    def chosen(self) -> object:
+        """The value of the field that is given."""
+        for name in self.__class__.model_fields:
+            if name not in self.common() and getattr(self, name) is not None:
+                return getattr(self, name)
+        raise AssertionError("validated to have exactly one")

@@ -1,0 +1,291 @@
+"""What no single field can tell: targets that exist, names that were given, versions that are known.
+
+An impossible file is refused before anything starts, so these rules know the whole experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from highwater_chaos.experiment.base import OneOf
+from highwater_chaos.experiment.errors import Problem
+from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.model import ChaosExperiment, Cluster
+from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.targets import Target
+from highwater_pipeline.anomalies import CHECKS
+from highwater_runtime.config import ConfigError, NodeConfig
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.switches import SwitchError, check_switch
+from highwater_runtime.wire.api_keys import ApiKey
+
+ALL: Final = "all"
+
+
+def problems_of(experiment: ChaosExperiment) -> list[Problem]:
+    """Everything about a well-formed experiment that cannot work, or that this version cannot do yet."""
+    spec = experiment.spec
+    if spec.cluster is None:
+        return [Problem("spec.clusterRef", "is for the kubernetes backend, which is not built yet; give spec.cluster")]
+    return [
+        *_cluster(spec.cluster),
+        *_workload(experiment, spec.cluster),
+        *_schedule(experiment, spec.cluster),
+        *_checks(experiment),
+        *_expectations(experiment),
+        *_not_built(experiment),
+    ]
+
+
+def switch_problem(name: str, value: str) -> str | None:
+    """Why a switch cannot be set so, or None."""
+    try:
+        check_switch(name, value)
+    except SwitchError as error:
+        return str(error)
+    return None
+
+
+def _cluster(cluster: Cluster) -> Iterator[Problem]:
+    if cluster.mode == "zookeeper":
+        yield Problem("spec.cluster.mode", "'zookeeper' is not built yet; expected 'kraft'")
+    for name, value in cluster.switches.items():
+        if problem := switch_problem(name, value):
+            yield Problem(f"spec.cluster.switches.{name}", problem)
+    for name, found in cluster.config.items():
+        try:
+            NodeConfig.of({name: found})
+        except ConfigError as error:
+            yield Problem(f"spec.cluster.config.{name}", str(error))
+    if cluster.metadata_version is not None:
+        yield from _metadata_version("spec.cluster.metadataVersion", cluster.metadata_version)
+    names: set[str] = set()
+    for index, topic in enumerate(cluster.topics):
+        path = f"spec.cluster.topics[{index}]"
+        if topic.name in names:
+            yield Problem(f"{path}.name", f"topic {topic.name!r} is given twice")
+        names.add(topic.name)
+        yield from _topic(path, topic, cluster)
+
+
+def _metadata_version(path: str, text: str) -> Iterator[Problem]:
+    try:
+        MetadataVersion.of(text)
+    except ValueError as error:
+        yield Problem(path, str(error))
+
+
+def _topic(path: str, topic: CreateTopic, cluster: Cluster) -> Iterator[Problem]:
+    if topic.assignment is None:
+        if topic.replication_factor is not None and topic.replication_factor > cluster.brokers:
+            yield Problem(
+                f"{path}.replicationFactor",
+                f"{topic.replication_factor} replicas need as many brokers; the cluster has {cluster.brokers}",
+            )
+        return
+    if topic.replication_factor is not None:
+        yield Problem(f"{path}.replicationFactor", "is given by assignment: leave one of them out")
+    if "partitions" in topic.model_fields_set and topic.partitions != len(topic.assignment):
+        yield Problem(f"{path}.assignment", f"has {len(topic.assignment)} entries for {topic.partitions} partitions")
+    for number, replicas in enumerate(topic.assignment):
+        at = f"{path}.assignment[{number}]"
+        if not replicas:
+            yield Problem(at, "expected at least one broker id")
+        if len(set(replicas)) != len(replicas):
+            yield Problem(at, f"names a broker twice: {replicas}")
+        for broker in replicas:
+            yield from _broker(at, broker, cluster)
+
+
+def _broker(path: str, broker: int, cluster: Cluster) -> Iterator[Problem]:
+    if broker >= cluster.brokers:
+        yield Problem(path, f"there is no broker {broker}: the cluster has brokers 0 to {cluster.brokers - 1}")
+
+
+def _controller(path: str, controller: int, cluster: Cluster) -> Iterator[Problem]:
+    if controller >= cluster.controllers:
+        yield Problem(
+            path, f"there is no controller {controller}: the cluster has controllers 0 to {cluster.controllers - 1}"
+        )
+
+
+def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem]:
+    workload = experiment.spec.workload
+    known = [topic.name for topic in cluster.topics]
+    if workload.producers and not known:
+        yield Problem("spec.cluster.topics", "the workload writes, but there is no topic to write to")
+    for index, name in enumerate(workload.topics or []):
+        if name not in known:
+            yield Problem(f"spec.workload.topics[{index}]", f"there is no topic {name!r} in spec.cluster.topics")
+    if workload.idempotence and workload.acks != "all":
+        yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
+
+
+def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem]:
+    topics = {topic.name: _partition_count(topic) for topic in cluster.topics}
+    steps = experiment.spec.schedule
+    for _, step in _steps(steps, "spec.schedule"):
+        if step.admin is not None:
+            _note_topics(step.admin, topics)
+    named: set[str] = {inject.name for inject in _injects(steps) if inject.name is not None}
+    for path, step in _steps(steps, "spec.schedule"):
+        yield from _references(step, path, cluster, topics)
+        if step.heal is not None:
+            for name in [step.heal] if isinstance(step.heal, str) else step.heal:
+                if name not in named and name != ALL:
+                    yield Problem(f"{path}.heal", f"no fault is named {name!r}; named are: {_list(sorted(named))}")
+        if step.await_ is not None and step.await_.caught is not None and step.await_.caught.name not in named:
+            yield Problem(f"{path}.await.caught.name", f"no fault is named {step.await_.caught.name!r}")
+        if step.random is not None:
+            yield from _random(f"{path}.random", step.random)
+
+
+def _steps(steps: list[Step], path: str) -> Iterator[tuple[str, Step]]:
+    """Every step with its path, those inside ``parallel`` and ``repeat`` too."""
+    for index, step in enumerate(steps):
+        at = f"{path}[{index}]"
+        yield at, step
+        for branch, inner in enumerate(step.parallel or []):
+            yield from _steps(inner, f"{at}.parallel[{branch}]")
+        if step.repeat is not None:
+            yield from _steps(step.repeat.steps, f"{at}.repeat.steps")
+
+
+def _injects(steps: list[Step]) -> Iterator[Inject]:
+    for _, step in _steps(steps, ""):
+        if step.inject is not None:
+            yield step.inject
+
+
+def _partition_count(topic: CreateTopic) -> int:
+    return len(topic.assignment) if topic.assignment is not None else topic.partitions
+
+
+def _note_topics(admin: Admin, topics: dict[str, int]) -> None:
+    if admin.create_topic is not None:
+        topics.setdefault(admin.create_topic.name, _partition_count(admin.create_topic))
+    if admin.add_partitions is not None and admin.add_partitions.topic in topics:
+        topics[admin.add_partitions.topic] = max(topics[admin.add_partitions.topic], admin.add_partitions.total)
+
+
+def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int]) -> Iterator[Problem]:
+    """Brokers, controllers, partitions, RPCs and versions that a step names, wherever in it they stand."""
+    for at, owner, field, value in _leaves(step, path):
+        match field:
+            case "partition" | "leader_of" | "follower_of" | "isr_of" | "last_isr_of" if isinstance(value, str):
+                yield from _partition(at, value, topics)
+            case "broker" if isinstance(owner, Target):
+                yield from _broker(at, value, cluster)
+            case "controller" if isinstance(owner, Target):
+                yield from _controller(at, value, cluster)
+            case "rpc" if value not in ApiKey.__members__ and value not in _rpc_names():
+                yield Problem(at, f"unknown RPC {value!r}; known are {', '.join(_rpc_names())}")
+            case "version":
+                yield from _metadata_version(at, value)
+            case "topic" if value not in topics:
+                yield Problem(at, f"there is no topic {value!r}")
+    if step.admin is not None and step.admin.create_topic is not None:
+        yield from _topic(f"{path}.admin.createTopic", step.admin.create_topic, cluster)
+    if step.admin is not None and step.admin.reassign is not None:
+        for broker in step.admin.reassign.replicas:
+            yield from _broker(f"{path}.admin.reassign.replicas", broker, cluster)
+    if step.admin is not None and step.admin.roll_switch is not None:
+        yield Problem(f"{path}.admin.rollSwitch", "is not built yet")
+    yield from _condition_brokers(step, path, cluster)
+
+
+def _condition_brokers(step: Step, path: str, cluster: Cluster) -> Iterator[Problem]:
+    if (condition := step.await_) is None:
+        return
+    if condition.broker is not None:
+        yield from _broker(f"{path}.await.broker.id", condition.broker.id, cluster)
+    if condition.isr is not None and condition.isr.choice != "size":
+        for broker in condition.isr.equals or condition.isr.includes or condition.isr.excludes or []:
+            yield from _broker(f"{path}.await.isr.{condition.isr.choice}", broker, cluster)
+    if condition.leader is not None and condition.leader.none is None:
+        yield from _broker(f"{path}.await.leader.{condition.leader.choice}", _as_int(condition.leader), cluster)
+    if condition.active_controller is not None and condition.active_controller.exists is None:
+        at = f"{path}.await.activeController.{condition.active_controller.choice}"
+        yield from _controller(at, _as_int(condition.active_controller), cluster)
+
+
+def _as_int(choice: OneOf) -> int:
+    value = choice.chosen
+    assert isinstance(value, int)
+    return value
+
+
+def _rpc_names() -> list[str]:
+    return sorted(key.rpc_name for key in ApiKey)
+
+
+def _leaves(model: BaseModel, path: str) -> Iterator[tuple[str, BaseModel, str, Any]]:
+    """Every scalar below ``model``: (path, owner, field, value). Nested steps are left out: they come by themselves."""
+    for name, field in model.__class__.model_fields.items():
+        value = getattr(model, name)
+        if value is None or (isinstance(model, Step) and name in ("parallel", "repeat")):
+            continue
+        yield from _leaf(value, f"{path}.{field.alias or name}", model, name)
+
+
+def _leaf(value: Any, at: str, owner: BaseModel, name: str) -> Iterator[tuple[str, BaseModel, str, Any]]:
+    if isinstance(value, BaseModel):
+        yield from _leaves(value, at)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _leaf(item, f"{at}[{index}]", owner, "" if name == "partitions" else name)
+    else:
+        yield at, owner, name, value
+
+
+def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem]:
+    topic, _, index = name.rpartition("-")
+    if topic not in topics:
+        yield Problem(path, f"there is no topic {topic!r} (partition {name!r}); topics are: {_list(sorted(topics))}")
+    elif int(index) >= topics[topic]:
+        yield Problem(path, f"topic {topic!r} has partitions 0 to {topics[topic] - 1}; found {name!r}")
+
+
+_DRAWABLE: Final = frozenset(FAULT_KINDS) - {"hold", "drop", "delay", "duplicate"}
+"""Kinds that ``random`` can draw without being told which RPC."""
+
+
+def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
+    for kind in random.faults:
+        if kind not in _DRAWABLE:
+            yield Problem(f"{path}.faults.{kind}", f"cannot be drawn at random; known are {_list(sorted(_DRAWABLE))}")
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _checks(experiment: ChaosExperiment) -> Iterator[Problem]:
+    for index, name in enumerate(experiment.spec.checks):
+        if name != ALL and name not in CHECKS:
+            yield Problem(
+                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(CHECKS))}"
+            )
+
+
+def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
+    for index, entry in enumerate(experiment.spec.expect):
+        path = f"spec.expect[{index}]"
+        for name, value in entry.when.items():
+            if problem := switch_problem(name, value):
+                yield Problem(f"{path}.when.{name}", problem)
+        for number, anomaly in enumerate(entry.anomalies):
+            if anomaly not in CHECKS:
+                known = ", ".join(sorted(CHECKS))
+                yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
+        if entry.anomalies and entry.verdict != "fail":
+            yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")
+
+
+def _not_built(experiment: ChaosExperiment) -> Iterator[Problem]:
+    """What the format has but this version cannot do: refused, never ignored."""
+    if experiment.spec.assertions:
+        yield Problem("spec.assertions", "are not built yet: leave them out")

@@ -1,0 +1,177 @@
+"""From a file's text to a validated :class:`ChaosExperiment`, or to an error that names every wrong field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from highwater_chaos.experiment.consistency import problems_of
+from highwater_chaos.experiment.errors import ExperimentError, Problem
+from highwater_chaos.experiment.model import ChaosExperiment
+
+_KEPT: Final = 60
+"""Characters of a found value that an error shows."""
+
+
+def load_experiment(path: Path) -> ChaosExperiment:
+    """Read one experiment file.
+
+    Raises:
+        ExperimentError: unreadable, not YAML, not one ``ChaosExperiment``, or wrong in any field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ExperimentError(str(path), [Problem("", f"cannot be read: {error.strerror or error}")]) from error
+    except UnicodeDecodeError as error:
+        raise ExperimentError(str(path), [Problem("", f"is not UTF-8 text: {error.reason}")]) from error
+    return parse_experiment(text, str(path))
+
+
+def parse_experiment(text: str, source: str) -> ChaosExperiment:
+    """Validate the text of an experiment; ``source`` names it in errors (see :func:`load_experiment`)."""
+    try:
+        documents = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
+        if len(documents) != 1:
+            found = "none" if not documents else f"{len(documents)}"
+            raise ExperimentError(source, [Problem("", f"expected one ChaosExperiment document; found {found}")])
+        lines = _Lines(documents[0], source)
+        data = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ExperimentError(source, [Problem("", f"is not YAML: {error.problem}", line)]) from error
+    except yaml.YAMLError as error:
+        raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
+    if not isinstance(data, dict):
+        raise ExperimentError(source, [Problem("", f"expected a mapping with apiVersion, kind …; found {_show(data)}")])
+    try:
+        experiment = ChaosExperiment.model_validate(data)
+    except ValidationError as error:
+        problems = [_problem(details, data) for details in error.errors(include_url=False)]
+        raise ExperimentError(source, lines.placed(problems)) from None
+    problems = problems_of(experiment)
+    if problems:
+        raise ExperimentError(source, lines.placed(problems))
+    return experiment
+
+
+def dump_experiment(experiment: ChaosExperiment) -> str:
+    """The experiment as YAML, defaults written out, such that loading it gives the same experiment."""
+    data = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+
+class _Lines:
+    """Where each field of a YAML document stands; refuses keys given twice, which YAML would silently drop."""
+
+    def __init__(self, root: yaml.Node, source: str) -> None:
+        self._lines: dict[str, int] = {}
+        twice: list[Problem] = []
+        self._walk(root, "", twice)
+        if twice:
+            raise ExperimentError(source, twice)
+
+    def _walk(self, node: yaml.Node, path: str, twice: list[Problem]) -> None:
+        self._lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                child = _join(path, str(key.value))
+                if child in self._lines:
+                    twice.append(Problem(child, "is given twice", key.start_mark.line + 1))
+                self._lines[child] = key.start_mark.line + 1
+                self._walk(value, child, twice)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, value in enumerate(node.value):
+                self._walk(value, f"{path}[{index}]", twice)
+
+    def placed(self, problems: Sequence[Problem]) -> list[Problem]:
+        """The problems with the line of their field, or of the nearest field around it."""
+        return [Problem(problem.path, problem.message, self._line(problem.path)) for problem in problems]
+
+    def _line(self, path: str) -> int:
+        while path not in self._lines and path:
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self._lines.get(path, 0)
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _problem(details: ErrorDetails, data: Any) -> Problem:
+    path, at = "", data
+    for part in details["loc"]:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            # Unions put the name of the branch that was tried into the location: it is no field of the file.
+            if not isinstance(at, Mapping) or (part not in at and details["type"] != "missing"):
+                continue
+            path = _join(path, part)
+        at = _child(at, part)
+    return Problem(path, _message(details))
+
+
+def _child(at: Any, part: int | str) -> Any:
+    if isinstance(at, Mapping):
+        return at.get(part)
+    if isinstance(at, Sequence) and not isinstance(at, str) and isinstance(part, int) and part < len(at):
+        return at[part]
+    return None
+
+
+def _message(details: ErrorDetails) -> str:
+    found = details["input"]
+    match details["type"]:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            allowed = _fields_around(details["loc"])
+            near = get_close_matches(str(details["loc"][-1]), allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            return f"unknown field{hint}" + (f" (allowed here: {', '.join(allowed)})" if allowed else "")
+        case "one_of" | "one_cluster" | "direction":
+            return details["msg"]
+        case "literal_error":
+            return f"expected {details['ctx']['expected']}; found {_show(found)}"
+        case "value_error":
+            return f"{details['ctx']['error']}; found {_show(found)}"
+        case _:
+            text = details["msg"]
+            return f"{text[0].lower()}{text[1:]}; found {_show(found)}"
+
+
+def _show(found: Any) -> str:
+    text = repr(found)
+    return text if len(text) <= _KEPT else f"{text[: _KEPT - 1]}…"
+
+
+def _fields_around(loc: tuple[int | str, ...]) -> list[str]:
+    """The fields that the model at ``loc``'s parent allows, by walking the models along the location."""
+    model: Any = ChaosExperiment
+    for part in loc[:-1]:
+        if isinstance(part, int) or model is None:
+            continue
+        field = next((f for name, f in model.model_fields.items() if (f.alias or name) == part), None)
+        if field is not None:
+            model = _model_in(field.annotation)
+        else:
+            model = next((m for m in _models_in(model) if m.__name__ == part), model)
+    return [field.alias or name for name, field in model.model_fields.items()] if model is not None else []
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    models = _models_in(annotation)
+    return models[0] if models else None

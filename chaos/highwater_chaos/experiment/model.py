@@ -1,0 +1,121 @@
+"""``ChaosExperiment`` (``highwater.dev/v1alpha1``): one file for every backend."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
+from highwater_chaos.experiment.steps import CreateTopic, Step
+from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
+
+API_VERSION = "highwater.dev/v1alpha1"
+
+
+def _switch_value(found: Any) -> Any:
+    # YAML 1.1, which kubectl speaks too, reads a bare ``off`` as false.
+    return {True: "on", False: "off"}[found] if isinstance(found, bool) else found
+
+
+SwitchValue = Annotated[str, BeforeValidator(_switch_value), Field(max_length=60)]
+SwitchValues = dict[str, SwitchValue]
+
+
+class Cluster(Model):
+    """The cluster that the experiment brings up. ``config`` takes Kafka's property names."""
+
+    mode: Literal["kraft", "zookeeper"] = "kraft"
+    brokers: Annotated[int, Field(ge=1, le=100)] = 3
+    controllers: Annotated[int, Field(ge=1, le=5)] = 3
+    switches: SwitchValues = Field(default_factory=dict)
+    config: dict[str, str | int | bool] = Field(default_factory=dict)
+    metadata_version: str | None = None
+    topics: list[CreateTopic] = Field(default_factory=list)
+
+
+class ClusterRef(Model):
+    """A ``LogCluster`` that already runs."""
+
+    name: str
+
+
+def _acks(found: Any) -> Any:
+    return {"all": "all", "-1": "all", -1: "all", "0": "0", 0: "0", "1": "1", 1: "1"}.get(found, found)
+
+
+class Workload(Model):
+    """Clients that write and read while things break. ``rate`` is that of all producers together."""
+
+    producers: Annotated[int, Field(ge=0, le=1000)] = 1
+    rate: Rate = EventsPerSecond(100.0)
+    acks: Annotated[Literal["0", "1", "all"], BeforeValidator(_acks)] = "all"
+    idempotence: bool = True
+    consumers: Annotated[int, Field(ge=0, le=1000)] = 1
+    topics: list[TopicName] | None = None
+    request_timeout: Duration = 2_000_000_000
+    delivery_timeout: Duration = 30_000_000_000
+
+
+class Expectation(Model):
+    """What a run with these switches must come to. ``anomalies`` must all be among those found."""
+
+    when: SwitchValues = Field(default_factory=dict)
+    verdict: Literal["pass", "fail", "inconclusive"]
+    anomalies: list[str] = Field(default_factory=list)
+
+
+class ExperimentSpec(Model):
+    """What to run, how long at most, and what to expect."""
+
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    timeout: Duration
+    cluster: Cluster | None = None
+    cluster_ref: ClusterRef | None = None
+    workload: Workload = Workload()
+    schedule: list[Step] = Field(default_factory=list)
+    recovery: Duration = 60_000_000_000
+    assertions: list[dict[str, Any]] = Field(default_factory=list)
+    checks: Annotated[list[str], Field(min_length=1, default_factory=lambda: ["all"])]
+    expect: list[Expectation] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_cluster(self) -> Self:
+        if (self.cluster is None) == (self.cluster_ref is None):
+            found = "neither" if self.cluster is None else "both"
+            raise PydanticCustomError("one_cluster", "expected cluster or clusterRef; found {found}", {"found": found})
+        return self
+
+
+class Metadata(Model):
+    """Kubernetes object metadata; only the name matters outside Kubernetes."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+    namespace: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+
+
+class ChaosExperiment(Model):
+    """The whole file."""
+
+    api_version: Literal["highwater.dev/v1alpha1"]
+    kind: Literal["ChaosExperiment"]
+    metadata: Metadata
+    spec: ExperimentSpec
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster to bring up; only for experiments whose cluster is not a reference."""
+        assert self.spec.cluster is not None, "clusterRef is refused before anything starts"
+        return self.spec.cluster
+
+    def with_seed_and_switches(self, seed: int | None, switches: dict[str, str]) -> ChaosExperiment:
+        """A copy with another seed and some switches set otherwise, as the command line asks."""
+        cluster = self.cluster.model_copy(update={"switches": {**self.cluster.switches, **switches}})
+        spec = self.spec.model_copy(update={"seed": self.spec.seed if seed is None else seed, "cluster": cluster})
+        return self.model_copy(update={"spec": spec})
+
+
+__all__ = ["API_VERSION", "ChaosExperiment", "Cluster", "Expectation", "ExperimentSpec", "NodeIndex", "Workload"]
