@@ -1,0 +1,52 @@
+"""Cluster metadata: the image that controllers and brokers build from the records of ``__cluster_metadata``.
+
+The metadata log is the only truth about brokers, topics, partitions, configurations and feature levels (KIP-500,
+KIP-631). Whoever replays it (active controller, standby controllers, brokers) holds a :class:`MetadataImage` and
+learns from :meth:`MetadataImage.apply` what each record changed.
+"""
+
+from __future__ import annotations
+
+from highwater_runtime.metadata.changes import (
+    BrokerChanged,
+    Change,
+    ConfigChanged,
+    FeatureChanged,
+    NothingChanged,
+    PartitionChanged,
+    ProducerIdsChanged,
+    TopicCreated,
+    TopicDeleted,
+)
+from highwater_runtime.metadata.image import MetadataImage
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.metadata.registrations import (
+    NO_LEADER,
+    BrokerRegistration,
+    ConfigResource,
+    LeaderRecoveryState,
+    PartitionRegistration,
+    TopicImage,
+)
+from highwater_runtime.metadata.replica_epoch import replica_epoch_matches
+
+__all__ = [
+    "NO_LEADER",
+    "BrokerChanged",
+    "BrokerRegistration",
+    "Change",
+    "ConfigChanged",
+    "ConfigResource",
+    "FeatureChanged",
+    "LeaderRecoveryState",
+    "MetadataImage",
+    "MetadataVersion",
+    "NothingChanged",
+    "PartitionChanged",
+    "PartitionRegistration",
+    "ProducerIdsChanged",
+    "TopicCreated",
+    "TopicDeleted",
+    "TopicImage",
+    "replica_epoch_matches",
+]

@@ -1,0 +1,90 @@
+"""The values of the metadata image: one broker's registration, one partition's state, one topic.
+
+``BrokerRegistration`` and ``PartitionRegistration`` are frozen, so that copies of an image share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from highwater_runtime.ports import Endpoint
+
+NO_LEADER: Final = -1
+"""``leader`` of a partition that has none."""
+
+NO_LEADER_CHANGE: Final = -2
+"""``leader`` in a PartitionChangeRecord that leaves leader and leader epoch as they are."""
+
+
+class LeaderRecoveryState(IntEnum):
+    """Whether a leader that was elected from outside the ISR has recovered (KIP-704)."""
+
+    RECOVERED = 0
+    RECOVERING = 1
+
+
+class ConfigResource(NamedTuple):
+    """What a configuration belongs to."""
+
+    type: int
+    name: str
+
+
+TOPIC_RESOURCE: Final = 2
+BROKER_RESOURCE: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRegistration:
+    """One broker as the metadata log has it. ``epoch`` is the offset of its registration record.
+
+    ``features`` maps feature names to the inclusive range of levels that the broker understands.
+    """
+
+    id: int
+    epoch: int
+    incarnation_id: UUID
+    endpoint: Endpoint
+    fenced: bool = True
+    in_controlled_shutdown: bool = False
+    rack: str | None = None
+    features: Mapping[str, tuple[int, int]] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def active(self) -> bool:
+        """Whether it may lead and be placed in an ISR: unfenced and not shutting down."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRegistration:
+    """One partition's state. ``partition_epoch`` grows with every change, ``leader_epoch`` as
+    :mod:`highwater_runtime.controller.kraft.partition_change` says. ``replicas[0]`` is the preferred leader."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    leader_recovery_state: LeaderRecoveryState = LeaderRecoveryState.RECOVERED
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+
+    @property
+    def reassigning(self) -> bool:
+        """Whether a reassignment is under way."""
+        return bool(self.adding_replicas or self.removing_replicas)
+
+
+@dataclass(slots=True)
+class TopicImage:
+    """A topic and its partitions by index. Owned by one image, which alone changes ``partitions``."""
+
+    name: str
+    id: UUID
+    partitions: dict[int, PartitionRegistration] = field(default_factory=dict)
