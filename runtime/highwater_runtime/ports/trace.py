@@ -32,6 +32,21 @@ class NodeEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """Base of all events; ``kind`` on the wire is the tag of the subclass."""
 
 
+# --- the host: emitted for a node, not by its core ----------------------------------------------------------------
+
+
+class NodeStarted(NodeEvent, frozen=True, kw_only=True, tag="node-started"):
+    """The host began to run this incarnation; first of its events."""
+
+
+class NodeStopped(NodeEvent, frozen=True, kw_only=True, tag="node-stopped"):
+    """This incarnation is over. ``reason``: ``kill`` (page cache kept), ``power-loss`` (page cache lost), ``stop``
+    (clean) or ``crash`` (its disk failed); ``offset``: bytes that were readable before and are not any more."""
+
+    reason: str
+    offset: int = 0
+
+
 # --- broker: the log of one replica -------------------------------------------------------------------------------
 
 
