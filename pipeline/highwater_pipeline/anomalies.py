@@ -1,0 +1,42 @@
+"""The names of all checks, with what each one says when it fails: one vocabulary for experiments, verdicts and reports.
+
+A check is named after the anomaly that it looks for. This module imports nothing, so that an experiment file can be
+validated without Arrow.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+Need = Literal["history", "events", "replica-log"]
+
+CLIENT_CHECKS: Final[dict[str, str]] = {
+    "lost-write": "a value whose writer must have committed was read by nobody, though somebody read past it",
+    "duplicate": "one value stands at two or more offsets",
+    "inconsistent-offsets": "two or more values stand at one offset",
+    "aborted-read": "a value was read although its writer failed (G1a)",
+    "unseen": "an acknowledged value had not been read when the final reads were through",
+}
+"""What clients can see, by Jepsen's definitions."""
+
+INSIDE_CHECKS: Final[dict[str, str]] = {
+    "committed-loss": "a record once below the true high watermark is missing from, or different on, a later leader",
+    "divergence": "two replicas differ below both their high watermarks, or at equal offset and leader epoch",
+    "isr-incomplete": "a registered member of the controller's ISR lacks a record below the high watermark",
+    "stale-isr-join": "a replica entered the ISR under a broker epoch that was no longer its own",
+    "two-leaders": "two nodes, or two incarnations of one, appended as leader in one leader epoch",
+    "leader-not-in-isr": "the controller committed a leader that is not a member of the ISR",
+    "hw-regression": "a leader's high watermark lies below one of the same or a lower leader epoch seen before",
+}
+"""What only node events and replica dumps can show."""
+
+CHECKS: Final[dict[str, str]] = {**CLIENT_CHECKS, **INSIDE_CHECKS}
+"""Every check by name, in the order of reports."""
+
+NEEDS: Final[dict[str, tuple[Need, ...]]] = {
+    **dict.fromkeys(CLIENT_CHECKS, ("history",)),
+    **dict.fromkeys(INSIDE_CHECKS, ("events",)),
+    "divergence": ("replica-log",),
+}
+"""The tables without which a check cannot be done. ``committed-loss`` and ``divergence`` see more where both node events
+and replica dumps are there."""

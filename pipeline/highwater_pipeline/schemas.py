@@ -1,0 +1,107 @@
+"""The tables of a run, field by field, as Arrow schemas: what JSON Lines and Parquet files hold and what checks read.
+
+All times are nanoseconds of run time (the harness's clock) unless a field says otherwise. ``run_id`` names the run; in a
+run directory's JSON Lines it may be left out, and the directory's name stands for it. The order of rows is the order
+in which things happened: a table's rows are named by their position in it, counted from 0, wherever an anomaly says
+which rows prove it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+
+def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) -> pa.Field:
+    return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
+
+
+MICRO_OPERATION: Final = pa.struct(
+    [
+        _field("op", pa.string(), "send, poll or assign"),
+        _field("key", pa.string(), "topic-partition (orders-0)"),
+        _field("offset", pa.int64(), "record offset; null: not known (a send that was not acknowledged)", nullable=True),
+        _field("value", pa.int64(), "the record's value, unique in a run; null for assign", nullable=True),
+    ]
+)
+
+OPERATIONS: Final = pa.schema(
+    [
+        _field("run_id", pa.string(), "the run"),
+        _field("index", pa.int64(), "strictly increasing"),
+        _field("time", pa.int64(), "ns of run time"),
+        _field("process", pa.int64(), "a single-threaded process: at most one open operation; none after info"),
+        _field("type", pa.string(), "invoke, then one of ok (took effect), fail (did not), info (nobody knows)"),
+        _field("f", pa.string(), "send, poll, txn, assign, subscribe or crash"),
+        _field(
+            "value",
+            pa.list_(pa.field("item", MICRO_OPERATION, nullable=False)),
+            "its micro-operations; the sends of one operation take effect all or not at all",
+        ),
+        _field("client", pa.string(), "node name of the client (producer-0)", nullable=True),
+        _field("error", pa.string(), "why it was not ok, in Kafka's words", nullable=True),
+    ],
+    metadata={"doc": "operation history (Jepsen's model): one row per event of an operation"},
+)
+
+NODE_EVENT: Final = pa.schema(
+    [
+        _field("run_id", pa.string(), "the run"),
+        _field("seq", pa.int64(), "strictly increasing over all nodes: the order in which events happened"),
+        _field("time_ns", pa.int64(), "run time"),
+        _field("node_time_ns", pa.int64(), "the node's own clock"),
+        _field("node", pa.string(), "who says so (broker-0, controller-1)"),
+        _field("incarnation", pa.int64(), "how often the node had been started, from 1"),
+        _field("kind", pa.string(), "what happened: a tag of highwater_runtime.ports.trace, node-started, node-stopped"),
+        _field("partition", pa.string(), "topic, dash, partition index", nullable=True),
+        _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits", nullable=True),
+        _field("broker", pa.int64(), "the broker spoken of; of a vote: the candidate", nullable=True),
+        _field("broker_epoch", pa.int64(), "offset of that broker's registration record", nullable=True),
+        _field("leader", pa.int64(), "leader's broker id; -1: none", nullable=True),
+        _field("leader_epoch", pa.int64(), "leader epoch of the partition", nullable=True),
+        _field("partition_epoch", pa.int64(), "epoch of the partition's registration", nullable=True),
+        _field("replicas", pa.list_(pa.int64()), "assigned replicas, in order of preference", nullable=True),
+        _field("isr", pa.list_(pa.int64()), "in-sync replicas", nullable=True),
+        _field("isr_epochs", pa.list_(pa.int64()), "broker epochs claimed for isr, same order; -1: not told", nullable=True),
+        _field("registered_epochs", pa.list_(pa.int64()), "broker epochs in force for isr, same order", nullable=True),
+        _field("offset", pa.int64(), "log offset (inclusive); see the kind", nullable=True),
+        _field("end_offset", pa.int64(), "log offset (exclusive); see the kind", nullable=True),
+        _field("epoch", pa.int64(), "leader epoch of a batch, or epoch of the metadata quorum", nullable=True),
+        _field("crc", pa.int64(), "CRC-32C of a record batch", nullable=True),
+        _field("metadata_offset", pa.int64(), "offset of the metadata record that made it so", nullable=True),
+        _field("reason", pa.string(), "short stable word", nullable=True),
+    ],
+    metadata={"doc": "what nodes said of themselves: one wide table for all kinds of events"},
+)
+
+REPLICA_LOG: Final = pa.schema(
+    [
+        _field("run_id", pa.string(), "the run"),
+        _field("broker", pa.int64(), "whose replica"),
+        _field("partition", pa.string(), "topic, dash, partition index"),
+        _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits"),
+        _field("offset", pa.int64(), "record offset"),
+        _field("leader_epoch", pa.int64(), "of the record's batch"),
+        _field("producer_id", pa.int64(), "-1: not idempotent"),
+        _field("sequence", pa.int64(), "the record's sequence number; -1: none"),
+        _field("value", pa.int64(), "the record's value; null: not a number", nullable=True),
+        _field("crc", pa.int64(), "CRC-32C of the record's batch"),
+    ],
+    metadata={"doc": "every record of every replica at the end of a run"},
+)
+
+FAULTS: Final = pa.schema(
+    [
+        _field("run_id", pa.string(), "the run"),
+        _field("id", pa.string(), "of this injection", nullable=True),
+        _field("name", pa.string(), "as the schedule names it", nullable=True),
+        _field("kind", pa.string(), "powerLoss, partition, hold …"),
+        _field("targets", pa.list_(pa.string()), "nodes, as resolved when it began", nullable=True),
+        _field("injected_ns", pa.int64(), "run time", nullable=True),
+        _field("healed_ns", pa.int64(), "run time", nullable=True),
+        _field("confirmed", pa.bool_(), "whether evidence shows that it took effect", nullable=True),
+        _field("detail", pa.string(), "the whole line as it was written (JSON), evidence included"),
+    ],
+    metadata={"doc": "faults that were injected, with evidence"},
+)
