@@ -1,0 +1,32 @@
+# `make demo` and `make test` do all their own set-up on a fresh machine; each needs only Python 3.11+ and, for
+# Spark, Java 17+ (scripts/setup says what is missing and what to do).
+.DEFAULT_GOAL := help
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup demo test lint clean
+
+help:
+	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
+	@echo "make test   lint, types, layers and all tests"
+	@echo "make setup  leaves $(BIN)/highwater"
+
+setup: $(VENV)/.complete
+
+$(VENV)/.complete: pyproject.toml constraints.txt scripts/setup
+	@sh scripts/setup $(VENV)
+
+demo: setup
+	$(BIN)/highwater run scenarios/kip-903/kafka-14139.yaml --switch replica-epoch-check=off,on
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2
+
+clean:
+	rm -rf $(VENV) runs build dist
