@@ -1,0 +1,223 @@
+"""What the harness asks of a place where clusters run (``sim`` now; ``local`` and ``kubernetes`` on the same protocol).
+
+A backend offers *primitives* (kill this node, cut this link); faults are built from them, one file a fault. What a
+backend cannot do is missing from :attr:`Backend.capabilities`, and an experiment that needs it is refused before
+anything starts.
+
+Time is the backend's: virtual in the simulator, real elsewhere. The harness never sleeps; it asks the backend to
+:meth:`~Backend.advance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal, Protocol
+
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
+
+CONTROLLER_ID_BASE = 1000
+"""Node id of ``controller-0``; brokers count from 0."""
+
+
+def broker_names(cluster: Cluster) -> tuple[str, ...]:
+    """``broker-0`` …, in order of id."""
+    return tuple(f"broker-{i}" for i in range(cluster.brokers))
+
+
+def controller_names(cluster: Cluster) -> tuple[str, ...]:
+    """``controller-0`` …, in order of id."""
+    return tuple(f"controller-{i}" for i in range(cluster.controllers))
+
+
+def node_id(name: str) -> int:
+    """Kafka's node id of a node name: ``broker-2`` → 2, ``controller-1`` → 1001."""
+    role, _, number = name.rpartition("-")
+    return int(number) + (CONTROLLER_ID_BASE if role == "controller" else 0)
+
+
+def broker_name(broker: int) -> str:
+    """Node name of a broker id."""
+    return f"broker-{broker}"
+
+
+def controller_name(controller: int) -> str:
+    """Node name of a controller's node id (1000 …)."""
+    return f"controller-{controller - CONTROLLER_ID_BASE}"
+
+
+class NodeState(Enum):
+    """What the backend did to a node's process; says nothing about what the cluster thinks of it."""
+
+    UP = "up"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    DOWN = "down"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEventRow:
+    """One node event as the run's event table has it. ``fields`` are those of the event's class in
+    ``highwater_runtime.ports.trace``, or of the host's own ``node-started`` and ``node-stopped``."""
+
+    seq: int
+    time_ns: int
+    node_time_ns: int
+    node: str
+    incarnation: int
+    kind: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RpcRule:
+    """Messages to interfere with. ``rpc`` is Kafka's API name (``AlterPartition``); empty ``sources`` or
+    ``destinations`` mean any node. A rule on responses names the ends of the *response*'s way."""
+
+    action: Literal["hold", "drop", "delay", "duplicate"]
+    rpc: str
+    sources: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+    part: Literal["request", "response"] = "request"
+    delay_ns: int = 0
+
+
+KeepMode = Literal["none", "prefix", "torn"]
+DiskTrouble = Literal["full", "error", "stall"]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLossReport:
+    """What a power loss took: bytes that were written but not durable, and are gone."""
+
+    lost_bytes: int
+
+
+class Capability(Enum):
+    """Primitives that a backend may or may not have."""
+
+    POWER_LOSS = "power loss"
+    KILL = "kill"
+    STOP = "stop"
+    DISK_WIPE = "disk wipe"
+    DISK_FULL = "full disk"
+    DISK_ERROR = "disk errors"
+    DISK_STALL = "stalled disk"
+    CUT = "network cuts"
+    PAUSE = "pause"
+    RPC_RULES = "interference by RPC"
+    CLOCK_SKEW = "clock skew"
+
+
+class Backend(Protocol):
+    """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one."""
+
+    name: str
+    capabilities: frozenset[Capability]
+
+    # --- life of the run ---
+
+    def build(self, cluster: Cluster, seed: int) -> None:
+        """Create the cluster's nodes and start them all. Returns at once: nodes come up while time advances."""
+
+    def now_ns(self) -> int:
+        """Run time in nanoseconds since :meth:`build`."""
+
+    def advance(self, until_ns: int) -> None:
+        """Let the cluster live until run time ``until_ns``."""
+
+    def close(self) -> None:
+        """Tear everything down. Idempotent."""
+
+    # --- observation ---
+
+    def bootstrap(self) -> tuple[Endpoint, ...]:
+        """Brokers' endpoints for clients."""
+
+    def state(self, node: str) -> NodeState:
+        """What was done to the node's process last."""
+
+    def incarnation(self, node: str) -> int:
+        """How often the node was started; 0 before the first start."""
+
+    def events_since(self, seq: int) -> Sequence[NodeEventRow]:
+        """Node events with ``row.seq >= seq``, in order."""
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
+
+    def clock_error(self, node: str) -> tuple[int, float]:
+        """Probe: the node's wall clock minus the right one in ns, and its rate (1.0: right)."""
+
+    def disk_probe(self, node: str) -> str:
+        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` or the errno's name (``ENOSPC``)."""
+
+    def disk_is_empty(self, node: str) -> bool:
+        """Probe: whether the node's data directory holds nothing."""
+
+    def metric(self, node: str, name: str) -> float | None:
+        """Sum of one metric's series on a node now; None where it has none."""
+
+    def replica_dump(self) -> list[dict[str, Any]]:
+        """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
+        ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``)."""
+
+    def trace_digest(self) -> str:
+        """Hex digest over everything that happened, equal for equal runs; ``""`` where runs cannot be equal."""
+
+    # --- nodes ---
+
+    def start(self, node: str) -> None:
+        """Start a node that is down (a new incarnation over whatever its disk holds)."""
+
+    def kill(self, node: str) -> None:
+        """SIGKILL: the process is gone, the page cache stays."""
+
+    def stop(self, node: str) -> None:
+        """Ask for a clean shutdown; the node is ``STOPPING``, then ``DOWN``."""
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """The machine loses power: process gone, page cache gone but for what ``keep`` says."""
+
+    def wipe(self, node: str) -> None:
+        """Replace the disk of a node that is down by an empty one."""
+
+    def pause(self, node: str) -> None:
+        """SIGSTOP."""
+
+    def resume(self, node: str) -> None:
+        """SIGCONT."""
+
+    # --- network, disk, clock ---
+
+    def cut(self, source: str, destination: str) -> None:
+        """Lose every message from ``source`` to ``destination``, on old and new connections. Cuts are counted:
+        each needs its own :meth:`uncut`."""
+
+    def uncut(self, source: str, destination: str) -> None:
+        """Undo one :meth:`cut`."""
+
+    def add_rule(self, rule: RpcRule) -> int:
+        """Put a rule into force; returns its id."""
+
+    def rule_matches(self, rule_id: int) -> int:
+        """How many messages the rule has acted upon."""
+
+    def remove_rule(self, rule_id: int) -> None:
+        """Take a rule out of force; what it holds back is let go. Idempotent."""
+
+    def disk_trouble(self, node: str, trouble: DiskTrouble) -> None:
+        """Make the node's disk full, failing or stalled."""
+
+    def disk_heal(self, node: str) -> None:
+        """Undo :meth:`disk_trouble`."""
+
+    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
+        """Set the node's wall clock off by ``offset_ns`` and let its clock run at ``rate`` (0, 1.0: right again)."""
+
+    # --- clients ---
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """Start a client (no disk) that lives until the run ends; faults never touch it unless it is named."""

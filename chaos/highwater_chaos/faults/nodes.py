@@ -1,0 +1,54 @@
+"""What faults on processes share: how a node is seen to be gone, and how it is brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.schedule.process import Process
+
+
+def seen_down(context: FaultContext, node: str, reason: str, timeout_ns: int | None = None) -> Process[bool]:
+    """Evidence that the node's process is gone and that the host's event says why."""
+    backend, view = context.backend, context.view
+
+    def gone() -> bool:
+        seen = view.nodes.get(node)
+        return backend.state(node) is NodeState.DOWN and seen is not None and not seen.up
+
+    if timeout_ns is None:
+        down = yield from context.confirm(gone, f"{node} is down")
+    else:
+        down = yield from context.confirm(gone, f"{node} is down", timeout_ns)
+    found = view.nodes[node].last_stop_reason if node in view.nodes else ""
+    context.saw(
+        f"{node} is {'down' if down else 'still ' + backend.state(node).value}",
+        down and found == reason,
+        node=node,
+        reason=found,
+    )
+    return down
+
+
+def bring_back(context: FaultContext, nodes: Sequence[str]) -> Process[None]:
+    """Start those of the nodes that are down; evidence that each runs again, in which incarnation."""
+    backend = context.backend
+    for node in nodes:
+        if backend.state(node) is NodeState.DOWN:
+            backend.start(node)
+    for node in nodes:
+        up = yield from context.confirm(partial(_runs, context, node), f"{node} runs")
+        context.saw_healed(
+            f"{node} {'runs again' if up else 'does not run: ' + backend.state(node).value}",
+            up,
+            node=node,
+            incarnation=backend.incarnation(node),
+        )
+
+
+def _runs(context: FaultContext, node: str) -> bool:
+    seen = context.view.nodes.get(node)
+    state = context.backend.state(node)
+    return state in (NodeState.UP, NodeState.PAUSED) and seen is not None and seen.up

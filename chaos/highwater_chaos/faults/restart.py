@@ -1,0 +1,78 @@
+"""``restart``: a rolling restart. Each target in turn is stopped cleanly and started; the next follows once the one
+before is back and in sync, as an operator rolls a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+from highwater_chaos.backends.protocol import Capability, NodeState, node_id
+from highwater_chaos.experiment.faults import Restart
+from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.faults.nodes import bring_back, seen_down
+from highwater_chaos.faults.stop import SHUTDOWN_NS
+from highwater_chaos.schedule.process import Process
+from highwater_runtime.ports import SECOND
+
+BACK_NS: Final = 60 * SECOND
+"""How long a restarted node may take to be in sync again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartFault:
+    """Confirmed by each node's new incarnation, unfenced and in the ISR of what it replicates."""
+
+    KIND: ClassVar[str] = "restart"
+    model: Restart
+
+    @property
+    def needs(self) -> frozenset[Capability]:
+        """Stop."""
+        return frozenset({Capability.STOP})
+
+    @property
+    def lasts_ns(self) -> int | None:
+        """It is over when it has been done."""
+        return 0
+
+    def inject(self, context: FaultContext) -> Process[None]:
+        """Roll."""
+        backend = context.backend
+        for node in context.resolve(self.model.target):
+            before = backend.incarnation(node)
+            backend.stop(node)
+            down = yield from seen_down(context, node, "stop", SHUTDOWN_NS)
+            if not down:
+                return
+            backend.start(node)
+            back = yield from context.confirm(
+                partial(_is_back, context, node),
+                f"{node} is back in sync",
+                BACK_NS,
+            )
+            now = backend.incarnation(node)
+            context.saw(
+                f"{node} {'is back' if back else 'is not back in sync'} in incarnation {now}",
+                back and now > before,
+                node=node,
+                incarnation=now,
+            )
+            if not back:
+                return
+
+    def heal(self, context: FaultContext) -> Process[None]:
+        """Make sure that all run."""
+        yield from bring_back(context, context.record.targets)
+
+
+def _is_back(context: FaultContext, node: str) -> bool:
+    view = context.view
+    if context.backend.state(node) is not NodeState.UP:
+        return False
+    if node.startswith("controller-"):
+        return view.active_controller() is not None
+    broker = node_id(node)
+    return view.is_unfenced(broker) and all(
+        broker in partition.isr for partition in view.partitions.values() if broker in partition.replicas
+    )

@@ -1,0 +1,1 @@
+"""Steps in time: deterministic processes that inject, wait, await and heal."""

@@ -1,0 +1,120 @@
+"""The record of what clients did and saw: Jepsen's operation history.
+
+Each operation is an ``invoke`` and one completion: ``ok`` (it took effect), ``fail`` (it certainly did not) or
+``info`` (nobody knows: the answer was lost or came too late). A process is single-threaded: it has at most one open
+operation, and one whose operation ended in ``info`` never acts again, since that operation may take effect at any
+later time. Checks build on exactly these rules, so the recorder enforces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import msgspec
+
+OperationType = Literal["invoke", "ok", "fail", "info"]
+OperationKind = Literal["send", "poll", "assign"]
+
+
+class MicroOp(msgspec.Struct, frozen=True):
+    """One record sent or polled, or one position assigned (``value`` null).
+
+    ``key`` is the topic-partition (``"orders-0"``), ``value`` the record's unique value, ``offset`` null where unknown.
+    """
+
+    op: OperationKind
+    key: str
+    offset: int | None
+    value: int | None
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One row of the history. ``time`` in ns of run time; ``error`` says in Kafka's words why it was not ``ok``."""
+
+    index: int
+    time: int
+    process: int
+    type: OperationType
+    f: OperationKind
+    value: tuple[MicroOp, ...]
+    client: str
+    error: str | None = None
+
+
+class HistoryRecorder:
+    """Collects one run's operations in the order in which they happened.
+
+    ``now_ns`` is the run's clock, not that of a client's node, so that a skewed clock cannot bend the history.
+    """
+
+    def __init__(self, now_ns: Callable[[], int]) -> None:
+        self.operations: list[Operation] = []
+        self.acknowledged = 0
+        """Records (not operations) whose send completed ``ok``."""
+        self.last_acknowledged_ns: int | None = None
+        """Run time of the latest send that completed ``ok``."""
+        self._now_ns = now_ns
+        self._open: dict[int, OperationKind] = {}
+        self._idle: dict[str, list[int]] = {}
+        self._next_process = 0
+
+    @property
+    def open_operations(self) -> int:
+        """Operations invoked and not yet completed."""
+        return len(self._open)
+
+    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = ()) -> int:
+        """Begin an operation; returns the process number that it runs under.
+
+        A client with several operations open at once gets a process for each, and reuses them once they are free.
+        """
+        idle = self._idle.setdefault(client, [])
+        if idle:
+            process = min(idle)
+            idle.remove(process)
+        else:
+            process = self._next_process
+            self._next_process += 1
+        self._open[process] = f
+        self._append("invoke", process, f, tuple(value), client=client)
+        return process
+
+    def ok(self, client: str, process: int, value: Iterable[MicroOp]) -> None:
+        """The operation took effect, with these offsets."""
+        micro_ops = tuple(value)
+        f = self._complete(client, process, reusable=True)
+        if f == "send":
+            self.acknowledged += len(micro_ops)
+            self.last_acknowledged_ns = self._now_ns()
+        self._append("ok", process, f, micro_ops, client=client)
+
+    def fail(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
+        """The operation certainly did not take effect, and never will."""
+        f = self._complete(client, process, reusable=True)
+        self._append("fail", process, f, tuple(value), client=client, error=error)
+
+    def info(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
+        """The outcome is unknown; the process is never used again."""
+        f = self._complete(client, process, reusable=False)
+        self._append("info", process, f, tuple(value), client=client, error=error)
+
+    def _complete(self, client: str, process: int, *, reusable: bool) -> OperationKind:
+        f = self._open.pop(process, None)
+        if f is None:
+            raise AssertionError(f"{client}: process {process} has no open operation to complete")
+        if reusable:
+            self._idle[client].append(process)
+        return f
+
+    def _append(
+        self,
+        kind: OperationType,
+        process: int,
+        f: OperationKind,
+        value: tuple[MicroOp, ...],
+        *,
+        client: str,
+        error: str | None = None,
+    ) -> None:
+        self.operations.append(Operation(len(self.operations), self._now_ns(), process, kind, f, value, client, error))
