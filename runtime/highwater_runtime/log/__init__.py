@@ -1,0 +1,55 @@
+"""One replica's log on disk, in Kafka's format and directory layout.
+
+Who reads this to code against it finds the whole surface here.
+
+**Batches** (:mod:`.records`, :mod:`.control`)::
+
+    build_batch(records: Iterable[Record | bytes], *, base_offset=0, leader_epoch=-1, producer_id=-1,
+                producer_epoch=-1, base_sequence=-1, timestamp_ms=-1, last_offset=None, is_control=False) -> bytes
+    iter_batches(data) -> Iterator[BatchView]      # a batch cut off at the end is left out
+    BatchView: .base_offset .last_offset .end_offset .leader_epoch .crc .producer_id .producer_epoch .base_sequence
+               .last_sequence .record_count .base_timestamp .max_timestamp .size_in_bytes .is_control .codec
+               .records() -> list[Record] .ensure_valid() .bytes_of()
+    Record(offset, timestamp, key, value, headers)
+    build_leader_change(leader_id, voters, granting_voters, *, base_offset, leader_epoch, timestamp_ms) -> bytes
+    read_leader_change(batch) -> LeaderChange | None
+
+**Log** (:mod:`.log`); offsets are ints, ends are exclusive::
+
+    Log.open(disk, directory, config: LogConfig, clock: Clock, *, topic_id=None, clean=False, recovery_point=0,
+             log_start_offset=0, trace=None, trace_appends=True) -> Log      # creates it where there is none
+    .partition (the directory's name) .topic_id .log_start_offset .log_end_offset .recovery_point .latest_epoch
+    .size_in_bytes
+    .append_as_leader(records, leader_epoch, now_ms, *, origin="client") -> AppendInfo
+                                                # origin="raft": control batches allowed, no producer checks
+    .append_as_follower(records, *, leader_epoch=-1) -> AppendInfo
+    .read(offset, max_bytes, *, max_offset=None, min_one_batch=True) -> bytes     # whole batches, first holds offset
+    .batches_between(from_offset, to_offset) -> Iterator[BatchView]
+    .batch_marks(from_offset, to_offset) -> list[BatchMark]          # headers only: what BatchCommitted needs
+    .assign_epoch_start(epoch, start_offset)
+    .epoch_end_offset(epoch) -> EpochEnd(epoch, end_offset)          # (-1, -1): not known (KIP-101, KIP-279)
+    .epoch_of(offset) -> int
+    .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool
+    .truncate_fully_and_start_at(offset, *, leader_epoch=-1)
+    .advance_log_start_offset(offset) -> bool    .delete_old_segments(now_ms, high_watermark) -> int
+    .offset_for_timestamp(ts) -> TimestampOffset | None    .offset_of_max_timestamp() -> TimestampOffset | None
+    .flush() / .flush_later(on_done)   .close()   .update_config(config)
+    AppendInfo: .first_offset .last_offset .end_offset .duplicate .max_timestamp .log_start_offset .marks
+
+**LogManager** (:mod:`.manager`), owner of a data directory::
+
+    LogManager(ports, config: NodeConfig, cluster_id, node_id, high_watermarks: Callable[[], Mapping[tp, int]])
+    .start()                       # load everything, begin checkpoints, retention and flush timers
+    .clean_start .logs (dict by TopicPartition) .get(topic, partition) .get_or_create(topic, partition, topic_id, …)
+    .checkpointed_high_watermark(topic, partition) -> int            # 0 where unknown, never above the LEO
+    .delete(topic, partition)      .shutdown(on_done: Callable[[OSError | None], None])
+
+**Errors** (:mod:`.errors`): each class has ``KAFKA_ERROR``, the name in ``ErrorCode``.
+
+**Trace.** A log with a ``trace`` emits ``LogLoaded`` and ``LogCut`` when opened and, unless ``trace_appends=False``,
+``LogAppended`` and ``LogTruncated`` whenever its offsets changed, with the leader epoch it was given: callers must
+not emit them again. A duplicate batch appends nothing and is not reported. ``trace=None`` (metadata log): silent; what
+recovery cut is then in ``log.recovery``.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,94 @@
+"""What a log refuses, as typed exceptions.
+
+Each class names the Kafka error it stands for in ``KAFKA_ERROR``, so that a broker answers with
+``ErrorCode[error.KAFKA_ERROR]``: the log may not import the wire format (same layer), and needs no table for it.
+Faults of the disk are ``OSError``, as the disk port raises them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class LogError(Exception):
+    """Base of everything a log refuses. The message says what was expected, what was found and where."""
+
+    KAFKA_ERROR: ClassVar[str] = "UNKNOWN_SERVER_ERROR"
+
+
+class OffsetOutOfRange(LogError):  # noqa: N818 (Kafka's name)
+    """A read below the log start offset or above the log end offset."""
+
+    KAFKA_ERROR = "OFFSET_OUT_OF_RANGE"
+
+
+class CorruptRecord(LogError):  # noqa: N818
+    """A batch whose size, magic or CRC is wrong."""
+
+    KAFKA_ERROR = "CORRUPT_MESSAGE"
+
+
+class InvalidRecord(LogError):  # noqa: N818
+    """A batch that is intact but that a client may not write: control batches, inconsistent counts or sequences."""
+
+    KAFKA_ERROR = "INVALID_RECORD"
+
+
+class UnsupportedMessageFormat(LogError):  # noqa: N818
+    """A message of magic 0 or 1, which this log does not store."""
+
+    KAFKA_ERROR = "UNSUPPORTED_FOR_MESSAGE_FORMAT"
+
+
+class CompressedRecords(LogError):  # noqa: N818
+    """The records inside a compressed batch were asked for; compressed batches are only passed through."""
+
+    KAFKA_ERROR = "UNSUPPORTED_COMPRESSION_TYPE"
+
+
+class RecordTooLarge(LogError):  # noqa: N818
+    """A batch larger than ``max.message.bytes``."""
+
+    KAFKA_ERROR = "MESSAGE_TOO_LARGE"
+
+
+class RecordBatchTooLarge(LogError):  # noqa: N818
+    """An append larger than a whole segment may be."""
+
+    KAFKA_ERROR = "RECORD_LIST_TOO_LARGE"
+
+
+class OutOfOrderSequence(LogError):  # noqa: N818
+    """An idempotent producer's batch does not follow its last one."""
+
+    KAFKA_ERROR = "OUT_OF_ORDER_SEQUENCE_NUMBER"
+
+
+class InvalidProducerEpoch(LogError):  # noqa: N818
+    """A batch of a producer that a newer epoch of the same producer id has fenced."""
+
+    KAFKA_ERROR = "INVALID_PRODUCER_EPOCH"
+
+
+class UnexpectedAppendOffset(LogError):  # noqa: N818
+    """A follower's append that does not begin at its log end offset (would overlap or leave a gap)."""
+
+
+class InconsistentTopicId(LogError):  # noqa: N818
+    """A partition's directory belongs to another topic id than the one asked for."""
+
+    KAFKA_ERROR = "INCONSISTENT_TOPIC_ID"
+
+
+class LogOffline(LogError):  # noqa: N818
+    """The disk failed under this log (or it was closed); nothing more can be read from or written to it."""
+
+    KAFKA_ERROR = "KAFKA_STORAGE_ERROR"
+
+
+class InconsistentMetaProperties(LogError):  # noqa: N818
+    """``meta.properties`` says that the data directory belongs to another node or another cluster."""
+
+
+class CorruptCheckpoint(LogError):  # noqa: N818
+    """A checkpoint file that cannot be parsed."""
