@@ -12,9 +12,7 @@ from rich.table import Table
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
-
-DESCRIPTION = "highwater.dev/description"
-"""The annotation in which an experiment says in a sentence what it shows."""
+from highwater_chaos.report import DESCRIPTION
 
 
 def scenarios(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
 from highwater_chaos.report.files import Row, RunFiles
+from highwater_chaos.report.timeline import fault_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +188,7 @@ def _judged(row: Row) -> tuple[str, str]:
 
 def _fault_steps(run: RunFiles) -> Iterator[Step]:
     for fault in run.faults:
-        yield Step(fault["injected_ns"], "chaos", _fault_text(fault), "fault")
-
-
-def _fault_text(fault: Row) -> str:
-    targets = fault.get("targets") or []
-    on = f" on {', '.join(targets)}" if targets else ""
-    return f"{fault['kind']}{on}"
+        start = fault["startedNs"] if fault["inForceNs"] is None else fault["inForceNs"]
+        yield Step(start, "chaos", fault_label(fault), "fault")
+        if fault["healedNs"] is not None:
+            yield Step(fault["healedNs"], "chaos", f"{fault_label(fault)}: healed", "fault")

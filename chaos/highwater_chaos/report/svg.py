@@ -49,10 +49,9 @@ def page_svg(timeline: Timeline) -> str:
     top = 24
     for lane in lanes:
         note = f'<tspan class="note" x="{LEFT - 10}" dy="13">{escape(lane.note)}</tspan>' if lane.note else ""
-        parts.append(
-            f'<g transform="translate(0 {top})"><text class="label" x="{LEFT - 10}" y="{min(lane.height // 2 + 4, 26)}">'
-            f"{escape(lane.label)}{note}</text>{lane.body}</g>"
-        )
+        middle = min(lane.height // 2 + 4, 26)
+        label = f'<text class="label" x="{LEFT - 10}" y="{middle}">{escape(lane.label)}{note}</text>'
+        parts.append(f'<g transform="translate(0 {top})">{label}{lane.body}</g>')
         top += lane.height + 7
     bands = "".join(_band(span, x, top) for span in timeline.faults)
     return (
@@ -71,6 +70,7 @@ class TimeScale:
         self._scale = (WIDTH - LEFT - RIGHT) / end_ns
 
     def __call__(self, time_ns: int) -> float:
+        """The x of a run time, in pixels."""
         return round(LEFT + time_ns * self._scale, 1)
 
 

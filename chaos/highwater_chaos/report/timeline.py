@@ -175,8 +175,12 @@ def _quorum(events: Iterable[Row]) -> tuple[list[tuple[int, int]], list[tuple[in
 
 
 def _fault_span(row: Row, end_ns: int) -> Span:
-    targets = ", ".join(row.get("targets") or ())
-    healed = row.get("healed_ns")
-    return Span(
-        row["injected_ns"], end_ns if healed is None else healed, f"{row['kind']} {targets}".strip(), row["kind"]
-    )
+    start = row["startedNs"] if row["inForceNs"] is None else row["inForceNs"]
+    end = end_ns if row["healedNs"] is None else row["healedNs"]
+    return Span(start, max(start, end), fault_label(row), row["kind"])
+
+
+def fault_label(row: Row) -> str:
+    """``powerLoss broker-1``; what an RPC fault is about stands in its parameters."""
+    rpc = row["parameters"].get("rpc")
+    return " ".join([row["kind"], *([rpc] if rpc else []), ", ".join(row["targets"])]).strip()

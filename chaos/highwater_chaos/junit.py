@@ -1,0 +1,45 @@
+"""JUnit XML, so that CI systems show runs as tests: one case a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree  # we only write
+
+
+def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
+    """A test suite with one case for each verdict (the content of ``verdict.json``).
+
+    A run that came out as expected is a pass, an inconclusive one that was not expected is an error, any other
+    a failure.
+    """
+    suite = ElementTree.Element("testsuite", name="highwater", tests=str(len(verdicts)))
+    counts = {"failures": 0, "errors": 0}
+    for verdict in verdicts:
+        switches = " ".join(f"{name}={value}" for name, value in verdict["switches"].items())
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=f"highwater.{verdict['backend']}",
+            name=f"{verdict['name']} {switches} seed {verdict['seed']}".replace("  ", " "),
+            time=f"{verdict['timing']['wallSeconds']:.3f}",
+        )
+        if verdict["asExpected"]:
+            continue
+        inconclusive = verdict["verdict"] == "inconclusive"
+        counts["errors" if inconclusive else "failures"] += 1
+        problem = ElementTree.SubElement(
+            case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
+        )
+        problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"]])
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+
+
+def write_junit(path: Path, verdicts: Sequence[dict[str, Any]]) -> None:
+    """Write :func:`junit_xml` to ``path``, making its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(junit_xml(verdicts))

@@ -1,0 +1,114 @@
+"""``report.html``: one self-contained page from a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.report.files import Row, RunFiles
+from highwater_chaos.report.story import Story, record_story
+from highwater_chaos.report.svg import COLORS, page_svg
+from highwater_chaos.report.timeline import fault_label, timeline_of
+from highwater_pipeline.anomalies import CHECKS
+
+DESCRIPTION: Final = "highwater.dev/description"
+"""The annotation in which an experiment says in a sentence what it shows."""
+
+_STORIES: Final = 3
+"""Records whose story is told in full; the others are counted."""
+
+
+def write_report(directory: Path) -> Path:
+    """Write ``report.html`` into a run directory from its other files; returns its path."""
+    path = directory / "report.html"
+    path.write_text(render(RunFiles.read(directory)), encoding="utf-8")
+    return path
+
+
+def render(run: RunFiles) -> str:
+    """The page's HTML."""
+    experiment = parse_experiment(run.experiment, "experiment.yaml")
+    timeline = timeline_of(run)
+    environment = Environment(
+        loader=PackageLoader("highwater_chaos.report", "."), autoescape=True, undefined=StrictUndefined
+    )
+    verdict = run.verdict
+    return environment.get_template("page.html.j2").render(
+        name=experiment.metadata.name,
+        description=experiment.metadata.annotations.get(DESCRIPTION, ""),
+        verdict=verdict["verdict"],
+        sentence=_sentence(run),
+        as_expected="as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}",
+        seed=verdict["seed"],
+        backend=verdict["backend"],
+        switches=sorted(experiment.cluster.switches.items()),
+        reasons=verdict["reasons"],
+        anomalies=list(_anomalies(verdict["anomalies"])),
+        stories=_stories(run),
+        timeline=Markup(page_svg(timeline)),  # noqa: S704 - built from numbers and escaped names
+        brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
+        faults=[_fault(row) for row in run.faults],
+        checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
+        replay=f"highwater replay {run.directory}\n"
+        f"highwater run {run.directory}/experiment.yaml --seed {verdict['seed']}",
+        experiment=run.experiment,
+    )
+
+
+def _sentence(run: RunFiles) -> str:
+    acked = sum(len(row["value"] or ()) for row in run.operations if row["f"] == "send" and row["type"] == "ok")
+    lost = run.verdict["anomalies"].get("lost-write", {}).get("count", 0)
+    faults = len(run.faults)
+    under = f"{acked:,} acknowledged records, {faults} fault{'' if faults == 1 else 's'}"
+    match run.verdict["verdict"]:
+        case "pass":
+            return f"Nothing that the log said was safe was lost: {under}."
+        case "fail" if lost:
+            return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost: {under}."
+        case "fail":
+            return f"The log broke a promise: {', '.join(run.verdict['anomalies'])} ({under})."
+        case _:
+            return f"This run decides nothing ({under})."
+
+
+def _anomalies(anomalies: Mapping[str, Row]) -> Iterator[Mapping[str, Any]]:
+    for name, found in anomalies.items():
+        story = found["examples"][0].get("story", "") if found["examples"] else ""
+        yield {"name": name, "count": f"{found['count']:,}", "story": story}
+
+
+def _stories(run: RunFiles) -> list[Story]:
+    """Stories of the first records that are named as lost; those of one partition mostly share their fate."""
+    told: dict[tuple[str, int], int | None] = {}
+    for name in ("lost-write", "committed-loss", "unseen"):
+        for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
+            if example.get("offset") is not None and example.get("key"):
+                told.setdefault((example["key"], example["offset"]), example.get("value"))
+    return [record_story(run, key, offset, value) for (key, offset), value in list(told.items())[:_STORIES]]
+
+
+def _fault(row: Row) -> Mapping[str, str]:
+    evidence = [item["what"] for side in ("inject", "heal") for item in row["evidence"][side]]
+    return {
+        "injected": _time(row["startedNs"] if row["inForceNs"] is None else row["inForceNs"]),
+        "healed": _time(row["healedNs"]),
+        "kind": fault_label({**row, "targets": []}),
+        "name": row["name"] or "",
+        "targets": ", ".join(row["targets"]),
+        "evidence": "; ".join(evidence)
+        if row["confirmed"]
+        else f"not confirmed: {row['error'] or '; '.join(evidence)}",
+    }
+
+
+def _time(time_ns: int | None) -> str:
+    return "–" if time_ns is None else f"{time_ns / 1e9:.3f} s"
+
+
+def _outcome(name: str, outcome: str) -> str:
+    return {"ok": "found nothing", "failed": CHECKS.get(name, "failed")}.get(outcome, outcome)
