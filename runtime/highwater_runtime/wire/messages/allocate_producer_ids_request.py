@@ -1,0 +1,131 @@
+"""AllocateProducerIdsRequest: request body, key 67, versions 0.
+
+Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar, Final
+
+from highwater_runtime.wire.codec import (
+    DECODE_FAULTS,
+    ENCODE_FAULTS,
+    Buffer,
+    DecodeError,
+    malformed,
+    skip_tagged,
+    unencodable,
+    unsupported,
+)
+
+_pack_iqx: Final = Struct(">iqx").pack
+_unpack_iqB: Final = Struct(">iqB").unpack_from
+
+
+class AllocateProducerIdsRequest:
+    """A broker asks for a block of producer ids.
+
+    ``broker_id`` int32
+
+    ``broker_epoch`` int64
+    """
+
+    API_KEY: ClassVar[int] = 67
+    NAME: ClassVar[str] = "AllocateProducerIdsRequest"
+    KIND: ClassVar[str] = "request"
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int] = 0
+
+    __slots__ = ("broker_id", "broker_epoch",)
+    __hash__ = None  # type: ignore[assignment]
+    broker_id: int
+    broker_epoch: int
+
+    def __init__(
+        self,
+        *,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AllocateProducerIdsRequest):
+            return NotImplemented
+        return (
+            self.broker_id == other.broker_id
+            and self.broker_epoch == other.broker_epoch
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"AllocateProducerIdsRequest(broker_id={self.broker_id!r}, "
+            f"broker_epoch={self.broker_epoch!r})"
+        )
+
+    def encode(self, version: int) -> bytes:
+        """The bytes of ``version``. Raises SchemaError if the version cannot carry what is set."""
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int) -> list[bytes]:
+        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        encoder = _ENCODERS.get(version)
+        if encoder is None:
+            raise unsupported("AllocateProducerIdsRequest", version, 0, 0)
+        try:
+            return encoder(self)
+        except ENCODE_FAULTS as fault:
+            raise unencodable("AllocateProducerIdsRequest", version, fault) from fault
+
+    @classmethod
+    def decode(cls, data: Buffer, version: int) -> AllocateProducerIdsRequest:
+        """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("AllocateProducerIdsRequest", version, 0, 0)
+        message, end = decoder(data, 0)
+        if end != len(data):
+            raise DecodeError("AllocateProducerIdsRequest", end, f"{len(data) - end} bytes left over")
+        return message
+
+    @classmethod
+    def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[AllocateProducerIdsRequest, int]:
+        """The message that starts at ``position``, and the position after it. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("AllocateProducerIdsRequest", version, 0, 0)
+        return decoder(data, position)
+
+
+def _encode_v0(m: AllocateProducerIdsRequest) -> list[bytes]:
+    # versions 0
+    out: list[bytes] = []
+    add = out.append
+    add(_pack_iqx(m.broker_id, m.broker_epoch))
+    return out
+
+
+def _decode_v0(data: Buffer, pos: int) -> tuple[AllocateProducerIdsRequest, int]:
+    # versions 0
+    size = len(data)
+    try:
+        m = AllocateProducerIdsRequest.__new__(AllocateProducerIdsRequest)
+        m.broker_id, m.broker_epoch, k1 = _unpack_iqB(data, pos)
+        pos += 13
+        if k1:
+            pos = skip_tagged("AllocateProducerIdsRequest", data, pos - 1)
+    except DECODE_FAULTS as fault:
+        raise malformed("AllocateProducerIdsRequest", pos, fault) from fault
+    return m, pos
+
+
+_ENCODERS: Final[dict[int, Callable[[AllocateProducerIdsRequest], list[bytes]]]] = {
+    0: _encode_v0,
+}
+_DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[AllocateProducerIdsRequest, int]]]] = {
+    0: _decode_v0,
+}

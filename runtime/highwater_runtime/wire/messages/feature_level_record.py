@@ -1,0 +1,151 @@
+"""FeatureLevelRecord: record of the metadata log, key 12, versions 0.
+
+Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar, Final
+
+from highwater_runtime.wire.codec import (
+    DECODE_FAULTS,
+    ENCODE_FAULTS,
+    UVARINT,
+    Buffer,
+    DecodeError,
+    malformed,
+    overrun,
+    short_string,
+    skip_tagged,
+    unencodable,
+    unsupported,
+    uvarint,
+    uvarint_at,
+)
+
+_pack_hx: Final = Struct(">hx").pack
+_unpack_hB: Final = Struct(">hB").unpack_from
+
+
+class FeatureLevelRecord:
+    """The finalized level of a feature, ``metadata.version`` above all.
+
+    ``name`` string
+
+    ``feature_level`` int16: 0 removes the feature.
+    """
+
+    API_KEY: ClassVar[int] = 12
+    NAME: ClassVar[str] = "FeatureLevelRecord"
+    KIND: ClassVar[str] = "metadata"
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int] = 0
+
+    __slots__ = ("name", "feature_level",)
+    __hash__ = None  # type: ignore[assignment]
+    name: str
+    feature_level: int
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        feature_level: int = 0,
+    ) -> None:
+        self.name = name
+        self.feature_level = feature_level
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FeatureLevelRecord):
+            return NotImplemented
+        return (
+            self.name == other.name
+            and self.feature_level == other.feature_level
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"FeatureLevelRecord(name={self.name!r}, "
+            f"feature_level={self.feature_level!r})"
+        )
+
+    def encode(self, version: int) -> bytes:
+        """The bytes of ``version``. Raises SchemaError if the version cannot carry what is set."""
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int) -> list[bytes]:
+        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        encoder = _ENCODERS.get(version)
+        if encoder is None:
+            raise unsupported("FeatureLevelRecord", version, 0, 0)
+        try:
+            return encoder(self)
+        except ENCODE_FAULTS as fault:
+            raise unencodable("FeatureLevelRecord", version, fault) from fault
+
+    @classmethod
+    def decode(cls, data: Buffer, version: int) -> FeatureLevelRecord:
+        """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("FeatureLevelRecord", version, 0, 0)
+        message, end = decoder(data, 0)
+        if end != len(data):
+            raise DecodeError("FeatureLevelRecord", end, f"{len(data) - end} bytes left over")
+        return message
+
+    @classmethod
+    def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[FeatureLevelRecord, int]:
+        """The message that starts at ``position``, and the position after it. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("FeatureLevelRecord", version, 0, 0)
+        return decoder(data, position)
+
+
+def _encode_v0(m: FeatureLevelRecord) -> list[bytes]:
+    # versions 0
+    out: list[bytes] = []
+    add = out.append
+    b1 = m.name.encode()
+    n1 = len(b1) + 1
+    if n1 > 32768:
+        raise short_string("FeatureLevelRecord", "name", len(b1))
+    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(b1)
+    add(_pack_hx(m.feature_level))
+    return out
+
+
+def _decode_v0(data: Buffer, pos: int) -> tuple[FeatureLevelRecord, int]:
+    # versions 0
+    size = len(data)
+    try:
+        m = FeatureLevelRecord.__new__(FeatureLevelRecord)
+        n1 = data[pos]
+        pos += 1
+        if n1 > 127:
+            n1, pos = uvarint_at(data, pos - 1)
+        z1 = pos + n1 - 1
+        if n1 == 0 or z1 > size:
+            raise overrun("FeatureLevelRecord", "FeatureLevelRecord.name", n1 - 1, pos, size)
+        m.name = str(data[pos:z1], "utf-8")
+        pos = z1
+        m.feature_level, k1 = _unpack_hB(data, pos)
+        pos += 3
+        if k1:
+            pos = skip_tagged("FeatureLevelRecord", data, pos - 1)
+    except DECODE_FAULTS as fault:
+        raise malformed("FeatureLevelRecord", pos, fault) from fault
+    return m, pos
+
+
+_ENCODERS: Final[dict[int, Callable[[FeatureLevelRecord], list[bytes]]]] = {
+    0: _encode_v0,
+}
+_DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[FeatureLevelRecord, int]]]] = {
+    0: _decode_v0,
+}

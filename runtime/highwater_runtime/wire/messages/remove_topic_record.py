@@ -1,0 +1,128 @@
+"""RemoveTopicRecord: record of the metadata log, key 9, versions 0.
+
+Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar, Final
+from uuid import UUID
+
+from highwater_runtime.wire.codec import (
+    DECODE_FAULTS,
+    ENCODE_FAULTS,
+    ZERO_UUID,
+    Buffer,
+    DecodeError,
+    malformed,
+    skip_tagged,
+    unencodable,
+    unsupported,
+    uuid_of,
+)
+
+_pack_Ux: Final = Struct(">16sx").pack
+_unpack_UB: Final = Struct(">16sB").unpack_from
+
+
+class RemoveTopicRecord:
+    """A topic and all its partitions are gone.
+
+    ``topic_id`` uuid
+    """
+
+    API_KEY: ClassVar[int] = 9
+    NAME: ClassVar[str] = "RemoveTopicRecord"
+    KIND: ClassVar[str] = "metadata"
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_SINCE: ClassVar[int] = 0
+
+    __slots__ = ("topic_id",)
+    __hash__ = None  # type: ignore[assignment]
+    topic_id: UUID
+
+    def __init__(
+        self,
+        *,
+        topic_id: UUID = ZERO_UUID,
+    ) -> None:
+        self.topic_id = topic_id
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RemoveTopicRecord):
+            return NotImplemented
+        return (
+            self.topic_id == other.topic_id
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"RemoveTopicRecord(topic_id={self.topic_id!r})"
+        )
+
+    def encode(self, version: int) -> bytes:
+        """The bytes of ``version``. Raises SchemaError if the version cannot carry what is set."""
+        return b"".join(self.encode_parts(version))
+
+    def encode_parts(self, version: int) -> list[bytes]:
+        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        encoder = _ENCODERS.get(version)
+        if encoder is None:
+            raise unsupported("RemoveTopicRecord", version, 0, 0)
+        try:
+            return encoder(self)
+        except ENCODE_FAULTS as fault:
+            raise unencodable("RemoveTopicRecord", version, fault) from fault
+
+    @classmethod
+    def decode(cls, data: Buffer, version: int) -> RemoveTopicRecord:
+        """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("RemoveTopicRecord", version, 0, 0)
+        message, end = decoder(data, 0)
+        if end != len(data):
+            raise DecodeError("RemoveTopicRecord", end, f"{len(data) - end} bytes left over")
+        return message
+
+    @classmethod
+    def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[RemoveTopicRecord, int]:
+        """The message that starts at ``position``, and the position after it. Raises DecodeError."""
+        decoder = _DECODERS.get(version)
+        if decoder is None:
+            raise unsupported("RemoveTopicRecord", version, 0, 0)
+        return decoder(data, position)
+
+
+def _encode_v0(m: RemoveTopicRecord) -> list[bytes]:
+    # versions 0
+    out: list[bytes] = []
+    add = out.append
+    add(_pack_Ux(m.topic_id.bytes))
+    return out
+
+
+def _decode_v0(data: Buffer, pos: int) -> tuple[RemoveTopicRecord, int]:
+    # versions 0
+    size = len(data)
+    try:
+        m = RemoveTopicRecord.__new__(RemoveTopicRecord)
+        u1, k1 = _unpack_UB(data, pos)
+        pos += 17
+        m.topic_id = uuid_of(u1)
+        if k1:
+            pos = skip_tagged("RemoveTopicRecord", data, pos - 1)
+    except DECODE_FAULTS as fault:
+        raise malformed("RemoveTopicRecord", pos, fault) from fault
+    return m, pos
+
+
+_ENCODERS: Final[dict[int, Callable[[RemoveTopicRecord], list[bytes]]]] = {
+    0: _encode_v0,
+}
+_DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[RemoveTopicRecord, int]]]] = {
+    0: _decode_v0,
+}
