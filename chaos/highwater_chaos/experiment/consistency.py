@@ -6,6 +6,7 @@ An impossible file is refused before anything starts, so these rules know the wh
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any, Final
 
 from pydantic import BaseModel
@@ -181,8 +182,9 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
                 yield from _broker(at, value, cluster)
             case "controller" if isinstance(owner, Target):
                 yield from _controller(at, value, cluster)
-            case "rpc" if value not in ApiKey.__members__ and value not in _rpc_names():
-                yield Problem(at, f"unknown RPC {value!r}; known are {', '.join(_rpc_names())}")
+            case "rpc" if value not in _rpc_names():
+                near = get_close_matches(value, _rpc_names(), n=3) or _rpc_names()
+                yield Problem(at, f"unknown RPC {value!r}; known are {', '.join(near)}")
             case "version":
                 yield from _metadata_version(at, value)
             case "topic" if value not in topics:
@@ -219,7 +221,8 @@ def _as_int(choice: OneOf) -> int:
 
 
 def _rpc_names() -> list[str]:
-    return sorted(key.rpc_name for key in ApiKey)
+    # Kafka writes ALTER_PARTITION in code and AlterPartition everywhere else.
+    return sorted("".join(word.capitalize() for word in key.name.split("_")) for key in ApiKey)
 
 
 def _leaves(model: BaseModel, path: str) -> Iterator[tuple[str, BaseModel, str, Any]]:

@@ -53,7 +53,7 @@ def parse_experiment(text: str, source: str) -> ChaosExperiment:
     try:
         experiment = ChaosExperiment.model_validate(data)
     except ValidationError as error:
-        problems = [_problem(details, data) for details in error.errors(include_url=False)]
+        problems = _without_echoes([(details["type"], _problem(details, data)) for details in _details(error)])
         raise ExperimentError(source, lines.placed(problems)) from None
     problems = problems_of(experiment)
     if problems:
@@ -65,6 +65,31 @@ def dump_experiment(experiment: ChaosExperiment) -> str:
     """The experiment as YAML, defaults written out, such that loading it gives the same experiment."""
     data = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _details(error: ValidationError) -> list[ErrorDetails]:
+    return error.errors(include_url=False)
+
+
+_WRONG_SHAPE: Final = {
+    "int_type": "expected a whole number",
+    "float_type": "expected a number",
+    "bool_type": "expected true or false",
+    "string_type": "expected text",
+    "list_type": "expected a list",
+    "dict_type": "expected a mapping",
+    "model_type": "expected a mapping",
+}
+
+
+def _without_echoes(problems: list[tuple[str, Problem]]) -> list[Problem]:
+    """Where a value may be one thing or a list of it, the shape that was not meant complains too: leave that out."""
+    return [
+        problem
+        for kind, problem in problems
+        if kind not in _WRONG_SHAPE
+        or not any(other.path.startswith(problem.path) and other.path != problem.path for _, other in problems)
+    ]
 
 
 class _Lines:
@@ -142,6 +167,8 @@ def _message(details: ErrorDetails) -> str:
             return f"expected {details['ctx']['expected']}; found {_show(found)}"
         case "value_error":
             return f"{details['ctx']['error']}; found {_show(found)}"
+        case kind if kind in _WRONG_SHAPE:
+            return f"{_WRONG_SHAPE[kind]}; found {_show(found)}"
         case _:
             text = details["msg"]
             return f"{text[0].lower()}{text[1:]}; found {_show(found)}"

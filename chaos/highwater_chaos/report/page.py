@@ -95,8 +95,8 @@ def _stories(run: RunFiles) -> list[Story]:
 def _fault(row: Row) -> Mapping[str, str]:
     evidence = [item["what"] for side in ("inject", "heal") for item in row["evidence"][side]]
     return {
-        "injected": _time(row["startedNs"] if row["inForceNs"] is None else row["inForceNs"]),
-        "healed": _time(row["healedNs"]),
+        "injected": _time(row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]),
+        "healed": _time(row["healed_ns"]),
         "kind": fault_label({**row, "targets": []}),
         "name": row["name"] or "",
         "targets": ", ".join(row["targets"]),

@@ -188,7 +188,7 @@ def _judged(row: Row) -> tuple[str, str]:
 
 def _fault_steps(run: RunFiles) -> Iterator[Step]:
     for fault in run.faults:
-        start = fault["startedNs"] if fault["inForceNs"] is None else fault["inForceNs"]
+        start = fault["started_ns"] if fault["injected_ns"] is None else fault["injected_ns"]
         yield Step(start, "chaos", fault_label(fault), "fault")
-        if fault["healedNs"] is not None:
-            yield Step(fault["healedNs"], "chaos", f"{fault_label(fault)}: healed", "fault")
+        if fault["healed_ns"] is not None:
+            yield Step(fault["healed_ns"], "chaos", f"{fault_label(fault)}: healed", "fault")

@@ -175,8 +175,8 @@ def _quorum(events: Iterable[Row]) -> tuple[list[tuple[int, int]], list[tuple[in
 
 
 def _fault_span(row: Row, end_ns: int) -> Span:
-    start = row["startedNs"] if row["inForceNs"] is None else row["inForceNs"]
-    end = end_ns if row["healedNs"] is None else row["healedNs"]
+    start = row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]
+    end = end_ns if row["healed_ns"] is None else row["healed_ns"]
     return Span(start, max(start, end), fault_label(row), row["kind"])
 
 

@@ -1,0 +1,108 @@
+"""A good file is read whole; a bad one is refused with path and line, what was found and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment import ExperimentError, dump_experiment, load_experiment, parse_experiment
+
+BAD = [
+    ("timeout: 3m", "timout: 3m", "cx.yaml:6: spec.timout: unknown field; did you mean 'timeout'?"),
+    ("timeout: 3m  ", "#", "cx.yaml:4: spec.timeout: is required"),
+    ("brokers: 3", "brokers: three", "cx.yaml:9: spec.cluster.brokers: expected a whole number; found 'three'"),
+    (
+        "brokers: 3",
+        "brokers: 0",
+        "cx.yaml:9: spec.cluster.brokers: input should be greater than or equal to 1; found 0",
+    ),
+    (
+        "broker: 1}, wipe",
+        "broker: 7}, wipe",
+        "inject.powerLoss.target.broker: there is no broker 7: the cluster has brokers 0 to 2",
+    ),
+    ("heal: held", "heal: helt", "cx.yaml:22: spec.schedule[6].heal: no fault is named 'helt'; named are: cut, held"),
+    (
+        "rpc: AlterPartition",
+        "rpc: AlterPartitio",
+        "inject.hold.rpc: unknown RPC 'AlterPartitio'; known are AlterPartition",
+    ),
+    ("wait: 5s", "wait: 5", "cx.yaml:18: spec.schedule[2].wait: expected a duration such as 500ms, 20s or 1m30s"),
+    ("kill: {target", "kil: {target", "spec.schedule[7].inject.kil: unknown field; did you mean 'kill'?"),
+    ("anomalies: [", "anomalies: [lost-wrote, ", "expect[0].anomalies[0]: unknown anomaly 'lost-wrote'; known are"),
+    (
+        "min.insync.replicas: 1",
+        "min.insync.replica: 1",
+        "unknown property 'min.insync.replica'; did you mean 'min.insync.replicas'?",
+    ),
+    ("min.insync.replicas: 1", "min.insync.replicas: 0", "property 'min.insync.replicas' must be at least 1, not 0"),
+    ("mode: kraft ", "mode: zookeeper ", "spec.cluster.mode: 'zookeeper' is not built yet"),
+    ("switches: {replica-epoch-check: off}", "switches: {replica-epoch-check: maybe}", "takes on or off, not 'maybe'"),
+    (
+        "switches: {replica-epoch-check: off}",
+        "switches: {pre-vote: off}",
+        "switch 'pre-vote' (KIP-650) is not built yet",
+    ),
+    ("- wait: 5s", "- {wait: 5s, heal: all}", "spec.schedule[2]: expected exactly one of inject, heal, wait, await"),
+    ("orders-0, equals", "order-0, equals", "there is no topic 'order' (partition 'order-0'); topics are: orders"),
+    ("orders-0, equals", "orders-3, equals", "topic 'orders' has partitions 0 to 0; found 'orders-3'"),
+    ("checks: [all]", "checks: [al]", "spec.checks[0]: unknown check 'al'"),
+    ("checks: [all]", "assertions: [{name: x}]", "spec.assertions: are not built yet"),
+    ("seed: 7", "seed: 7\n  seed: 8", "cx.yaml:6: spec.seed: is given twice"),
+    (
+        "equals: [0]}",
+        "equals: [0], size: 1}",
+        "expected exactly one of equals, includes, excludes, size; found equals, size",
+    ),
+    ("kind: Chaos", "kind: Caos", "cx.yaml:2: kind: expected 'ChaosExperiment'; found 'CaosExperiment'"),
+    (
+        "[{broker: 0}, {broker: 1}]",
+        "[{broker: 0}, [{brok: 2}]]",
+        "between[1][0].brok: unknown field; did you mean 'broker'?",
+    ),
+    ("assignment: [[0, 1]]", "assignment: [[0, 5]]", "topics[0].assignment[0]: there is no broker 5"),
+    ("acks: all", "acks: one", "spec.workload.acks: expected '0', '1' or 'all'; found 'one'"),
+    ("acks: all", "acks: 1", "spec.workload.acks: idempotence needs acks: all; found '1'"),
+    ("rate: 200/s", "rate: 200", "spec.workload.rate: expected a rate such as 200/s or 30/m; found 200"),
+    ("id: 1, state", "id: 9, state", "await.broker.id: there is no broker 9"),
+    ("kind: Chaos", "kind: [", "is not YAML"),
+]
+
+
+def test_the_format_is_read(kafka_14139: str) -> None:
+    experiment = parse_experiment(kafka_14139, "cx.yaml")
+    assert experiment.spec.timeout == 180 * 10**9
+    assert experiment.cluster.switches == {"replica-epoch-check": "off"}, "YAML 1.1 reads a bare off as false"
+    assert [step.choice for step in experiment.spec.schedule][:3] == ["await", "inject", "wait"]
+
+
+def test_what_is_written_is_read_back_the_same(kafka_14139: str) -> None:
+    experiment = parse_experiment(kafka_14139, "cx.yaml")
+    assert parse_experiment(dump_experiment(experiment), "dump") == experiment
+
+
+@pytest.mark.parametrize(("found", "instead", "message"), BAD, ids=[bad[1][:30] for bad in BAD])
+def test_a_bad_file_is_refused_with_path_and_line(kafka_14139: str, found: str, instead: str, message: str) -> None:
+    assert found in kafka_14139
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(kafka_14139.replace(found, instead, 1), "cx.yaml")
+    assert message in str(refused.value)
+
+
+def test_every_problem_of_a_file_is_told_at_once(kafka_14139: str) -> None:
+    text = kafka_14139.replace("heal: held", "heal: helt").replace("orders-0, equals", "order-0, equals")
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(text, "cx.yaml")
+    assert len(refused.value.problems) == 2
+
+
+@pytest.mark.parametrize("text", ["", "a: b\n---\nc: d\n", "- list\n", "just text\n"])
+def test_what_is_not_one_experiment_is_refused(text: str) -> None:
+    with pytest.raises(ExperimentError, match="expected"):
+        parse_experiment(text, "cx.yaml")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match=r"missing\.yaml: cannot be read: No such file"):
+        load_experiment(tmp_path / "missing.yaml")

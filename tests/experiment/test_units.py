@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from highwater_chaos.experiment.units import format_duration, parse_duration, parse_rate
+
+
+@given(st.integers(min_value=0, max_value=10**18))
+def test_a_duration_survives_being_written(ns: int) -> None:
+    assert parse_duration(format_duration(ns)) == ns
+
+
+@pytest.mark.parametrize(("text", "ns"), [("500ms", 5 * 10**8), ("1m30s", 90 * 10**9), ("2.5s", 25 * 10**8), (0, 0)])
+def test_durations(text: object, ns: int) -> None:
+    assert parse_duration(text) == ns
+
+
+@pytest.mark.parametrize("text", ["", "5", 5, True, "-1s", "1 s", "1d", "s", None, [1]])
+def test_what_is_no_duration(text: object) -> None:
+    with pytest.raises(ValueError, match="expected a duration"):
+        parse_duration(text)
+
+
+def test_rates() -> None:
+    assert parse_rate("200/s") == 200
+    assert parse_rate("30/m") == 0.5
+    for bad in ("200", 200, "0/s", "-1/s", "1/h"):
+        with pytest.raises(ValueError, match="expected a rate"):
+            parse_rate(bad)
