@@ -1,0 +1,1 @@
+"""Controllers: who decides over brokers, leaders and ISRs. ``kraft`` is the quorum of KIP-500."""

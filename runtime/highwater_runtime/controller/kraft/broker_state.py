@@ -1,0 +1,96 @@
+"""What a broker's coming, going and dying does to the partitions (Kafka's ``generateLeaderAndIsrUpdates``).
+
+Every function returns records for one atomic batch, in which the broker's own record and the changes of its partitions
+stand together: no offset of the metadata log shows a fenced or newly registered broker in an ISR beside others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, without
+from highwater_runtime.metadata import NO_LEADER, MetadataImage
+from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
+from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
+from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
+
+
+def is_active(image: MetadataImage, broker_id: int) -> bool:
+    """Whether the broker is registered, unfenced and not shutting down: what leading and joining an ISR takes."""
+    broker = image.brokers.get(broker_id)
+    return broker is not None and broker.active
+
+
+def leads_any(image: MetadataImage, broker_id: int) -> bool:
+    """Whether the broker leads a partition."""
+    return any(partition.leader == broker_id for _, _, partition in image.all_partitions())
+
+
+def remove_from_isrs(image: MetadataImage, broker_id: int) -> list[PartitionChangeRecord]:
+    """Take the broker out of every ISR (not where it is the last member) and out of every leadership."""
+    records = []
+    for topic, index, partition in image.all_partitions():
+        if broker_id in partition.isr:
+            record = change_partition(
+                partition,
+                replace(PartitionTarget.keep(partition), isr=without(partition.isr, (broker_id,))),
+                topic_id=topic.id,
+                index=index,
+                may_lead=lambda replica: replica != broker_id and is_active(image, replica),
+                metadata_version=image.metadata_version,
+            )
+            if record is not None:
+                records.append(record)
+    return records
+
+
+def elect_leaderless(image: MetadataImage, returned: int) -> list[PartitionChangeRecord]:
+    """Elect leaders where there is none, now that broker ``returned`` is unfenced."""
+    records = []
+    for topic, index, partition in image.all_partitions():
+        if partition.leader == NO_LEADER:
+            record = change_partition(
+                partition,
+                PartitionTarget.keep(partition),
+                topic_id=topic.id,
+                index=index,
+                may_lead=lambda replica: replica == returned or is_active(image, replica),
+                metadata_version=image.metadata_version,
+            )
+            if record is not None:
+                records.append(record)
+    return records
+
+
+def fence(image: MetadataImage, broker_id: int) -> list[Any]:
+    """The broker's session ended, or it asked to be fenced."""
+    records: list[Any] = [*remove_from_isrs(image, broker_id)]
+    broker = image.brokers[broker_id]
+    if not broker.fenced:
+        records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1))
+    return records
+
+
+def unfence(image: MetadataImage, broker_id: int) -> list[Any]:
+    """The broker has caught up with its own registration: it may lead again what has been waiting for it."""
+    broker = image.brokers[broker_id]
+    change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
+    # A broker on its way out stays unfit to lead: only a new registration ends a controlled shutdown.
+    return [change] if broker.in_controlled_shutdown else [change, *elect_leaderless(image, broker_id)]
+
+
+def begin_controlled_shutdown(image: MetadataImage, broker_id: int) -> list[Any]:
+    """The broker asked to leave while it still leads: its leaderships and ISR memberships go to others first."""
+    broker = image.brokers[broker_id]
+    change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1)
+    changes = remove_from_isrs(image, broker_id)
+    return changes if broker.in_controlled_shutdown else [change, *changes]
+
+
+def unregister(image: MetadataImage, broker_id: int) -> list[Any]:
+    """The broker is taken out of the cluster; its replicas stay assigned, without being in sync."""
+    return [
+        *remove_from_isrs(image, broker_id),
+        UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=image.brokers[broker_id].epoch),
+    ]

@@ -1,0 +1,49 @@
+"""What a decision function returns: the records to write, and the response once they are committed.
+
+Functions that decide get the latest image and the request and change nothing; the controller appends ``records`` as
+one atomic batch, applies them to its latest image, and sends ``response`` when they are committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.ports import ApiMessage
+from highwater_runtime.wire.errors import ErrorCode
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[R]):
+    """``records`` (generated record classes, in order) and what to answer."""
+
+    response: R
+    records: list[Any] = field(default_factory=list)
+
+
+class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a failure of this program
+    """A request, or one item of it, that gets ``code`` and a sentence for the person who reads it."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(f"{code.name}: {message}")
+        self.code = code
+        self.message = message
+
+
+def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None:
+    """Raise :class:`Refused` (STALE_BROKER_EPOCH) unless ``epoch`` is that of the broker's registration in force."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise Refused(ErrorCode.STALE_BROKER_EPOCH, f"broker {broker_id} is not registered")
+    if broker.epoch != epoch:
+        raise Refused(
+            ErrorCode.STALE_BROKER_EPOCH, f"expected broker epoch {broker.epoch} of broker {broker_id}, found {epoch}"
+        )
+
+
+Handler = Callable[[Any], Decision[ApiMessage]]
+Handlers = Mapping[type, Handler]
