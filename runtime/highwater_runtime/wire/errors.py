@@ -180,6 +180,9 @@ RETRIABLE: Final = frozenset(
         ErrorCode.INCONSISTENT_TOPIC_ID,
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
         ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.SHARE_SESSION_NOT_FOUND,
+        ErrorCode.INVALID_SHARE_SESSION_EPOCH,
+        ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
 """Codes that may pass by themselves: Kafka's RetriableException. For membership only; its order means nothing."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from highwater_runtime.wire.generator.emit import emit_module, module_name
+from highwater_runtime.wire.generator.emit import emit_catalog, emit_module, module_name
 from highwater_runtime.wire.generator.schema import Message, parse_schema
 
 _PACKAGE = "highwater_runtime.wire"
@@ -25,8 +25,9 @@ def load_schemas() -> list[Message]:
 
 def generate() -> dict[str, str]:
     """File name within ``wire/messages`` -> its source."""
-    modules = {f"{module_name(message)}.py": emit_module(message) for message in load_schemas()}
-    return {"__init__.py": _INIT, **modules}
+    messages = load_schemas()
+    modules = {f"{module_name(message)}.py": emit_module(message) for message in messages}
+    return {"__init__.py": _INIT, "catalog.py": emit_catalog(messages), **modules}
 
 
 def main() -> None:

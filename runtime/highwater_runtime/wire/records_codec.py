@@ -6,9 +6,9 @@ Control records (leader change, snapshot header and footer) are not framed like 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, Final
 
-from highwater_runtime.wire.codec import Buffer, DecodeError, UnsupportedVersionError, uvarint, uvarint_at
+from highwater_runtime.wire.codec import Buffer, DecodeError, Message, UnsupportedVersionError, uvarint, uvarint_at
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.config_record import ConfigRecord
 from highwater_runtime.wire.messages.feature_level_record import FeatureLevelRecord
@@ -24,22 +24,7 @@ from highwater_runtime.wire.messages.unregister_broker_record import UnregisterB
 FRAME_VERSION: Final = 1
 
 
-class MetadataRecord(Protocol):
-    """Any of the generated record classes."""
-
-    API_KEY: ClassVar[int]
-    NAME: ClassVar[str]
-    MAX_VERSION: ClassVar[int]
-
-    def encode(self, version: int) -> bytes:
-        """The body in ``version``."""
-
-    @classmethod
-    def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[Self, int]:
-        """The body that starts at ``position``."""
-
-
-_CLASSES: Final[tuple[type[MetadataRecord], ...]] = (
+_CLASSES: Final[tuple[type[Message], ...]] = (
     UnregisterBrokerRecord,
     TopicRecord,
     PartitionRecord,
@@ -52,11 +37,11 @@ _CLASSES: Final[tuple[type[MetadataRecord], ...]] = (
     NoOpRecord,
     RegisterBrokerRecord,
 )
-METADATA_RECORDS: Final[dict[int, type[MetadataRecord]]] = {record.API_KEY: record for record in _CLASSES}
+METADATA_RECORDS: Final[dict[int, type[Message]]] = {record.API_KEY: record for record in _CLASSES}
 """Record key -> class."""
 
 
-def encode_metadata_record(record: MetadataRecord, version: int) -> bytes:
+def encode_metadata_record(record: Message, version: int) -> bytes:
     """The framed bytes of ``record``. Raises SchemaError if ``version`` cannot carry it."""
     return b"".join((uvarint(FRAME_VERSION), uvarint(record.API_KEY), uvarint(version), record.encode(version)))
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from highwater_runtime.wire.generator.codecs import decoder_body, encoder_body
-from highwater_runtime.wire.generator.schema import NO_VERSION, Field, Message, Struct
+from highwater_runtime.wire.generator.decoding import decoder_body
+from highwater_runtime.wire.generator.encoding import encoder_body
+from highwater_runtime.wire.generator.schema import NO_VERSION, Field, Message, SchemaSyntaxError, Struct
 from highwater_runtime.wire.generator.text import INDENT, default_of, is_list, python_type, quoted
 
 _KIND_WORDS = {
@@ -57,7 +58,7 @@ def _header_lines(message: Message, source: str) -> list[str]:
     lines = [
         f'"""{message.name}: {_KIND_WORDS[message.kind].lower()}{key}, versions {_range(message)}.',
         "",
-        f"Generated from ``schemas/{message.source}`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.",
+        f"Generated from ``schemas/{message.source}``: edit that, then ``python -m highwater_runtime.wire.generate``.",
         '"""',
         "",
         "from __future__ import annotations",
@@ -127,8 +128,8 @@ def _class_lines(message: Message, struct: Struct) -> list[str]:
             f"    FLEXIBLE_SINCE: ClassVar[int] = {flexible}",
             "",
         ]
-    lines.append(f"    __slots__ = ({', '.join(quoted(f.name) for f in struct.fields)}{',' if struct.fields else ''})")
-    lines.append("    __hash__ = None  # type: ignore[assignment]")
+    slots = ", ".join(quoted(f.name) for f in struct.fields)
+    lines.append(f"    __slots__ = ({slots}{',' if len(struct.fields) == 1 else ''})")
     for field in struct.fields:
         lines.append(f"    {field.name}: {python_type(field)}")
     lines += ["", *_init_lines(struct), "", *_eq_lines(struct), "", *_repr_lines(struct)]
@@ -226,7 +227,7 @@ def _entry_points(message: Message) -> list[str]:
         '        return b"".join(self.encode_parts(version))',
         "",
         "    def encode_parts(self, version: int) -> list[bytes]:",
-        '        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""',
+        '        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""',
         "        encoder = _ENCODERS.get(version)",
         "        if encoder is None:",
         f'            raise unsupported("{name}", version, {first}, {last})',
@@ -278,3 +279,31 @@ def _codec_lines(message: Message) -> list[str]:
     lines += ["}", f"_DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[{message.name}, int]]]] = {{"]
     lines += [f"    {version}: {tables['decode'][version]}," for version in versions]
     return [*lines, "}"]
+
+
+def emit_catalog(messages: list[Message]) -> str:
+    """The module that lists every pair of request and response, by key."""
+    requests = {m.key: m for m in messages if m.kind == "request" and m.key is not None}
+    responses = {m.key: m for m in messages if m.kind == "response" and m.key is not None}
+    if requests.keys() != responses.keys():
+        raise SchemaSyntaxError(f"keys with a request or a response only: {requests.keys() ^ responses.keys()}")
+    lines = [
+        '"""Every API that has schemas: its request and its response class.',
+        "",
+        "Generated from ``schemas``: edit those, then ``python -m highwater_runtime.wire.generate``.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from typing import Final",
+        "",
+        "from highwater_runtime.wire.codec import Message",
+    ]
+    for key in sorted(requests):
+        lines += [
+            f"from highwater_runtime.wire.messages.{module_name(message)} import {message.name}"
+            for message in (requests[key], responses[key])
+        ]
+    lines += ["", "PAIRS: Final[tuple[tuple[type[Message], type[Message]], ...]] = ("]
+    lines += [f"    ({requests[key].name}, {responses[key].name})," for key in sorted(requests)]
+    return "\n".join([*lines, ")", ""])

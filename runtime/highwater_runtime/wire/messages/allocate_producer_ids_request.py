@@ -1,6 +1,6 @@
 """AllocateProducerIdsRequest: request body, key 67, versions 0.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ class AllocateProducerIdsRequest:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "broker_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch")
     broker_id: int
     broker_epoch: int
 
@@ -72,7 +71,7 @@ class AllocateProducerIdsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AllocateProducerIdsRequest", version, 0, 0)

@@ -1,6 +1,6 @@
 """AllocateProducerIdsResponse: response body, key 67, versions 0.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class AllocateProducerIdsResponse:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len")
     throttle_time_ms: int
     error_code: int
     producer_id_start: int
@@ -86,7 +85,7 @@ class AllocateProducerIdsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AllocateProducerIdsResponse", version, 0, 0)

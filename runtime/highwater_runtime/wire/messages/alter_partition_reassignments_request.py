@@ -1,6 +1,6 @@
 """AlterPartitionReassignmentsRequest: request body, key 45, versions 0.
 
-Generated from ``schemas/partition_reassignments.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/partition_reassignments.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class ReassignablePartition:
     ``replicas`` []int32: The target replicas; null cancels.
     """
 
-    __slots__ = ("partition_index", "replicas",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "replicas")
     partition_index: int
     replicas: list[int] | None
 
@@ -77,8 +76,7 @@ class ReassignableTopic:
     ``partitions`` []ReassignablePartition
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[ReassignablePartition]
 
@@ -121,8 +119,7 @@ class AlterPartitionReassignmentsRequest:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("timeout_ms", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("timeout_ms", "topics")
     timeout_ms: int
     topics: list[ReassignableTopic]
 
@@ -154,7 +151,7 @@ class AlterPartitionReassignmentsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AlterPartitionReassignmentsRequest", version, 0, 0)

@@ -1,6 +1,6 @@
 """AlterPartitionReassignmentsResponse: response body, key 45, versions 0.
 
-Generated from ``schemas/partition_reassignments.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/partition_reassignments.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class ReassignablePartitionResponse:
     ``error_message`` string
     """
 
-    __slots__ = ("partition_index", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "error_message")
     partition_index: int
     error_code: int
     error_message: str | None
@@ -82,8 +81,7 @@ class ReassignableTopicResponse:
     ``partitions`` []ReassignablePartitionResponse
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[ReassignablePartitionResponse]
 
@@ -130,8 +128,7 @@ class AlterPartitionReassignmentsResponse:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
     throttle_time_ms: int
     error_code: int
     error_message: str | None
@@ -173,7 +170,7 @@ class AlterPartitionReassignmentsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AlterPartitionReassignmentsResponse", version, 0, 0)

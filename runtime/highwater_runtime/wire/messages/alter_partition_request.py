@@ -1,6 +1,6 @@
 """AlterPartitionRequest: request body, key 56, versions 0 to 3.
 
-Generated from ``schemas/alter_partition.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/alter_partition.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class BrokerState:
     ``broker_epoch`` int64 (v3+): -1 if the epoch is not to be checked.
     """
 
-    __slots__ = ("broker_id", "broker_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch")
     broker_id: int
     broker_epoch: int
 
@@ -98,8 +97,7 @@ class PartitionData:
     ``partition_epoch`` int32: The epoch that the change is based on.
     """
 
-    __slots__ = ("partition_index", "leader_epoch", "new_isr", "new_isr_with_epochs", "leader_recovery_state", "partition_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "leader_epoch", "new_isr", "new_isr_with_epochs", "leader_recovery_state", "partition_epoch")
     partition_index: int
     leader_epoch: int
     new_isr: list[int]
@@ -157,8 +155,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "topic_id", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "topic_id", "partitions")
     topic_name: str
     topic_id: UUID
     partitions: list[PartitionData]
@@ -208,8 +205,7 @@ class AlterPartitionRequest:
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "broker_epoch", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch", "topics")
     broker_id: int
     broker_epoch: int
     topics: list[TopicData]
@@ -246,7 +242,7 @@ class AlterPartitionRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AlterPartitionRequest", version, 0, 3)

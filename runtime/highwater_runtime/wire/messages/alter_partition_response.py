@@ -1,6 +1,6 @@
 """AlterPartitionResponse: response body, key 56, versions 0 to 3.
 
-Generated from ``schemas/alter_partition.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/alter_partition.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -61,8 +61,7 @@ class PartitionData:
     ``partition_epoch`` int32
     """
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "isr", "leader_recovery_state", "partition_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "isr", "leader_recovery_state", "partition_epoch")
     partition_index: int
     error_code: int
     leader_id: int
@@ -125,8 +124,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "topic_id", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "topic_id", "partitions")
     topic_name: str
     topic_id: UUID
     partitions: list[PartitionData]
@@ -176,8 +174,7 @@ class AlterPartitionResponse:
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "topics")
     throttle_time_ms: int
     error_code: int
     topics: list[TopicData]
@@ -214,7 +211,7 @@ class AlterPartitionResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("AlterPartitionResponse", version, 0, 3)

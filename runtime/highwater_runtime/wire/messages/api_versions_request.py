@@ -1,6 +1,6 @@
 """ApiVersionsRequest: request body, key 18, versions 0 to 4.
 
-Generated from ``schemas/api_versions.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/api_versions.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class ApiVersionsRequest:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
-    __slots__ = ("client_software_name", "client_software_version",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("client_software_name", "client_software_version")
     client_software_name: str
     client_software_version: str
 
@@ -74,7 +73,7 @@ class ApiVersionsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ApiVersionsRequest", version, 0, 4)

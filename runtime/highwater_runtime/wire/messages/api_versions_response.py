@@ -1,6 +1,6 @@
 """ApiVersionsResponse: response body, key 18, versions 0 to 4.
 
-Generated from ``schemas/api_versions.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/api_versions.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class ApiVersion:
     ``max_version`` int16
     """
 
-    __slots__ = ("api_key", "min_version", "max_version",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("api_key", "min_version", "max_version")
     api_key: int
     min_version: int
     max_version: int
@@ -99,8 +98,7 @@ class SupportedFeatureKey:
     ``max_version`` int16 (v3+)
     """
 
-    __slots__ = ("name", "min_version", "max_version",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "min_version", "max_version")
     name: str
     min_version: int
     max_version: int
@@ -143,8 +141,7 @@ class FinalizedFeatureKey:
     ``min_version_level`` int16 (v3+)
     """
 
-    __slots__ = ("name", "max_version_level", "min_version_level",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "max_version_level", "min_version_level")
     name: str
     max_version_level: int
     min_version_level: int
@@ -202,8 +199,7 @@ class ApiVersionsResponse:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
-    __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "api_keys", "throttle_time_ms", "supported_features", "finalized_features_epoch", "finalized_features", "zk_migration_ready")
     error_code: int
     api_keys: list[ApiVersion]
     throttle_time_ms: int
@@ -260,7 +256,7 @@ class ApiVersionsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ApiVersionsResponse", version, 0, 4)

@@ -1,6 +1,6 @@
 """BeginQuorumEpochRequest: request body, key 53, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class PartitionData:
     ``leader_epoch`` int32
     """
 
-    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
     partition_index: int
     voter_directory_id: UUID
     leader_id: int
@@ -101,8 +100,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -140,8 +138,7 @@ class LeaderEndpoint:
     ``port`` uint16 (v1+)
     """
 
-    __slots__ = ("name", "host", "port",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "host", "port")
     name: str
     host: str
     port: int
@@ -193,8 +190,7 @@ class BeginQuorumEpochRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
-    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
     cluster_id: str | None
     voter_id: int
     topics: list[TopicData]
@@ -236,7 +232,7 @@ class BeginQuorumEpochRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("BeginQuorumEpochRequest", version, 0, 1)

@@ -1,6 +1,6 @@
 """BrokerHeartbeatRequest: request body, key 63, versions 0 to 1.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class BrokerHeartbeatRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "broker_epoch", "current_metadata_offset", "want_fence", "want_shut_down", "offline_log_dirs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch", "current_metadata_offset", "want_fence", "want_shut_down", "offline_log_dirs")
     broker_id: int
     broker_epoch: int
     current_metadata_offset: int
@@ -110,7 +109,7 @@ class BrokerHeartbeatRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("BrokerHeartbeatRequest", version, 0, 1)

@@ -1,6 +1,6 @@
 """BrokerHeartbeatResponse: response body, key 63, versions 0 to 1.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ class BrokerHeartbeatResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down")
     throttle_time_ms: int
     error_code: int
     is_caught_up: bool
@@ -93,7 +92,7 @@ class BrokerHeartbeatResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("BrokerHeartbeatResponse", version, 0, 1)

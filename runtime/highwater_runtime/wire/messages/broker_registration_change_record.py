@@ -1,6 +1,6 @@
 """BrokerRegistrationChangeRecord: record of the metadata log, key 17, versions 0 to 2.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class BrokerRegistrationChangeRecord:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "broker_epoch", "fenced", "in_controlled_shutdown", "log_dirs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch", "fenced", "in_controlled_shutdown", "log_dirs")
     broker_id: int
     broker_epoch: int
     fenced: int
@@ -104,7 +103,7 @@ class BrokerRegistrationChangeRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("BrokerRegistrationChangeRecord", version, 0, 2)

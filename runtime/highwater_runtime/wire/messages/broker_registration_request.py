@@ -1,6 +1,6 @@
 """BrokerRegistrationRequest: request body, key 62, versions 0 to 4.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ class Listener:
     ``security_protocol`` int16
     """
 
-    __slots__ = ("name", "host", "port", "security_protocol",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "host", "port", "security_protocol")
     name: str
     host: str
     port: int
@@ -107,8 +106,7 @@ class Feature:
     ``max_supported_version`` int16
     """
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
     name: str
     min_supported_version: int
     max_supported_version: int
@@ -170,8 +168,7 @@ class BrokerRegistrationRequest:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "listeners", "features", "rack", "is_migrating_zk_broker", "log_dirs", "previous_broker_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "cluster_id", "incarnation_id", "listeners", "features", "rack", "is_migrating_zk_broker", "log_dirs", "previous_broker_epoch")
     broker_id: int
     cluster_id: str
     incarnation_id: UUID
@@ -238,7 +235,7 @@ class BrokerRegistrationRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("BrokerRegistrationRequest", version, 0, 4)

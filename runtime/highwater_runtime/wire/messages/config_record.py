@@ -1,6 +1,6 @@
 """ConfigRecord: record of the metadata log, key 4, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class ConfigRecord:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("resource_type", "resource_name", "name", "value",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("resource_type", "resource_name", "name", "value")
     resource_type: int
     resource_name: str
     name: str
@@ -91,7 +90,7 @@ class ConfigRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ConfigRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """CreatePartitionsRequest: request body, key 37, versions 0 to 3.
 
-Generated from ``schemas/create_partitions.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/create_partitions.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class CreatePartitionsAssignment:
     """
 
     __slots__ = ("broker_ids",)
-    __hash__ = None  # type: ignore[assignment]
     broker_ids: list[int]
 
     def __init__(
@@ -80,8 +79,7 @@ class CreatePartitionsTopic:
     ``assignments`` []CreatePartitionsAssignment: Placement of the new ones by hand; null to let the controller choose.
     """
 
-    __slots__ = ("name", "count", "assignments",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "count", "assignments")
     name: str
     count: int
     assignments: list[CreatePartitionsAssignment] | None
@@ -131,8 +129,7 @@ class CreatePartitionsRequest:
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("topics", "timeout_ms", "validate_only",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topics", "timeout_ms", "validate_only")
     topics: list[CreatePartitionsTopic]
     timeout_ms: int
     validate_only: bool
@@ -169,7 +166,7 @@ class CreatePartitionsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("CreatePartitionsRequest", version, 0, 3)

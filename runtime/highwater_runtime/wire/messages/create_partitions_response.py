@@ -1,6 +1,6 @@
 """CreatePartitionsResponse: response body, key 37, versions 0 to 3.
 
-Generated from ``schemas/create_partitions.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/create_partitions.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class CreatePartitionsTopicResult:
     ``error_message`` string
     """
 
-    __slots__ = ("name", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "error_code", "error_message")
     name: str
     error_code: int
     error_message: str | None
@@ -95,8 +94,7 @@ class CreatePartitionsResponse:
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("throttle_time_ms", "results",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "results")
     throttle_time_ms: int
     results: list[CreatePartitionsTopicResult]
 
@@ -128,7 +126,7 @@ class CreatePartitionsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("CreatePartitionsResponse", version, 0, 3)

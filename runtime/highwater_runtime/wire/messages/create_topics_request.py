@@ -1,6 +1,6 @@
 """CreateTopicsRequest: request body, key 19, versions 2 to 7.
 
-Generated from ``schemas/create_topics.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/create_topics.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class CreatableReplicaAssignment:
     ``broker_ids`` []int32
     """
 
-    __slots__ = ("partition_index", "broker_ids",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "broker_ids")
     partition_index: int
     broker_ids: list[int]
 
@@ -90,8 +89,7 @@ class CreatableTopicConfig:
     ``value`` string
     """
 
-    __slots__ = ("name", "value",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "value")
     name: str
     value: str | None
 
@@ -133,8 +131,7 @@ class CreatableTopic:
     ``configs`` []CreatableTopicConfig
     """
 
-    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
     name: str
     num_partitions: int
     replication_factor: int
@@ -194,8 +191,7 @@ class CreateTopicsRequest:
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_SINCE: ClassVar[int] = 5
 
-    __slots__ = ("topics", "timeout_ms", "validate_only",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topics", "timeout_ms", "validate_only")
     topics: list[CreatableTopic]
     timeout_ms: int
     validate_only: bool
@@ -232,7 +228,7 @@ class CreateTopicsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("CreateTopicsRequest", version, 2, 7)

@@ -1,6 +1,6 @@
 """CreateTopicsResponse: response body, key 19, versions 2 to 7.
 
-Generated from ``schemas/create_topics.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/create_topics.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ class CreatableTopicConfigs:
     ``is_sensitive`` bool (v5+)
     """
 
-    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
     name: str
     value: str | None
     read_only: bool
@@ -123,8 +122,7 @@ class CreatableTopicResult:
     ``configs`` []CreatableTopicConfigs (v5+)
     """
 
-    __slots__ = ("name", "topic_id", "error_code", "error_message", "topic_config_error_code", "num_partitions", "replication_factor", "configs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "topic_id", "error_code", "error_message", "topic_config_error_code", "num_partitions", "replication_factor", "configs")
     name: str
     topic_id: UUID
     error_code: int
@@ -197,8 +195,7 @@ class CreateTopicsResponse:
     MAX_VERSION: ClassVar[int] = 7
     FLEXIBLE_SINCE: ClassVar[int] = 5
 
-    __slots__ = ("throttle_time_ms", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "topics")
     throttle_time_ms: int
     topics: list[CreatableTopicResult]
 
@@ -230,7 +227,7 @@ class CreateTopicsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("CreateTopicsResponse", version, 2, 7)

@@ -1,6 +1,6 @@
 """DeleteTopicsRequest: request body, key 20, versions 1 to 6.
 
-Generated from ``schemas/delete_topics.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/delete_topics.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class DeleteTopicState:
     ``topic_id`` uuid (v6+)
     """
 
-    __slots__ = ("name", "topic_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "topic_id")
     name: str | None
     topic_id: UUID
 
@@ -94,8 +93,7 @@ class DeleteTopicsRequest:
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("topics", "topic_names", "timeout_ms",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topics", "topic_names", "timeout_ms")
     topics: list[DeleteTopicState]
     topic_names: list[str]
     timeout_ms: int
@@ -132,7 +130,7 @@ class DeleteTopicsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DeleteTopicsRequest", version, 1, 6)

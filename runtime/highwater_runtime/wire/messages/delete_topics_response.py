@@ -1,6 +1,6 @@
 """DeleteTopicsResponse: response body, key 20, versions 1 to 6.
 
-Generated from ``schemas/delete_topics.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/delete_topics.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from highwater_runtime.wire.codec import (
     Buffer,
     DecodeError,
     malformed,
+    not_in_version,
     overrun,
     short_string,
     skip_tagged,
@@ -53,8 +54,7 @@ class DeletableTopicResult:
     ``error_message`` string (v5+)
     """
 
-    __slots__ = ("name", "topic_id", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "topic_id", "error_code", "error_message")
     name: str | None
     topic_id: UUID
     error_code: int
@@ -107,8 +107,7 @@ class DeleteTopicsResponse:
     MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("throttle_time_ms", "responses",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "responses")
     throttle_time_ms: int
     responses: list[DeletableTopicResult]
 
@@ -140,7 +139,7 @@ class DeleteTopicsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DeleteTopicsResponse", version, 1, 6)
@@ -177,6 +176,8 @@ def _encode_v1(m: DeleteTopicsResponse) -> list[bytes]:
     n1 = len(l1)
     add(_pack_ii(m.throttle_time_ms, n1))
     for e1 in l1:
+        if e1.name is None:
+            raise not_in_version("DeleteTopicsResponse", "DeletableTopicResult.name", None)
         b1 = e1.name.encode()
         n2 = len(b1)
         if n2 > 32767:
@@ -196,6 +197,8 @@ def _encode_v4(m: DeleteTopicsResponse) -> list[bytes]:
     add(_pack_i(m.throttle_time_ms))
     add(UVARINT[n1] if n1 < 128 else uvarint(n1))
     for e1 in l1:
+        if e1.name is None:
+            raise not_in_version("DeleteTopicsResponse", "DeletableTopicResult.name", None)
         b1 = e1.name.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
@@ -216,6 +219,8 @@ def _encode_v5(m: DeleteTopicsResponse) -> list[bytes]:
     add(_pack_i(m.throttle_time_ms))
     add(UVARINT[n1] if n1 < 128 else uvarint(n1))
     for e1 in l1:
+        if e1.name is None:
+            raise not_in_version("DeleteTopicsResponse", "DeletableTopicResult.name", None)
         b1 = e1.name.encode()
         n2 = len(b1) + 1
         if n2 > 32768:

@@ -1,6 +1,6 @@
 """DescribeClusterRequest: request body, key 60, versions 0 to 1.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ class DescribeClusterRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("include_cluster_authorized_operations", "endpoint_type",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("include_cluster_authorized_operations", "endpoint_type")
     include_cluster_authorized_operations: bool
     endpoint_type: int
 
@@ -75,7 +74,7 @@ class DescribeClusterRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeClusterRequest", version, 0, 1)

@@ -1,6 +1,6 @@
 """DescribeClusterResponse: response body, key 60, versions 0 to 1.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class DescribeClusterBroker:
     ``rack`` string
     """
 
-    __slots__ = ("broker_id", "host", "port", "rack",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "host", "port", "rack")
     broker_id: int
     host: str
     port: int
@@ -114,8 +113,7 @@ class DescribeClusterResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "endpoint_type", "cluster_id", "controller_id", "brokers", "cluster_authorized_operations",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "endpoint_type", "cluster_id", "controller_id", "brokers", "cluster_authorized_operations")
     throttle_time_ms: int
     error_code: int
     error_message: str | None
@@ -177,7 +175,7 @@ class DescribeClusterResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeClusterResponse", version, 0, 1)

@@ -1,6 +1,6 @@
 """DescribeConfigsRequest: request body, key 32, versions 1 to 4.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class DescribeConfigsResource:
     ``configuration_keys`` []string: Null for all.
     """
 
-    __slots__ = ("resource_type", "resource_name", "configuration_keys",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("resource_type", "resource_name", "configuration_keys")
     resource_type: int
     resource_name: str
     configuration_keys: list[str] | None
@@ -104,8 +103,7 @@ class DescribeConfigsRequest:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("resources", "include_synonyms", "include_documentation",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("resources", "include_synonyms", "include_documentation")
     resources: list[DescribeConfigsResource]
     include_synonyms: bool
     include_documentation: bool
@@ -142,7 +140,7 @@ class DescribeConfigsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeConfigsRequest", version, 1, 4)

@@ -1,6 +1,6 @@
 """DescribeConfigsResponse: response body, key 32, versions 1 to 4.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ class DescribeConfigsSynonym:
     ``source`` int8
     """
 
-    __slots__ = ("name", "value", "source",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "value", "source")
     name: str
     value: str | None
     source: int
@@ -111,8 +110,7 @@ class DescribeConfigsResourceResult:
     ``documentation`` string (v3+)
     """
 
-    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "synonyms", "config_type", "documentation",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "synonyms", "config_type", "documentation")
     name: str
     value: str | None
     read_only: bool
@@ -184,8 +182,7 @@ class DescribeConfigsResult:
     ``configs`` []DescribeConfigsResourceResult
     """
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
     error_code: int
     error_message: str | None
     resource_type: int
@@ -243,8 +240,7 @@ class DescribeConfigsResponse:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("throttle_time_ms", "results",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "results")
     throttle_time_ms: int
     results: list[DescribeConfigsResult]
 
@@ -276,7 +272,7 @@ class DescribeConfigsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeConfigsResponse", version, 1, 4)

@@ -1,6 +1,6 @@
 """DescribeQuorumRequest: request body, key 55, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ class PartitionData:
     """
 
     __slots__ = ("partition_index",)
-    __hash__ = None  # type: ignore[assignment]
     partition_index: int
 
     def __init__(
@@ -68,8 +67,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -111,7 +109,6 @@ class DescribeQuorumRequest:
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ("topics",)
-    __hash__ = None  # type: ignore[assignment]
     topics: list[TopicData]
 
     def __init__(
@@ -138,7 +135,7 @@ class DescribeQuorumRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeQuorumRequest", version, 0, 1)

@@ -1,6 +1,6 @@
 """DescribeQuorumResponse: response body, key 55, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class ReplicaState:
     ``last_caught_up_timestamp`` int64 (v1+)
     """
 
-    __slots__ = ("replica_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("replica_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp")
     replica_id: int
     log_end_offset: int
     last_fetch_timestamp: int
@@ -105,8 +104,7 @@ class PartitionData:
     ``observers`` []ReplicaState
     """
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "high_watermark", "current_voters", "observers",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "high_watermark", "current_voters", "observers")
     partition_index: int
     error_code: int
     leader_id: int
@@ -167,8 +165,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -211,8 +208,7 @@ class DescribeQuorumResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("error_code", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "topics")
     error_code: int
     topics: list[TopicData]
 
@@ -244,7 +240,7 @@ class DescribeQuorumResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("DescribeQuorumResponse", version, 0, 1)

@@ -1,6 +1,6 @@
 """ElectLeadersRequest: request body, key 43, versions 0 to 2.
 
-Generated from ``schemas/elect_leaders.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/elect_leaders.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class TopicPartitions:
     ``partitions`` []int32
     """
 
-    __slots__ = ("topic", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "partitions")
     topic: str
     partitions: list[int]
 
@@ -94,8 +93,7 @@ class ElectLeadersRequest:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("election_type", "topic_partitions", "timeout_ms",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
     election_type: int
     topic_partitions: list[TopicPartitions] | None
     timeout_ms: int
@@ -132,7 +130,7 @@ class ElectLeadersRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ElectLeadersRequest", version, 0, 2)

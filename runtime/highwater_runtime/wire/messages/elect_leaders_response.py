@@ -1,6 +1,6 @@
 """ElectLeadersResponse: response body, key 43, versions 0 to 2.
 
-Generated from ``schemas/elect_leaders.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/elect_leaders.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class PartitionResult:
     ``error_message`` string
     """
 
-    __slots__ = ("partition_id", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_id", "error_code", "error_message")
     partition_id: int
     error_code: int
     error_message: str | None
@@ -92,8 +91,7 @@ class ReplicaElectionResult:
     ``partition_result`` []PartitionResult
     """
 
-    __slots__ = ("topic", "partition_result",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "partition_result")
     topic: str
     partition_result: list[PartitionResult]
 
@@ -138,8 +136,7 @@ class ElectLeadersResponse:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
     throttle_time_ms: int
     error_code: int
     replica_election_results: list[ReplicaElectionResult]
@@ -176,7 +173,7 @@ class ElectLeadersResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ElectLeadersResponse", version, 0, 2)

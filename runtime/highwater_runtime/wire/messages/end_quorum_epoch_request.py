@@ -1,6 +1,6 @@
 """EndQuorumEpochRequest: request body, key 54, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class ReplicaInfo:
     ``candidate_directory_id`` uuid (v1+)
     """
 
-    __slots__ = ("candidate_id", "candidate_directory_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("candidate_id", "candidate_directory_id")
     candidate_id: int
     candidate_directory_id: UUID
 
@@ -96,8 +95,7 @@ class PartitionData:
     ``preferred_candidates`` []ReplicaInfo (v1+)
     """
 
-    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates")
     partition_index: int
     leader_id: int
     leader_epoch: int
@@ -148,8 +146,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -187,8 +184,7 @@ class LeaderEndpoint:
     ``port`` uint16 (v1+)
     """
 
-    __slots__ = ("name", "host", "port",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "host", "port")
     name: str
     host: str
     port: int
@@ -238,8 +234,7 @@ class EndQuorumEpochRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
-    __slots__ = ("cluster_id", "topics", "leader_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("cluster_id", "topics", "leader_endpoints")
     cluster_id: str | None
     topics: list[TopicData]
     leader_endpoints: list[LeaderEndpoint]
@@ -276,7 +271,7 @@ class EndQuorumEpochRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("EndQuorumEpochRequest", version, 0, 1)

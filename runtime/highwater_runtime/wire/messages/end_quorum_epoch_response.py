@@ -1,6 +1,6 @@
 """EndQuorumEpochResponse: response body, key 54, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class PartitionData:
     ``leader_epoch`` int32
     """
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
     partition_index: int
     error_code: int
     leader_id: int
@@ -101,8 +100,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -140,8 +138,7 @@ class NodeEndpoint:
     ``port`` uint16 (v1+)
     """
 
-    __slots__ = ("node_id", "host", "port",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port")
     node_id: int
     host: str
     port: int
@@ -191,8 +188,7 @@ class EndQuorumEpochResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
-    __slots__ = ("error_code", "topics", "node_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "topics", "node_endpoints")
     error_code: int
     topics: list[TopicData]
     node_endpoints: list[NodeEndpoint]
@@ -229,7 +225,7 @@ class EndQuorumEpochResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("EndQuorumEpochResponse", version, 0, 1)

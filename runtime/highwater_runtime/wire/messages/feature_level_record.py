@@ -1,6 +1,6 @@
 """FeatureLevelRecord: record of the metadata log, key 12, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class FeatureLevelRecord:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("name", "feature_level",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "feature_level")
     name: str
     feature_level: int
 
@@ -77,7 +76,7 @@ class FeatureLevelRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FeatureLevelRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """FetchRequest: request body, key 1, versions 4 to 17.
 
-Generated from ``schemas/fetch.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/fetch.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class ReplicaState:
     ``replica_epoch`` int64 (v15+): The follower's broker epoch, -1 if unknown.
     """
 
-    __slots__ = ("replica_id", "replica_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("replica_id", "replica_epoch")
     replica_id: int
     replica_epoch: int
 
@@ -115,8 +114,7 @@ class FetchPartition:
     ``replica_directory_id`` uuid (v17+, tag 0): The follower's log directory (KIP-853).
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "partition_max_bytes", "replica_directory_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset", "partition_max_bytes", "replica_directory_id")
     partition: int
     current_leader_epoch: int
     fetch_offset: int
@@ -179,8 +177,7 @@ class FetchTopic:
     ``partitions`` []FetchPartition
     """
 
-    __slots__ = ("topic", "topic_id", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "topic_id", "partitions")
     topic: str
     topic_id: UUID
     partitions: list[FetchPartition]
@@ -223,8 +220,7 @@ class ForgottenTopic:
     ``partitions`` []int32 (v7+)
     """
 
-    __slots__ = ("topic", "topic_id", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "topic_id", "partitions")
     topic: str
     topic_id: UUID
     partitions: list[int]
@@ -292,8 +288,7 @@ class FetchRequest:
     MAX_VERSION: ClassVar[int] = 17
     FLEXIBLE_SINCE: ClassVar[int] = 12
 
-    __slots__ = ("cluster_id", "replica_id", "replica_state", "max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "session_id", "session_epoch", "topics", "forgotten_topics_data", "rack_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("cluster_id", "replica_id", "replica_state", "max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "session_id", "session_epoch", "topics", "forgotten_topics_data", "rack_id")
     cluster_id: str | None
     replica_id: int
     replica_state: ReplicaState
@@ -375,7 +370,7 @@ class FetchRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FetchRequest", version, 4, 17)
@@ -642,15 +637,12 @@ def _encode_v12(m: FetchRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k1 += 1
             p1: list[bytes] = []
-            if m.cluster_id is None:
-                p1.append(b"\x00")
-            else:
-                b4 = m.cluster_id.encode()
-                n8 = len(b4) + 1
-                if n8 > 32768:
-                    raise short_string("FetchRequest", "cluster_id", len(b4))
-                p1.append(UVARINT[n8] if n8 < 128 else uvarint(n8))
-                p1.append(b4)
+            b4 = m.cluster_id.encode()
+            n8 = len(b4) + 1
+            if n8 > 32768:
+                raise short_string("FetchRequest", "cluster_id", len(b4))
+            p1.append(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            p1.append(b4)
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         add(uvarint(k1) + b"".join(t1))
@@ -700,15 +692,12 @@ def _encode_v13(m: FetchRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k1 += 1
             p1: list[bytes] = []
-            if m.cluster_id is None:
-                p1.append(b"\x00")
-            else:
-                b2 = m.cluster_id.encode()
-                n6 = len(b2) + 1
-                if n6 > 32768:
-                    raise short_string("FetchRequest", "cluster_id", len(b2))
-                p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
-                p1.append(b2)
+            b2 = m.cluster_id.encode()
+            n6 = len(b2) + 1
+            if n6 > 32768:
+                raise short_string("FetchRequest", "cluster_id", len(b2))
+            p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+            p1.append(b2)
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         add(uvarint(k1) + b"".join(t1))
@@ -758,15 +747,12 @@ def _encode_v15(m: FetchRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k1 += 1
             p1: list[bytes] = []
-            if m.cluster_id is None:
-                p1.append(b"\x00")
-            else:
-                b2 = m.cluster_id.encode()
-                n6 = len(b2) + 1
-                if n6 > 32768:
-                    raise short_string("FetchRequest", "cluster_id", len(b2))
-                p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
-                p1.append(b2)
+            b2 = m.cluster_id.encode()
+            n6 = len(b2) + 1
+            if n6 > 32768:
+                raise short_string("FetchRequest", "cluster_id", len(b2))
+            p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+            p1.append(b2)
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         if not (m.replica_state.replica_id == -1 and m.replica_state.replica_epoch == -1):
@@ -834,15 +820,12 @@ def _encode_v17(m: FetchRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k2 += 1
             p2: list[bytes] = []
-            if m.cluster_id is None:
-                p2.append(b"\x00")
-            else:
-                b2 = m.cluster_id.encode()
-                n6 = len(b2) + 1
-                if n6 > 32768:
-                    raise short_string("FetchRequest", "cluster_id", len(b2))
-                p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
-                p2.append(b2)
+            b2 = m.cluster_id.encode()
+            n6 = len(b2) + 1
+            if n6 > 32768:
+                raise short_string("FetchRequest", "cluster_id", len(b2))
+            p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+            p2.append(b2)
             q2 = b"".join(p2)
             t2 += (uvarint(0), uvarint(len(q2)), q2)
         if not (m.replica_state.replica_id == -1 and m.replica_state.replica_epoch == -1):

@@ -1,6 +1,6 @@
 """FetchResponse: response body, key 1, versions 4 to 17.
 
-Generated from ``schemas/fetch.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/fetch.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ class EpochEndOffset:
     ``end_offset`` int64 (v12+): Where that epoch ends in the leader's log.
     """
 
-    __slots__ = ("epoch", "end_offset",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("epoch", "end_offset")
     epoch: int
     end_offset: int
 
@@ -106,8 +105,7 @@ class LeaderIdAndEpoch:
     ``leader_epoch`` int32 (v12+)
     """
 
-    __slots__ = ("leader_id", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("leader_id", "leader_epoch")
     leader_id: int
     leader_epoch: int
 
@@ -143,8 +141,7 @@ class SnapshotId:
     ``epoch`` int32
     """
 
-    __slots__ = ("end_offset", "epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("end_offset", "epoch")
     end_offset: int
     epoch: int
 
@@ -180,8 +177,7 @@ class AbortedTransaction:
     ``first_offset`` int64
     """
 
-    __slots__ = ("producer_id", "first_offset",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("producer_id", "first_offset")
     producer_id: int
     first_offset: int
 
@@ -235,8 +231,7 @@ class PartitionData:
     ``records`` records: Whole batches; the last may be cut off.
     """
 
-    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records")
     partition_index: int
     error_code: int
     high_watermark: int
@@ -319,8 +314,7 @@ class FetchableTopicResponse:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic", "topic_id", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "topic_id", "partitions")
     topic: str
     topic_id: UUID
     partitions: list[PartitionData]
@@ -365,8 +359,7 @@ class NodeEndpoint:
     ``rack`` string (v16+)
     """
 
-    __slots__ = ("node_id", "host", "port", "rack",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port", "rack")
     node_id: int
     host: str
     port: int
@@ -425,8 +418,7 @@ class FetchResponse:
     MAX_VERSION: ClassVar[int] = 17
     FLEXIBLE_SINCE: ClassVar[int] = 12
 
-    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints")
     throttle_time_ms: int
     error_code: int
     session_id: int
@@ -473,7 +465,7 @@ class FetchResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FetchResponse", version, 4, 17)

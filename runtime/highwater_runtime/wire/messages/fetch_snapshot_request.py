@@ -1,6 +1,6 @@
 """FetchSnapshotRequest: request body, key 59, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class SnapshotId:
     ``epoch`` int32
     """
 
-    __slots__ = ("end_offset", "epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("end_offset", "epoch")
     end_offset: int
     epoch: int
 
@@ -90,8 +89,7 @@ class PartitionSnapshot:
     ``replica_directory_id`` uuid (v1+, tag 0)
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id")
     partition: int
     current_leader_epoch: int
     snapshot_id: SnapshotId
@@ -142,8 +140,7 @@ class TopicSnapshot:
     ``partitions`` []PartitionSnapshot
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[PartitionSnapshot]
 
@@ -190,8 +187,7 @@ class FetchSnapshotRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics")
     cluster_id: str | None
     replica_id: int
     max_bytes: int
@@ -233,7 +229,7 @@ class FetchSnapshotRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FetchSnapshotRequest", version, 0, 1)
@@ -291,15 +287,12 @@ def _encode_v0(m: FetchSnapshotRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k1 += 1
             p1: list[bytes] = []
-            if m.cluster_id is None:
-                p1.append(b"\x00")
-            else:
-                b2 = m.cluster_id.encode()
-                n4 = len(b2) + 1
-                if n4 > 32768:
-                    raise short_string("FetchSnapshotRequest", "cluster_id", len(b2))
-                p1.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
-                p1.append(b2)
+            b2 = m.cluster_id.encode()
+            n4 = len(b2) + 1
+            if n4 > 32768:
+                raise short_string("FetchSnapshotRequest", "cluster_id", len(b2))
+            p1.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            p1.append(b2)
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         add(uvarint(k1) + b"".join(t1))
@@ -347,15 +340,12 @@ def _encode_v1(m: FetchSnapshotRequest) -> list[bytes]:
         if not (m.cluster_id is None):
             k2 += 1
             p2: list[bytes] = []
-            if m.cluster_id is None:
-                p2.append(b"\x00")
-            else:
-                b2 = m.cluster_id.encode()
-                n4 = len(b2) + 1
-                if n4 > 32768:
-                    raise short_string("FetchSnapshotRequest", "cluster_id", len(b2))
-                p2.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
-                p2.append(b2)
+            b2 = m.cluster_id.encode()
+            n4 = len(b2) + 1
+            if n4 > 32768:
+                raise short_string("FetchSnapshotRequest", "cluster_id", len(b2))
+            p2.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            p2.append(b2)
             q2 = b"".join(p2)
             t2 += (uvarint(0), uvarint(len(q2)), q2)
         add(uvarint(k2) + b"".join(t2))

@@ -1,6 +1,6 @@
 """FetchSnapshotResponse: response body, key 59, versions 0 to 1.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class SnapshotId:
     ``epoch`` int32
     """
 
-    __slots__ = ("end_offset", "epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("end_offset", "epoch")
     end_offset: int
     epoch: int
 
@@ -85,8 +84,7 @@ class LeaderIdAndEpoch:
     ``leader_epoch`` int32
     """
 
-    __slots__ = ("leader_id", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("leader_id", "leader_epoch")
     leader_id: int
     leader_epoch: int
 
@@ -132,8 +130,7 @@ class PartitionSnapshot:
     ``unaligned_records`` records: Bytes from position on; batches may be cut anywhere.
     """
 
-    __slots__ = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records")
     index: int
     error_code: int
     snapshot_id: SnapshotId
@@ -194,8 +191,7 @@ class TopicSnapshot:
     ``partitions`` []PartitionSnapshot
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[PartitionSnapshot]
 
@@ -233,8 +229,7 @@ class NodeEndpoint:
     ``port`` uint16 (v1+)
     """
 
-    __slots__ = ("node_id", "host", "port",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port")
     node_id: int
     host: str
     port: int
@@ -286,8 +281,7 @@ class FetchSnapshotResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints")
     throttle_time_ms: int
     error_code: int
     topics: list[TopicSnapshot]
@@ -329,7 +323,7 @@ class FetchSnapshotResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FetchSnapshotResponse", version, 0, 1)

@@ -1,6 +1,6 @@
 """FindCoordinatorRequest: request body, key 10, versions 0 to 4.
 
-Generated from ``schemas/find_coordinator.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/find_coordinator.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ class FindCoordinatorRequest:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
-    __slots__ = ("key", "key_type", "coordinator_keys",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("key", "key_type", "coordinator_keys")
     key: str
     key_type: int
     coordinator_keys: list[str]
@@ -90,7 +89,7 @@ class FindCoordinatorRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FindCoordinatorRequest", version, 0, 4)

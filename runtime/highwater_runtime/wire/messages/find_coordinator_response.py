@@ -1,6 +1,6 @@
 """FindCoordinatorResponse: response body, key 10, versions 0 to 4.
 
-Generated from ``schemas/find_coordinator.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/find_coordinator.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class Coordinator:
     ``error_message`` string (v4+)
     """
 
-    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message")
     key: str
     node_id: int
     host: str
@@ -130,8 +129,7 @@ class FindCoordinatorResponse:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
     throttle_time_ms: int
     error_code: int
     error_message: str | None
@@ -188,7 +186,7 @@ class FindCoordinatorResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("FindCoordinatorResponse", version, 0, 4)

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigsRequest: request body, key 44, versions 0 to 1.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class AlterableConfig:
     ``value`` string
     """
 
-    __slots__ = ("name", "config_operation", "value",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "config_operation", "value")
     name: str
     config_operation: int
     value: str | None
@@ -94,8 +93,7 @@ class AlterConfigsResource:
     ``configs`` []AlterableConfig
     """
 
-    __slots__ = ("resource_type", "resource_name", "configs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("resource_type", "resource_name", "configs")
     resource_type: int
     resource_name: str
     configs: list[AlterableConfig]
@@ -143,8 +141,7 @@ class IncrementalAlterConfigsRequest:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
-    __slots__ = ("resources", "validate_only",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("resources", "validate_only")
     resources: list[AlterConfigsResource]
     validate_only: bool
 
@@ -176,7 +173,7 @@ class IncrementalAlterConfigsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("IncrementalAlterConfigsRequest", version, 0, 1)

@@ -1,6 +1,6 @@
 """IncrementalAlterConfigsResponse: response body, key 44, versions 0 to 1.
 
-Generated from ``schemas/configs.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/configs.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ class AlterConfigsResourceResponse:
     ``resource_name`` string
     """
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
     error_code: int
     error_message: str | None
     resource_type: int
@@ -105,8 +104,7 @@ class IncrementalAlterConfigsResponse:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
-    __slots__ = ("throttle_time_ms", "responses",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "responses")
     throttle_time_ms: int
     responses: list[AlterConfigsResourceResponse]
 
@@ -138,7 +136,7 @@ class IncrementalAlterConfigsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("IncrementalAlterConfigsResponse", version, 0, 1)

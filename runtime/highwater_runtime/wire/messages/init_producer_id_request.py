@@ -1,6 +1,6 @@
 """InitProducerIdRequest: request body, key 22, versions 0 to 5.
 
-Generated from ``schemas/init_producer_id.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/init_producer_id.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class InitProducerIdRequest:
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("transactional_id", "transaction_timeout_ms", "producer_id", "producer_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("transactional_id", "transaction_timeout_ms", "producer_id", "producer_epoch")
     transactional_id: str | None
     transaction_timeout_ms: int
     producer_id: int
@@ -98,7 +97,7 @@ class InitProducerIdRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("InitProducerIdRequest", version, 0, 5)

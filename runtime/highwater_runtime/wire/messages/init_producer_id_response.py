@@ -1,6 +1,6 @@
 """InitProducerIdResponse: response body, key 22, versions 0 to 5.
 
-Generated from ``schemas/init_producer_id.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/init_producer_id.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ class InitProducerIdResponse:
     MAX_VERSION: ClassVar[int] = 5
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
     throttle_time_ms: int
     error_code: int
     producer_id: int
@@ -88,7 +87,7 @@ class InitProducerIdResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("InitProducerIdResponse", version, 0, 5)

@@ -1,6 +1,6 @@
 """LeaderChangeMessage: control record value, versions 0 to 1.
 
-Generated from ``schemas/control_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/control_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ class Voter:
     ``voter_directory_id`` uuid (v1+)
     """
 
-    __slots__ = ("voter_id", "voter_directory_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("voter_id", "voter_directory_id")
     voter_id: int
     voter_directory_id: UUID
 
@@ -93,8 +92,7 @@ class LeaderChangeMessage:
     MAX_VERSION: ClassVar[int] = 1
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("version", "leader_id", "voters", "granting_voters",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("version", "leader_id", "voters", "granting_voters")
     version: int
     leader_id: int
     voters: list[Voter]
@@ -136,7 +134,7 @@ class LeaderChangeMessage:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("LeaderChangeMessage", version, 0, 1)

@@ -1,6 +1,6 @@
 """ListOffsetsRequest: request body, key 2, versions 1 to 8.
 
-Generated from ``schemas/list_offsets.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/list_offsets.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class ListOffsetsPartition:
     ``timestamp`` int64
     """
 
-    __slots__ = ("partition_index", "current_leader_epoch", "timestamp",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
     partition_index: int
     current_leader_epoch: int
     timestamp: int
@@ -97,8 +96,7 @@ class ListOffsetsTopic:
     ``partitions`` []ListOffsetsPartition
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[ListOffsetsPartition]
 
@@ -143,8 +141,7 @@ class ListOffsetsRequest:
     MAX_VERSION: ClassVar[int] = 8
     FLEXIBLE_SINCE: ClassVar[int] = 6
 
-    __slots__ = ("replica_id", "isolation_level", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("replica_id", "isolation_level", "topics")
     replica_id: int
     isolation_level: int
     topics: list[ListOffsetsTopic]
@@ -181,7 +178,7 @@ class ListOffsetsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ListOffsetsRequest", version, 1, 8)

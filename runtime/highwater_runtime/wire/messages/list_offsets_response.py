@@ -1,6 +1,6 @@
 """ListOffsetsResponse: response body, key 2, versions 1 to 8.
 
-Generated from ``schemas/list_offsets.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/list_offsets.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class ListOffsetsPartitionResponse:
     ``leader_epoch`` int32 (v4+)
     """
 
-    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
     partition_index: int
     error_code: int
     timestamp: int
@@ -108,8 +107,7 @@ class ListOffsetsTopicResponse:
     ``partitions`` []ListOffsetsPartitionResponse
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[ListOffsetsPartitionResponse]
 
@@ -152,8 +150,7 @@ class ListOffsetsResponse:
     MAX_VERSION: ClassVar[int] = 8
     FLEXIBLE_SINCE: ClassVar[int] = 6
 
-    __slots__ = ("throttle_time_ms", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "topics")
     throttle_time_ms: int
     topics: list[ListOffsetsTopicResponse]
 
@@ -185,7 +182,7 @@ class ListOffsetsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ListOffsetsResponse", version, 1, 8)

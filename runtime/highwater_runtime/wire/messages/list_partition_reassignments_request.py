@@ -1,6 +1,6 @@
 """ListPartitionReassignmentsRequest: request body, key 46, versions 0.
 
-Generated from ``schemas/partition_reassignments.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/partition_reassignments.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ class ListPartitionReassignmentsTopics:
     ``partition_indexes`` []int32
     """
 
-    __slots__ = ("name", "partition_indexes",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partition_indexes")
     name: str
     partition_indexes: list[int]
 
@@ -84,8 +83,7 @@ class ListPartitionReassignmentsRequest:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("timeout_ms", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("timeout_ms", "topics")
     timeout_ms: int
     topics: list[ListPartitionReassignmentsTopics] | None
 
@@ -117,7 +115,7 @@ class ListPartitionReassignmentsRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ListPartitionReassignmentsRequest", version, 0, 0)

@@ -1,6 +1,6 @@
 """ListPartitionReassignmentsResponse: response body, key 46, versions 0.
 
-Generated from ``schemas/partition_reassignments.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/partition_reassignments.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class OngoingPartitionReassignment:
     ``removing_replicas`` []int32
     """
 
-    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
     partition_index: int
     replicas: list[int]
     adding_replicas: list[int]
@@ -93,8 +92,7 @@ class OngoingTopicReassignment:
     ``partitions`` []OngoingPartitionReassignment
     """
 
-    __slots__ = ("name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partitions")
     name: str
     partitions: list[OngoingPartitionReassignment]
 
@@ -141,8 +139,7 @@ class ListPartitionReassignmentsResponse:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics")
     throttle_time_ms: int
     error_code: int
     error_message: str | None
@@ -184,7 +181,7 @@ class ListPartitionReassignmentsResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ListPartitionReassignmentsResponse", version, 0, 0)

@@ -1,6 +1,6 @@
 """MetadataRequest: request body, key 3, versions 0 to 13.
 
-Generated from ``schemas/metadata.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class MetadataRequestTopic:
     ``name`` string: Null if asked by id.
     """
 
-    __slots__ = ("topic_id", "name",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_id", "name")
     topic_id: UUID
     name: str | None
 
@@ -102,8 +101,7 @@ class MetadataRequest:
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_SINCE: ClassVar[int] = 9
 
-    __slots__ = ("topics", "allow_auto_topic_creation", "include_cluster_authorized_operations", "include_topic_authorized_operations",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topics", "allow_auto_topic_creation", "include_cluster_authorized_operations", "include_topic_authorized_operations")
     topics: list[MetadataRequestTopic] | None
     allow_auto_topic_creation: bool
     include_cluster_authorized_operations: bool
@@ -145,7 +143,7 @@ class MetadataRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("MetadataRequest", version, 0, 13)
@@ -184,12 +182,14 @@ def _encode_v0(m: MetadataRequest) -> list[bytes]:
         raise not_in_version("MetadataRequest", "MetadataRequest.include_cluster_authorized_operations", m.include_cluster_authorized_operations)
     if not (not m.include_topic_authorized_operations):
         raise not_in_version("MetadataRequest", "MetadataRequest.include_topic_authorized_operations", m.include_topic_authorized_operations)
-    l1 = m.topics
-    if l1 is None:
+    if m.topics is None:
         raise not_in_version("MetadataRequest", "MetadataRequest.topics", None)
+    l1 = m.topics
     n1 = len(l1)
     add(_pack_i(n1))
     for e1 in l1:
+        if e1.name is None:
+            raise not_in_version("MetadataRequest", "MetadataRequestTopic.name", None)
         b1 = e1.name.encode()
         n2 = len(b1)
         if n2 > 32767:
@@ -216,6 +216,8 @@ def _encode_v1(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1)
         add(_pack_i(n1))
         for e1 in l1:
+            if e1.name is None:
+                raise not_in_version("MetadataRequest", "MetadataRequestTopic.name", None)
             b1 = e1.name.encode()
             n2 = len(b1)
             if n2 > 32767:
@@ -240,6 +242,8 @@ def _encode_v4(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1)
         add(_pack_i(n1))
         for e1 in l1:
+            if e1.name is None:
+                raise not_in_version("MetadataRequest", "MetadataRequestTopic.name", None)
             b1 = e1.name.encode()
             n2 = len(b1)
             if n2 > 32767:
@@ -261,6 +265,8 @@ def _encode_v8(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1)
         add(_pack_i(n1))
         for e1 in l1:
+            if e1.name is None:
+                raise not_in_version("MetadataRequest", "MetadataRequestTopic.name", None)
             b1 = e1.name.encode()
             n2 = len(b1)
             if n2 > 32767:
@@ -282,6 +288,8 @@ def _encode_v9(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1) + 1
         add(UVARINT[n1] if n1 < 128 else uvarint(n1))
         for e1 in l1:
+            if e1.name is None:
+                raise not_in_version("MetadataRequest", "MetadataRequestTopic.name", None)
             b1 = e1.name.encode()
             n2 = len(b1) + 1
             if n2 > 32768:

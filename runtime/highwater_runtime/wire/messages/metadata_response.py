@@ -1,6 +1,6 @@
 """MetadataResponse: response body, key 3, versions 0 to 13.
 
-Generated from ``schemas/metadata.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -71,8 +71,7 @@ class MetadataResponseBroker:
     ``rack`` string (v1+)
     """
 
-    __slots__ = ("node_id", "host", "port", "rack",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port", "rack")
     node_id: int
     host: str
     port: int
@@ -128,8 +127,7 @@ class MetadataResponsePartition:
     ``offline_replicas`` []int32 (v5+)
     """
 
-    __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "offline_replicas",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "partition_index", "leader_id", "leader_epoch", "replica_nodes", "isr_nodes", "offline_replicas")
     error_code: int
     partition_index: int
     leader_id: int
@@ -198,8 +196,7 @@ class MetadataResponseTopic:
     ``topic_authorized_operations`` int32 (v8+): Bit set; the minimum means "not asked".
     """
 
-    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
     error_code: int
     name: str | None
     topic_id: UUID
@@ -272,8 +269,7 @@ class MetadataResponse:
     MAX_VERSION: ClassVar[int] = 13
     FLEXIBLE_SINCE: ClassVar[int] = 9
 
-    __slots__ = ("throttle_time_ms", "brokers", "cluster_id", "controller_id", "topics", "cluster_authorized_operations", "error_code",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "brokers", "cluster_id", "controller_id", "topics", "cluster_authorized_operations", "error_code")
     throttle_time_ms: int
     brokers: list[MetadataResponseBroker]
     cluster_id: str | None
@@ -330,7 +326,7 @@ class MetadataResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("MetadataResponse", version, 0, 13)
@@ -382,6 +378,8 @@ def _encode_v0(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b2 = e2.name.encode()
         n4 = len(b2)
         if n4 > 32767:
@@ -437,6 +435,8 @@ def _encode_v1(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b3 = e2.name.encode()
         n5 = len(b3)
         if n5 > 32767:
@@ -501,6 +501,8 @@ def _encode_v2(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4)
         if n6 > 32767:
@@ -565,6 +567,8 @@ def _encode_v3(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4)
         if n6 > 32767:
@@ -629,6 +633,8 @@ def _encode_v5(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4)
         if n6 > 32767:
@@ -698,6 +704,8 @@ def _encode_v7(m: MetadataResponse) -> list[bytes]:
     for e2 in l2:
         if not (e2.topic_authorized_operations == -2147483648):
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.topic_authorized_operations", e2.topic_authorized_operations)
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4)
         if n6 > 32767:
@@ -763,6 +771,8 @@ def _encode_v8(m: MetadataResponse) -> list[bytes]:
     n5 = len(l2)
     add(_pack_ii(m.controller_id, n5))
     for e2 in l2:
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4)
         if n6 > 32767:
@@ -834,6 +844,8 @@ def _encode_v9(m: MetadataResponse) -> list[bytes]:
     add(_pack_i(m.controller_id))
     add(UVARINT[n5] if n5 < 128 else uvarint(n5))
     for e2 in l2:
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4) + 1
         if n6 > 32768:
@@ -909,6 +921,8 @@ def _encode_v10(m: MetadataResponse) -> list[bytes]:
     add(_pack_i(m.controller_id))
     add(UVARINT[n5] if n5 < 128 else uvarint(n5))
     for e2 in l2:
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4) + 1
         if n6 > 32768:
@@ -986,6 +1000,8 @@ def _encode_v11(m: MetadataResponse) -> list[bytes]:
     add(_pack_i(m.controller_id))
     add(UVARINT[n5] if n5 < 128 else uvarint(n5))
     for e2 in l2:
+        if e2.name is None:
+            raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
         b4 = e2.name.encode()
         n6 = len(b4) + 1
         if n6 > 32768:

@@ -1,6 +1,6 @@
 """NoOpRecord: record of the metadata log, key 20, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class NoOpRecord:
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self) -> None:
         pass
@@ -52,7 +51,7 @@ class NoOpRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("NoOpRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """OffsetForLeaderEpochRequest: request body, key 23, versions 2 to 4.
 
-Generated from ``schemas/offset_for_leader_epoch.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/offset_for_leader_epoch.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ class OffsetForLeaderPartition:
     ``leader_epoch`` int32: The epoch whose end is asked for.
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
     partition: int
     current_leader_epoch: int
     leader_epoch: int
@@ -91,8 +90,7 @@ class OffsetForLeaderTopic:
     ``partitions`` []OffsetForLeaderPartition
     """
 
-    __slots__ = ("topic", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "partitions")
     topic: str
     partitions: list[OffsetForLeaderPartition]
 
@@ -135,8 +133,7 @@ class OffsetForLeaderEpochRequest:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("replica_id", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("replica_id", "topics")
     replica_id: int
     topics: list[OffsetForLeaderTopic]
 
@@ -168,7 +165,7 @@ class OffsetForLeaderEpochRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("OffsetForLeaderEpochRequest", version, 2, 4)

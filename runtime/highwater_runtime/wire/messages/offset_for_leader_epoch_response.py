@@ -1,6 +1,6 @@
 """OffsetForLeaderEpochResponse: response body, key 23, versions 2 to 4.
 
-Generated from ``schemas/offset_for_leader_epoch.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/offset_for_leader_epoch.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -51,8 +51,7 @@ class EpochEndOffset:
     ``end_offset`` int64
     """
 
-    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
     error_code: int
     partition: int
     leader_epoch: int
@@ -98,8 +97,7 @@ class OffsetForLeaderTopicResult:
     ``partitions`` []EpochEndOffset
     """
 
-    __slots__ = ("topic", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic", "partitions")
     topic: str
     partitions: list[EpochEndOffset]
 
@@ -142,8 +140,7 @@ class OffsetForLeaderEpochResponse:
     MAX_VERSION: ClassVar[int] = 4
     FLEXIBLE_SINCE: ClassVar[int] = 4
 
-    __slots__ = ("throttle_time_ms", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "topics")
     throttle_time_ms: int
     topics: list[OffsetForLeaderTopicResult]
 
@@ -175,7 +172,7 @@ class OffsetForLeaderEpochResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("OffsetForLeaderEpochResponse", version, 2, 4)

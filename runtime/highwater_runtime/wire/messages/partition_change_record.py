@@ -1,6 +1,6 @@
 """PartitionChangeRecord: record of the metadata log, key 5, versions 0 to 2.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ class PartitionChangeRecord:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("partition_id", "topic_id", "isr", "leader", "replicas", "removing_replicas", "adding_replicas", "leader_recovery_state", "eligible_leader_replicas", "last_known_elr", "directories",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_id", "topic_id", "isr", "leader", "replicas", "removing_replicas", "adding_replicas", "leader_recovery_state", "eligible_leader_replicas", "last_known_elr", "directories")
     partition_id: int
     topic_id: UUID
     isr: list[int] | None
@@ -150,7 +149,7 @@ class PartitionChangeRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("PartitionChangeRecord", version, 0, 2)
@@ -199,13 +198,10 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p1: list[bytes] = []
             l1 = m.isr
-            if l1 is None:
-                p1.append(b"\x00")
-            else:
-                n1 = len(l1) + 1
-                p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
-                if l1:
-                    p1.append(encode_array("i", l1))
+            n1 = len(l1) + 1
+            p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
+            if l1:
+                p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         if not (m.leader == -2):
@@ -218,39 +214,30 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p3: list[bytes] = []
             l2 = m.replicas
-            if l2 is None:
-                p3.append(b"\x00")
-            else:
-                n2 = len(l2) + 1
-                p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
-                if l2:
-                    p3.append(encode_array("i", l2))
+            n2 = len(l2) + 1
+            p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
+            if l2:
+                p3.append(encode_array("i", l2))
             q3 = b"".join(p3)
             t1 += (uvarint(2), uvarint(len(q3)), q3)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
             l3 = m.removing_replicas
-            if l3 is None:
-                p4.append(b"\x00")
-            else:
-                n3 = len(l3) + 1
-                p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
-                if l3:
-                    p4.append(encode_array("i", l3))
+            n3 = len(l3) + 1
+            p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            if l3:
+                p4.append(encode_array("i", l3))
             q4 = b"".join(p4)
             t1 += (uvarint(3), uvarint(len(q4)), q4)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
             l4 = m.adding_replicas
-            if l4 is None:
-                p5.append(b"\x00")
-            else:
-                n4 = len(l4) + 1
-                p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
-                if l4:
-                    p5.append(encode_array("i", l4))
+            n4 = len(l4) + 1
+            p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            if l4:
+                p5.append(encode_array("i", l4))
             q5 = b"".join(p5)
             t1 += (uvarint(4), uvarint(len(q5)), q5)
         if not (m.leader_recovery_state == -1):
@@ -281,13 +268,10 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p1: list[bytes] = []
             l1 = m.isr
-            if l1 is None:
-                p1.append(b"\x00")
-            else:
-                n1 = len(l1) + 1
-                p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
-                if l1:
-                    p1.append(encode_array("i", l1))
+            n1 = len(l1) + 1
+            p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
+            if l1:
+                p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         if not (m.leader == -2):
@@ -300,39 +284,30 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p3: list[bytes] = []
             l2 = m.replicas
-            if l2 is None:
-                p3.append(b"\x00")
-            else:
-                n2 = len(l2) + 1
-                p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
-                if l2:
-                    p3.append(encode_array("i", l2))
+            n2 = len(l2) + 1
+            p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
+            if l2:
+                p3.append(encode_array("i", l2))
             q3 = b"".join(p3)
             t1 += (uvarint(2), uvarint(len(q3)), q3)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
             l3 = m.removing_replicas
-            if l3 is None:
-                p4.append(b"\x00")
-            else:
-                n3 = len(l3) + 1
-                p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
-                if l3:
-                    p4.append(encode_array("i", l3))
+            n3 = len(l3) + 1
+            p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            if l3:
+                p4.append(encode_array("i", l3))
             q4 = b"".join(p4)
             t1 += (uvarint(3), uvarint(len(q4)), q4)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
             l4 = m.adding_replicas
-            if l4 is None:
-                p5.append(b"\x00")
-            else:
-                n4 = len(l4) + 1
-                p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
-                if l4:
-                    p5.append(encode_array("i", l4))
+            n4 = len(l4) + 1
+            p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            if l4:
+                p5.append(encode_array("i", l4))
             q5 = b"".join(p5)
             t1 += (uvarint(4), uvarint(len(q5)), q5)
         if not (m.leader_recovery_state == -1):
@@ -345,13 +320,10 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p7: list[bytes] = []
             l5 = m.directories
-            if l5 is None:
-                p7.append(b"\x00")
-            else:
-                n5 = len(l5) + 1
-                p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
-                for e1 in l5:
-                    p7.append(_pack_U(e1.bytes))
+            n5 = len(l5) + 1
+            p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
+            for e1 in l5:
+                p7.append(_pack_U(e1.bytes))
             q7 = b"".join(p7)
             t1 += (uvarint(8), uvarint(len(q7)), q7)
         add(uvarint(k1) + b"".join(t1))
@@ -372,13 +344,10 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p1: list[bytes] = []
             l1 = m.isr
-            if l1 is None:
-                p1.append(b"\x00")
-            else:
-                n1 = len(l1) + 1
-                p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
-                if l1:
-                    p1.append(encode_array("i", l1))
+            n1 = len(l1) + 1
+            p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
+            if l1:
+                p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
             t1 += (uvarint(0), uvarint(len(q1)), q1)
         if not (m.leader == -2):
@@ -391,39 +360,30 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p3: list[bytes] = []
             l2 = m.replicas
-            if l2 is None:
-                p3.append(b"\x00")
-            else:
-                n2 = len(l2) + 1
-                p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
-                if l2:
-                    p3.append(encode_array("i", l2))
+            n2 = len(l2) + 1
+            p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
+            if l2:
+                p3.append(encode_array("i", l2))
             q3 = b"".join(p3)
             t1 += (uvarint(2), uvarint(len(q3)), q3)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
             l3 = m.removing_replicas
-            if l3 is None:
-                p4.append(b"\x00")
-            else:
-                n3 = len(l3) + 1
-                p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
-                if l3:
-                    p4.append(encode_array("i", l3))
+            n3 = len(l3) + 1
+            p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            if l3:
+                p4.append(encode_array("i", l3))
             q4 = b"".join(p4)
             t1 += (uvarint(3), uvarint(len(q4)), q4)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
             l4 = m.adding_replicas
-            if l4 is None:
-                p5.append(b"\x00")
-            else:
-                n4 = len(l4) + 1
-                p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
-                if l4:
-                    p5.append(encode_array("i", l4))
+            n4 = len(l4) + 1
+            p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            if l4:
+                p5.append(encode_array("i", l4))
             q5 = b"".join(p5)
             t1 += (uvarint(4), uvarint(len(q5)), q5)
         if not (m.leader_recovery_state == -1):
@@ -436,39 +396,30 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             k1 += 1
             p7: list[bytes] = []
             l5 = m.eligible_leader_replicas
-            if l5 is None:
-                p7.append(b"\x00")
-            else:
-                n5 = len(l5) + 1
-                p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
-                if l5:
-                    p7.append(encode_array("i", l5))
+            n5 = len(l5) + 1
+            p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
+            if l5:
+                p7.append(encode_array("i", l5))
             q7 = b"".join(p7)
             t1 += (uvarint(6), uvarint(len(q7)), q7)
         if not (m.last_known_elr is None):
             k1 += 1
             p8: list[bytes] = []
             l6 = m.last_known_elr
-            if l6 is None:
-                p8.append(b"\x00")
-            else:
-                n6 = len(l6) + 1
-                p8.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
-                if l6:
-                    p8.append(encode_array("i", l6))
+            n6 = len(l6) + 1
+            p8.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+            if l6:
+                p8.append(encode_array("i", l6))
             q8 = b"".join(p8)
             t1 += (uvarint(7), uvarint(len(q8)), q8)
         if not (m.directories is None):
             k1 += 1
             p9: list[bytes] = []
             l7 = m.directories
-            if l7 is None:
-                p9.append(b"\x00")
-            else:
-                n7 = len(l7) + 1
-                p9.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
-                for e1 in l7:
-                    p9.append(_pack_U(e1.bytes))
+            n7 = len(l7) + 1
+            p9.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
+            for e1 in l7:
+                p9.append(_pack_U(e1.bytes))
             q9 = b"".join(p9)
             t1 += (uvarint(8), uvarint(len(q9)), q9)
         add(uvarint(k1) + b"".join(t1))

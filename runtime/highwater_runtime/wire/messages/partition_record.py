@@ -1,6 +1,6 @@
 """PartitionRecord: record of the metadata log, key 3, versions 0 to 2.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -77,8 +77,7 @@ class PartitionRecord:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("partition_id", "topic_id", "replicas", "isr", "removing_replicas", "adding_replicas", "leader", "leader_recovery_state", "leader_epoch", "partition_epoch", "directories", "eligible_leader_replicas", "last_known_elr",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_id", "topic_id", "replicas", "isr", "removing_replicas", "adding_replicas", "leader", "leader_recovery_state", "leader_epoch", "partition_epoch", "directories", "eligible_leader_replicas", "last_known_elr")
     partition_id: int
     topic_id: UUID
     replicas: list[int]
@@ -165,7 +164,7 @@ class PartitionRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("PartitionRecord", version, 0, 2)
@@ -337,26 +336,20 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
             k1 += 1
             p2: list[bytes] = []
             l6 = m.eligible_leader_replicas
-            if l6 is None:
-                p2.append(b"\x00")
-            else:
-                n6 = len(l6) + 1
-                p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
-                if l6:
-                    p2.append(encode_array("i", l6))
+            n6 = len(l6) + 1
+            p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+            if l6:
+                p2.append(encode_array("i", l6))
             q2 = b"".join(p2)
             t1 += (uvarint(1), uvarint(len(q2)), q2)
         if not (m.last_known_elr is None):
             k1 += 1
             p3: list[bytes] = []
             l7 = m.last_known_elr
-            if l7 is None:
-                p3.append(b"\x00")
-            else:
-                n7 = len(l7) + 1
-                p3.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
-                if l7:
-                    p3.append(encode_array("i", l7))
+            n7 = len(l7) + 1
+            p3.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
+            if l7:
+                p3.append(encode_array("i", l7))
             q3 = b"".join(p3)
             t1 += (uvarint(2), uvarint(len(q3)), q3)
         add(uvarint(k1) + b"".join(t1))

@@ -1,6 +1,6 @@
 """ProduceRequest: request body, key 0, versions 3 to 12.
 
-Generated from ``schemas/produce.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/produce.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class PartitionProduceData:
     ``records`` records: One record batch.
     """
 
-    __slots__ = ("index", "records",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("index", "records")
     index: int
     records: bytes | None
 
@@ -84,8 +83,7 @@ class TopicProduceData:
     ``partition_data`` []PartitionProduceData
     """
 
-    __slots__ = ("name", "partition_data",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partition_data")
     name: str
     partition_data: list[PartitionProduceData]
 
@@ -132,8 +130,7 @@ class ProduceRequest:
     MAX_VERSION: ClassVar[int] = 12
     FLEXIBLE_SINCE: ClassVar[int] = 9
 
-    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
     transactional_id: str | None
     acks: int
     timeout_ms: int
@@ -175,7 +172,7 @@ class ProduceRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ProduceRequest", version, 3, 12)

@@ -1,6 +1,6 @@
 """ProduceResponse: response body, key 0, versions 3 to 12.
 
-Generated from ``schemas/produce.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/produce.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ class BatchIndexAndErrorMessage:
     ``batch_index_error_message`` string (v8+)
     """
 
-    __slots__ = ("batch_index", "batch_index_error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("batch_index", "batch_index_error_message")
     batch_index: int
     batch_index_error_message: str | None
 
@@ -89,8 +88,7 @@ class LeaderIdAndEpoch:
     ``leader_epoch`` int32 (v10+)
     """
 
-    __slots__ = ("leader_id", "leader_epoch",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("leader_id", "leader_epoch")
     leader_id: int
     leader_epoch: int
 
@@ -138,8 +136,7 @@ class PartitionProduceResponse:
     ``current_leader`` LeaderIdAndEpoch (v10+, tag 0): The new leader, if this broker is not it (KIP-951).
     """
 
-    __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset", "record_errors", "error_message", "current_leader",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset", "record_errors", "error_message", "current_leader")
     index: int
     error_code: int
     base_offset: int
@@ -205,8 +202,7 @@ class TopicProduceResponse:
     ``partition_responses`` []PartitionProduceResponse
     """
 
-    __slots__ = ("name", "partition_responses",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "partition_responses")
     name: str
     partition_responses: list[PartitionProduceResponse]
 
@@ -246,8 +242,7 @@ class NodeEndpoint:
     ``rack`` string (v10+)
     """
 
-    __slots__ = ("node_id", "host", "port", "rack",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port", "rack")
     node_id: int
     host: str
     port: int
@@ -302,8 +297,7 @@ class ProduceResponse:
     MAX_VERSION: ClassVar[int] = 12
     FLEXIBLE_SINCE: ClassVar[int] = 9
 
-    __slots__ = ("responses", "throttle_time_ms", "node_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("responses", "throttle_time_ms", "node_endpoints")
     responses: list[TopicProduceResponse]
     throttle_time_ms: int
     node_endpoints: list[NodeEndpoint]
@@ -340,7 +334,7 @@ class ProduceResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ProduceResponse", version, 3, 12)

@@ -1,6 +1,6 @@
 """ProducerIdsRecord: record of the metadata log, key 15, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ class ProducerIdsRecord:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "broker_epoch", "next_producer_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "broker_epoch", "next_producer_id")
     broker_id: int
     broker_epoch: int
     next_producer_id: int
@@ -79,7 +78,7 @@ class ProducerIdsRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ProducerIdsRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """RegisterBrokerRecord: record of the metadata log, key 27, versions 0 to 3.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ class BrokerEndpoint:
     ``security_protocol`` int16
     """
 
-    __slots__ = ("name", "host", "port", "security_protocol",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "host", "port", "security_protocol")
     name: str
     host: str
     port: int
@@ -108,8 +107,7 @@ class BrokerFeature:
     ``max_supported_version`` int16
     """
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
     name: str
     min_supported_version: int
     max_supported_version: int
@@ -173,8 +171,7 @@ class RegisterBrokerRecord:
     MAX_VERSION: ClassVar[int] = 3
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("broker_id", "is_migrating_zk_broker", "incarnation_id", "broker_epoch", "end_points", "features", "rack", "fenced", "in_controlled_shutdown", "log_dirs",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("broker_id", "is_migrating_zk_broker", "incarnation_id", "broker_epoch", "end_points", "features", "rack", "fenced", "in_controlled_shutdown", "log_dirs")
     broker_id: int
     is_migrating_zk_broker: bool
     incarnation_id: UUID
@@ -246,7 +243,7 @@ class RegisterBrokerRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("RegisterBrokerRecord", version, 0, 3)

@@ -1,6 +1,6 @@
 """RemoveTopicRecord: record of the metadata log, key 9, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ class RemoveTopicRecord:
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ("topic_id",)
-    __hash__ = None  # type: ignore[assignment]
     topic_id: UUID
 
     def __init__(
@@ -68,7 +67,7 @@ class RemoveTopicRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("RemoveTopicRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """RequestHeader: header, versions 0 to 2.
 
-Generated from ``schemas/headers.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/headers.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class RequestHeader:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 2
 
-    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
     request_api_key: int
     request_api_version: int
     correlation_id: int
@@ -90,7 +89,7 @@ class RequestHeader:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("RequestHeader", version, 0, 2)

@@ -1,6 +1,6 @@
 """ResponseHeader: header, versions 0 to 1.
 
-Generated from ``schemas/headers.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/headers.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ class ResponseHeader:
     FLEXIBLE_SINCE: ClassVar[int] = 1
 
     __slots__ = ("correlation_id",)
-    __hash__ = None  # type: ignore[assignment]
     correlation_id: int
 
     def __init__(
@@ -67,7 +66,7 @@ class ResponseHeader:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("ResponseHeader", version, 0, 1)

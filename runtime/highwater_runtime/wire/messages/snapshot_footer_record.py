@@ -1,6 +1,6 @@
 """SnapshotFooterRecord: control record value, versions 0.
 
-Generated from ``schemas/control_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/control_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class SnapshotFooterRecord:
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ("version",)
-    __hash__ = None  # type: ignore[assignment]
     version: int
 
     def __init__(
@@ -65,7 +64,7 @@ class SnapshotFooterRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("SnapshotFooterRecord", version, 0, 0)

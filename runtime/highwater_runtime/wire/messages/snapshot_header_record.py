@@ -1,6 +1,6 @@
 """SnapshotHeaderRecord: control record value, versions 0.
 
-Generated from ``schemas/control_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/control_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ class SnapshotHeaderRecord:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("version", "last_contained_log_timestamp",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("version", "last_contained_log_timestamp")
     version: int
     last_contained_log_timestamp: int
 
@@ -72,7 +71,7 @@ class SnapshotHeaderRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("SnapshotHeaderRecord", version, 0, 0)

@@ -1,6 +1,6 @@
 """TopicRecord: record of the metadata log, key 2, versions 0.
 
-Generated from ``schemas/metadata_records.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/metadata_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ class TopicRecord:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("name", "topic_id",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("name", "topic_id")
     name: str
     topic_id: UUID
 
@@ -80,7 +79,7 @@ class TopicRecord:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("TopicRecord", version, 0, 0)

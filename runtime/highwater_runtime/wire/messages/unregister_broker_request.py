@@ -1,6 +1,6 @@
 """UnregisterBrokerRequest: request body, key 64, versions 0.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class UnregisterBrokerRequest:
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ("broker_id",)
-    __hash__ = None  # type: ignore[assignment]
     broker_id: int
 
     def __init__(
@@ -65,7 +64,7 @@ class UnregisterBrokerRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("UnregisterBrokerRequest", version, 0, 0)

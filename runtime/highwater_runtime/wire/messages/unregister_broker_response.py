@@ -1,6 +1,6 @@
 """UnregisterBrokerResponse: response body, key 64, versions 0.
 
-Generated from ``schemas/broker_lifecycle.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/broker_lifecycle.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class UnregisterBrokerResponse:
     MAX_VERSION: ClassVar[int] = 0
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
     throttle_time_ms: int
     error_code: int
     error_message: str | None
@@ -84,7 +83,7 @@ class UnregisterBrokerResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("UnregisterBrokerResponse", version, 0, 0)

@@ -1,6 +1,6 @@
 """VoteRequest: request body, key 52, versions 0 to 2.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ class PartitionData:
     ``pre_vote`` bool (v2+)
     """
 
-    __slots__ = ("partition_index", "replica_epoch", "replica_id", "replica_directory_id", "voter_directory_id", "last_offset_epoch", "last_offset", "pre_vote",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "replica_epoch", "replica_id", "replica_directory_id", "voter_directory_id", "last_offset_epoch", "last_offset", "pre_vote")
     partition_index: int
     replica_epoch: int
     replica_id: int
@@ -127,8 +126,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -173,8 +171,7 @@ class VoteRequest:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("cluster_id", "voter_id", "topics",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("cluster_id", "voter_id", "topics")
     cluster_id: str | None
     voter_id: int
     topics: list[TopicData]
@@ -211,7 +208,7 @@ class VoteRequest:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("VoteRequest", version, 0, 2)

@@ -1,6 +1,6 @@
 """VoteResponse: response body, key 52, versions 0 to 2.
 
-Generated from ``schemas/quorum.schema`` by ``python -m highwater_runtime.wire.generate``: edit that, not this.
+Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class PartitionData:
     ``vote_granted`` bool
     """
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted")
     partition_index: int
     error_code: int
     leader_id: int
@@ -102,8 +101,7 @@ class TopicData:
     ``partitions`` []PartitionData
     """
 
-    __slots__ = ("topic_name", "partitions",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("topic_name", "partitions")
     topic_name: str
     partitions: list[PartitionData]
 
@@ -141,8 +139,7 @@ class NodeEndpoint:
     ``port`` uint16 (v1+)
     """
 
-    __slots__ = ("node_id", "host", "port",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("node_id", "host", "port")
     node_id: int
     host: str
     port: int
@@ -192,8 +189,7 @@ class VoteResponse:
     MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
-    __slots__ = ("error_code", "topics", "node_endpoints",)
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("error_code", "topics", "node_endpoints")
     error_code: int
     topics: list[TopicData]
     node_endpoints: list[NodeEndpoint]
@@ -230,7 +226,7 @@ class VoteResponse:
         return b"".join(self.encode_parts(version))
 
     def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces: large byte strings (record batches) are pieces of their own, not copied."""
+        """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
             raise unsupported("VoteResponse", version, 0, 2)

@@ -1,0 +1,172 @@
+"""The body of an encoder: one message, one version, straight down.
+
+Walks the fields in schema order and collects a *run* of fixed-size pieces (numbers, UUIDs, old-style lengths) until
+something of variable size comes: then the run becomes one ``struct`` call. The empty section of tagged fields, a zero
+byte at the end of nearly every flexible struct, is part of the run.
+"""
+
+from __future__ import annotations
+
+from highwater_runtime.wire.generator.layout import Lines, code_of, is_compact, regular_and_tagged
+from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
+from highwater_runtime.wire.generator.text import INDENT, default_of, is_default
+
+
+def encoder_body(message: Message, version: int) -> list[str]:
+    """The body of ``def _encode_vN(m) -> list[bytes]``."""
+    encoder = _Encoder(message, version)
+    encoder.out.add("out: list[bytes] = []")
+    encoder.out.add("add = out.append")
+    encoder.struct(message.root, "m")
+    encoder.flush()
+    encoder.out.add("return out")
+    return encoder.out.lines
+
+
+class _Encoder:
+    def __init__(self, message: Message, version: int) -> None:
+        self.message = message
+        self.version = version
+        self.out = Lines()
+        self.run: list[tuple[str, str]] = []
+        self.sink = "add"
+
+    def flush(self) -> None:
+        """Turn the collected run into one ``struct`` call."""
+        if not self.run:
+            return
+        codes = "".join(code for code, _ in self.run)
+        values = ", ".join(value for code, value in self.run if code != "x")
+        if set(codes) == {"x"}:
+            self.out.add(f'{self.sink}(b"{chr(92)}x00")' if len(codes) == 1 else f"{self.sink}(bytes({len(codes)}))")
+        else:
+            self.out.add(f"{self.sink}(_pack_{codes}({values}))")
+        self.run = []
+
+    def struct(self, struct: Struct, var: str) -> None:
+        """All fields of ``var``; leaves what is of fixed size at the end in the run."""
+        for field in struct.fields:
+            if self.version not in field.versions and not field.ignorable:
+                self.out.add(f"if not ({is_default(field, f'{var}.{field.name}')}):")
+                self.raise_not_in_version(struct, field, f"{var}.{field.name}")
+        regular, tagged = regular_and_tagged(struct, self.version)
+        for field in regular:
+            self.value(struct, field, f"{var}.{field.name}")
+        if self.message.is_flexible(self.version):
+            if tagged:
+                self.tagged(struct, tagged, var)
+            else:
+                self.run.append(("x", ""))
+
+    def raise_not_in_version(self, struct: Struct, field: Field, value: str) -> None:
+        name = f"{struct.name}.{field.name}"
+        self.out.add(f'{INDENT}raise not_in_version("{self.message.name}", "{name}", {value})')
+
+    def value(self, struct: Struct, field: Field, value: str, *, present: bool = False) -> None:
+        """Write a field; ``present``: the code around has made sure that it is not null."""
+        nullable = self.version in field.nullable and not present
+        if field.nullable.last >= 0 and not nullable and not present:
+            self.out.add(f"if {value} is None:")
+            self.raise_not_in_version(struct, field, "None")
+        if field.is_array:
+            self.array(struct, field, value, nullable=nullable)
+        elif field.struct is not None:
+            self.struct(field.struct, value)
+        elif field.type in PRIMITIVES:
+            self.run.append((code_of(field.type), f"{value}.bytes" if field.type == "uuid" else value))
+        else:
+            self.variable(struct, field, value, nullable=nullable)
+
+    def length(self, compact: bool, code: str, length: str) -> None:
+        """Write ``length`` (an expression; compact ones have 1 added already)."""
+        if not compact:
+            self.run.append((code, length))
+            return
+        self.flush()
+        self.out.add(f"{self.sink}(UVARINT[{length}] if {length} < 128 else uvarint({length}))")
+
+    def variable(self, struct: Struct, field: Field, value: str, *, nullable: bool) -> None:
+        """A string, bytes or records."""
+        compact = is_compact(self.message, self.version, field)
+        code = "h" if field.type == "string" else "i"
+        raw, size = self.out.fresh("b"), self.out.fresh("n")
+        convert = ".encode()" if field.type == "string" else ""
+        one = " + 1" if compact else ""
+        if nullable:
+            self.flush()
+            self.out.add(f"if {value} is None:")
+            null = 'b"\\x00"' if compact else ('b"\\xff\\xff"' if code == "h" else 'b"\\xff\\xff\\xff\\xff"')
+            self.out.add(f"{INDENT}{self.sink}({null})")
+            self.out.add("else:")
+            self.out.depth += 1
+        self.out.add(f"{raw} = {value}{convert}")
+        self.out.add(f"{size} = len({raw}){one}")
+        if field.type == "string":
+            self.out.add(f"if {size} > {32768 if compact else 32767}:")
+            self.out.add(f'{INDENT}raise short_string("{struct.name}", "{field.name}", len({raw}))')
+        self.length(compact, code, size)
+        self.flush()
+        self.out.add(f"{self.sink}({raw})")
+        if nullable:
+            self.out.depth -= 1
+
+    def array(self, struct: Struct, field: Field, value: str, *, nullable: bool) -> None:
+        compact = is_compact(self.message, self.version, field)
+        items, size = self.out.fresh("l"), self.out.fresh("n")
+        self.out.add(f"{items} = {value}")
+        if nullable:
+            self.flush()
+            self.out.add(f"if {items} is None:")
+            null = 'b"\\x00"' if compact else 'b"\\xff\\xff\\xff\\xff"'
+            self.out.add(f"{INDENT}{self.sink}({null})")
+            self.out.add("else:")
+            self.out.depth += 1
+        self.out.add(f"{size} = len({items}){' + 1' if compact else ''}")
+        self.length(compact, "i", size)
+        self.flush()
+        if field.type in PRIMITIVES and field.type != "uuid":
+            self.out.add(f"if {items}:")
+            self.out.add(f'{INDENT}{self.sink}(encode_array("{PRIMITIVES[field.type][0]}", {items}))')
+        else:
+            item = self.out.fresh("e")
+            self.out.add(f"for {item} in {items}:")
+            self.out.depth += 1
+            if field.struct is not None:
+                self.struct(field.struct, item)
+            elif field.type == "uuid":
+                self.run.append(("U", f"{item}.bytes"))
+            else:
+                self.variable(struct, field, item, nullable=False)
+            self.flush()
+            self.out.depth -= 1
+        if nullable:
+            self.out.depth -= 1
+
+    def tagged(self, struct: Struct, fields: list[Field], var: str) -> None:
+        self.flush()
+        unset = " and ".join(is_default(f, f"{var}.{f.name}") for f in fields)
+        self.out.add(f"if {unset}:")
+        self.out.add(f'{INDENT}{self.sink}(b"\\x00")')
+        self.out.add("else:")
+        self.out.depth += 1
+        count = self.out.fresh("k")
+        pieces = self.out.fresh("t")
+        self.out.add(f"{count} = 0")
+        self.out.add(f"{pieces}: list[bytes] = []")
+        outer = self.sink
+        for field in fields:
+            inner = self.out.fresh("p")
+            self.out.add(f"if not ({is_default(field, f'{var}.{field.name}')}):")
+            self.out.depth += 1
+            self.out.add(f"{count} += 1")
+            self.out.add(f"{inner}: list[bytes] = []")
+            self.sink = f"{inner}.append"
+            self.value(struct, field, f"{var}.{field.name}", present=default_of(field) == "None")
+            self.flush()
+            payload = self.out.fresh("q")
+            self.out.add(f'{payload} = b"".join({inner})')
+            self.out.add(f"{pieces} += (uvarint({field.tag}), uvarint(len({payload})), {payload})")
+            self.out.depth -= 1
+        self.sink = outer
+        self.out.add(f'{self.sink}(uvarint({count}) + b"".join({pieces}))')
+        self.out.depth -= 1

@@ -1,0 +1,44 @@
+"""What encoders and decoders share: which fields a version has, in which form, and the lines under construction."""
+
+from __future__ import annotations
+
+from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
+from highwater_runtime.wire.generator.text import INDENT
+
+_RUN_CODES = {"bool": "T", "uuid": "U"}
+
+
+def code_of(type_name: str) -> str:
+    """The letter of a fixed-size type in the names of packers."""
+    return _RUN_CODES.get(type_name, PRIMITIVES[type_name][0])
+
+
+class Lines:
+    """Lines under construction, with indentation and unique names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+        self._counts: dict[str, int] = {}
+
+    def add(self, text: str) -> None:
+        """Append a line at the current depth."""
+        self.lines.append(INDENT * self.depth + text)
+
+    def fresh(self, prefix: str) -> str:
+        """A variable name that has not been used in this function."""
+        self._counts[prefix] = self._counts.get(prefix, 0) + 1
+        return f"{prefix}{self._counts[prefix]}"
+
+
+def regular_and_tagged(struct: Struct, version: int) -> tuple[list[Field], list[Field]]:
+    """The fields that ``version`` has: those in place, in schema order, and the tagged ones, by tag."""
+    present = [f for f in struct.fields if version in f.versions]
+    regular = [f for f in present if f.tag is None]
+    tagged = sorted((f for f in present if f.tag is not None), key=lambda f: f.tag or 0)
+    return regular, tagged
+
+
+def is_compact(message: Message, version: int, field: Field) -> bool:
+    """Whether the field's length is a varint."""
+    return message.is_flexible(version) and not field.inflexible
