@@ -1,0 +1,177 @@
+"""Names as the kernel holds them: the tree that processes see, and the tree that a power loss leaves.
+
+A directory operation (creation, rename, removal) is one atomic entry of a journal. It is durable once a directory it
+touches was fsynced, together with everything before it that touches the same directories; until then a power loss may
+or may not have it. That is POSIX's promise and no more (ext4 and XFS commit in order and are kinder).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from random import Random
+from typing import Literal
+
+from highwater_runtime.sim.page_cache import CachedFile, Keep
+
+
+class Directory:
+    """One directory inode: the names in it now, and those on the medium."""
+
+    __slots__ = ("durable", "entries")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Node] = {}
+        self.durable: dict[str, Node] = {}
+
+
+Node = CachedFile | Directory
+Edit = tuple[Directory, str, Node | None]
+"""In this directory, this name now means this inode (``None``: nothing)."""
+
+
+def os_error(code: int, path: str) -> OSError:
+    """The exception that the real call would raise (``FileNotFoundError`` for ``ENOENT`` and so on)."""
+    return OSError(code, os.strerror(code), path)
+
+
+def split(path: str) -> list[str]:
+    """Components of a relative path; ``""`` is the data directory itself.
+
+    Raises:
+        ValueError: for a path that would leave the data directory.
+    """
+    if not path:
+        return []
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"path {path!r} must be relative, without empty components, '.' or '..'")
+    return parts
+
+
+class DirectoryTree:
+    """All names of one disk."""
+
+    __slots__ = ("journal", "root")
+
+    def __init__(self) -> None:
+        self.root = Directory()
+        self.journal: list[tuple[Edit, ...]] = []
+
+    # --- looking ---
+
+    def find(self, path: str) -> Node | None:
+        """The inode behind ``path``, or None."""
+        node: Node = self.root
+        for part in split(path):
+            if not isinstance(node, Directory):
+                return None
+            child = node.entries.get(part)
+            if child is None:
+                return None
+            node = child
+        return node
+
+    def directory(self, path: str) -> Directory:
+        """The directory ``path``. Raises ``ENOENT`` or ``ENOTDIR``."""
+        node: Node = self.root
+        for part in split(path):
+            if not isinstance(node, Directory):
+                raise os_error(errno.ENOTDIR, path)
+            child = node.entries.get(part)
+            if child is None:
+                raise os_error(errno.ENOENT, path)
+            node = child
+        if not isinstance(node, Directory):
+            raise os_error(errno.ENOTDIR, path)
+        return node
+
+    def parent(self, path: str) -> tuple[Directory, str]:
+        """The directory that holds (or would hold) ``path``, and the last component."""
+        *above, name = split(path) or [""]
+        if not name:
+            raise os_error(errno.EBUSY, path)
+        return self.directory("/".join(above)), name
+
+    def files(self) -> list[tuple[str, CachedFile]]:
+        """All files by path, sorted."""
+        found: list[tuple[str, CachedFile]] = []
+        _collect(self.root, "", found)
+        return found
+
+    # --- changing ---
+
+    def edit(self, *edits: Edit) -> None:
+        """Carry out one atomic directory operation, not durably."""
+        for directory, name, node in edits:
+            _set(directory.entries, name, node)
+        self.journal.append(edits)
+
+    def fsync(self, directory: Directory) -> None:
+        """Make every operation that touches ``directory`` durable, and what those depend on."""
+        touched = {directory}
+        chosen: list[tuple[Edit, ...]] = []
+        rest: list[tuple[Edit, ...]] = []
+        for operation in reversed(self.journal):
+            if any(edited in touched for edited, _, _ in operation):
+                touched.update(edited for edited, _, _ in operation)
+                chosen.append(operation)
+            else:
+                rest.append(operation)
+        for operation in reversed(chosen):
+            _harden(operation)
+        rest.reverse()
+        self.journal = rest
+
+    def lose_power(self, keep: Keep, random: Random) -> None:
+        """Become the tree on the medium: ``none``, a ``prefix`` of the journal, any subset (``torn``) or ``all``."""
+        journal, self.journal = self.journal, []
+        survivors: list[tuple[Edit, ...]]
+        match keep:
+            case "none":
+                survivors = []
+            case "prefix":
+                survivors = journal[: random.randint(0, len(journal))]
+            case "torn":
+                survivors = [operation for operation in journal if random.random() < 0.5]
+            case "all":
+                survivors = journal
+        for operation in survivors:
+            _harden(operation)
+        _reload(self.root)
+
+
+def kind_of(node: Node | None) -> Literal["file", "directory", "nothing"]:
+    """What a name stands for."""
+    if node is None:
+        return "nothing"
+    return "directory" if isinstance(node, Directory) else "file"
+
+
+def _set(entries: dict[str, Node], name: str, node: Node | None) -> None:
+    if node is None:
+        entries.pop(name, None)
+    else:
+        entries[name] = node
+
+
+def _harden(operation: tuple[Edit, ...]) -> None:
+    for directory, name, node in operation:
+        _set(directory.durable, name, node)
+
+
+def _reload(directory: Directory) -> None:
+    directory.entries = dict(directory.durable)
+    for node in directory.entries.values():
+        if isinstance(node, Directory):
+            _reload(node)
+
+
+def _collect(directory: Directory, prefix: str, found: list[tuple[str, CachedFile]]) -> None:
+    for name in sorted(directory.entries):
+        node = directory.entries[name]
+        path = f"{prefix}{name}"
+        if isinstance(node, Directory):
+            _collect(node, path + "/", found)
+        else:
+            found.append((path, node))

@@ -1,0 +1,481 @@
+"""The disk that forgets: a data directory with an exact page cache.
+
+It implements :class:`highwater_runtime.ports.Disk` and keeps, for each file, the durable image and the ordered
+unsynced operations (:mod:`.page_cache`), and for the names a journal of directory operations (:mod:`.directories`).
+A SIGKILL changes nothing here; :meth:`SimDisk.power_loss` keeps, by seed, none of what was unsynced, a prefix, any
+subset of pages, or everything. That difference is the heart of KIP-903's first seed (KAFKA-14139).
+
+Faults: a quota (``ENOSPC``), errors (``EIO`` on everything, on writes, or on fsync), stalls (fsyncs that do not end),
+and :meth:`SimDisk.cut_power_at`, which ends the world at the n-th operation, for testing every crash point of a
+write–fsync–rename–fsync sequence. After a failed fsync the pages are clean but not durable, as on Linux.
+
+A disk works without a simulator too: then fsyncs that were begun end when :meth:`SimDisk.complete_fsyncs` is called.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal, Protocol
+
+from highwater_runtime.ports import MS
+from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error, split
+from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
+from highwater_runtime.sim.seeds import derive_random
+
+KeepChoice = Keep | Literal["by-seed"]
+DiskErrors = Literal["all", "writes", "fsync"]
+"""Which calls fail with ``EIO``: all of them, everything that changes something, or fsync alone."""
+
+
+class PowerCut(BaseException):
+    """Raised by the operation at which :meth:`SimDisk.cut_power_at` cuts. No ``Exception``: no core may catch it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLossEvidence:
+    """What a power loss did: ``keep`` as drawn, bytes unsynced before, readable bytes gone, names gone (sorted)."""
+
+    keep: Keep
+    unsynced_bytes: int
+    bytes_lost: int
+    files_lost: tuple[str, ...]
+    wiped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiskTiming:
+    """How long an fsync takes: mostly ``typical_ns`` × 0.5–1.5, sometimes (``slow_fraction``) up to ``slow_ns``."""
+
+    typical_ns: int = MS // 2
+    slow_ns: int = 8 * MS
+    slow_fraction: float = 0.02
+
+
+class Owner(Protocol):
+    """The process that holds the disk; gets completions as events of its own."""
+
+    def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
+        """Run ``callback(argument)`` as (part of) an event of this process, unless it is dead."""
+
+
+class _Fsync:
+    """One fsync under way."""
+
+    __slots__ = ("disk", "end", "file", "generation", "on_done", "owner")
+
+    def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
+        self.disk = disk
+        self.file = file
+        self.end = file.end_of_operations()
+        self.on_done = on_done
+        self.owner = disk.owner
+        self.generation = disk.generation
+
+
+class SimFile:
+    """An open :class:`highwater_runtime.ports.DiskFile` of a :class:`SimDisk`."""
+
+    __slots__ = ("_disk", "_file", "_path")
+
+    def __init__(self, disk: SimDisk, file: CachedFile, path: str) -> None:
+        self._disk = disk
+        self._file: CachedFile | None = file
+        self._path = path
+
+    def _open_file(self) -> CachedFile:
+        if self._file is None:
+            raise ValueError(f"{self._path!r} is closed")
+        return self._file
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if type(data) is not bytes:
+            data = bytes(data)
+        disk = self._disk
+        disk.operations += 1
+        cache = file.cache
+        position = len(cache)
+        if disk.armed:
+            disk.admit_write(file, self._path, position, data)
+        file.operations.append((position, data))
+        cache += data
+        return position
+
+    def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if position < 0:
+            raise ValueError(f"position {position} is negative")
+        if type(data) is not bytes:
+            data = bytes(data)
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.admit_write(file, self._path, position, data)
+        if data:
+            file.write(position, data)
+
+    def read(self, position: int, length: int) -> bytes:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if position < 0 or length < 0:
+            raise ValueError(f"cannot read {length} bytes at {position}")
+        if self._disk.armed:
+            self._disk.admit_read(self._path)
+        return bytes(memoryview(file.cache)[position : position + length])
+
+    def size(self) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        return len(self._open_file().cache)
+
+    def truncate(self, length: int) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if length < 0:
+            raise ValueError(f"length {length} is negative")
+        self._disk.begin(self._path)
+        file.truncate(length)
+
+    def fsync(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.check_power()
+        disk.finish_fsync(file, file.end_of_operations(), self._path)
+
+    def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.check_power()
+        disk.begin_fsync(_Fsync(disk, file, on_done))
+
+    def close(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        self._file = None
+
+
+class SimDisk:
+    """A :class:`highwater_runtime.ports.Disk` in memory that can lose power.
+
+    Args:
+        random: draws fsync times and what a power loss keeps; an int seeds one.
+        schedule: runs ``callback(argument)`` after so many nanoseconds; None: see :meth:`complete_fsyncs`.
+        now_ns: current time, for the order of fsyncs of one file; needed with ``schedule``.
+        timing: how long fsyncs take.
+    """
+
+    def __init__(
+        self,
+        random: Random | int = 0,
+        *,
+        schedule: Callable[[int, Callable[[Any], None], Any], None] | None = None,
+        now_ns: Callable[[], int] = lambda: 0,
+        timing: DiskTiming | None = None,
+    ) -> None:
+        self._random = random if isinstance(random, Random) else derive_random(random, "disk")
+        self._schedule = schedule
+        self._now_ns = now_ns
+        self._timing = timing or DiskTiming()
+        self._tree = DirectoryTree()
+        self._waiting: list[_Fsync] = []
+        self._quota: int | None = None
+        self._errors: DiskErrors | None = None
+        self._stalled = False
+        self._cut_at: int | None = None
+        self.owner: Owner | None = None
+        self.generation = 0
+        """Number of power losses and wipes: what was under way before one never ends."""
+        self.operations = 0
+        """Operations that change something, so far."""
+        self.fault_hits = 0
+        """Calls that a fault made fail, and fsyncs that a stall held up: evidence that the fault took effect."""
+        self.armed = False
+        """Whether calls have to be checked for faults at all."""
+
+    # --- the port ---
+
+    def open(self, path: str, *, create: bool = False) -> SimFile:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        if self.armed:
+            self.admit_read(path)
+        parent, name = self._tree.parent(path)
+        node = parent.entries.get(name)
+        if isinstance(node, Directory):
+            raise os_error(errno.EISDIR, path)
+        if node is None:
+            if not create:
+                raise os_error(errno.ENOENT, path)
+            self.begin(path)
+            node = CachedFile()
+            self._tree.edit((parent, name, node))
+        return SimFile(self, node, path)
+
+    def exists(self, path: str) -> bool:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        return self._tree.find(path) is not None
+
+    def list(self, path: str = "") -> list[str]:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        if self.armed:
+            self.admit_read(path)
+        return sorted(self._tree.directory(path).entries)
+
+    def is_dir(self, path: str) -> bool:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        return isinstance(self._tree.find(path), Directory)
+
+    def mkdir(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        directory = self._tree.root
+        parts = split(path)
+        for index, part in enumerate(parts):
+            node = directory.entries.get(part)
+            if isinstance(node, CachedFile):
+                last = index == len(parts) - 1
+                raise os_error(errno.EEXIST if last else errno.ENOTDIR, path)
+            if node is None:
+                self.begin(path)
+                node = Directory()
+                self._tree.edit((directory, part, node))
+            directory = node
+
+    def rename(self, source: str, target: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        from_directory, from_name = self._tree.parent(source)
+        to_directory, to_name = self._tree.parent(target)
+        node = from_directory.entries.get(from_name)
+        if node is None:
+            raise os_error(errno.ENOENT, source)
+        there = to_directory.entries.get(to_name)
+        if there is node:
+            return
+        if isinstance(node, Directory) and f"{target}/".startswith(f"{source}/"):
+            raise os_error(errno.EINVAL, target)
+        match kind_of(node), kind_of(there):
+            case "file", "directory":
+                raise os_error(errno.EISDIR, target)
+            case "directory", "file":
+                raise os_error(errno.ENOTDIR, target)
+        if isinstance(there, Directory) and there.entries:
+            raise os_error(errno.ENOTEMPTY, target)
+        self.begin(source)
+        self._tree.edit((from_directory, from_name, None), (to_directory, to_name, node))
+
+    def unlink(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        parent, name = self._tree.parent(path)
+        node = parent.entries.get(name)
+        if node is None:
+            raise os_error(errno.ENOENT, path)
+        if isinstance(node, Directory):
+            raise os_error(errno.EISDIR, path)
+        self.begin(path)
+        self._tree.edit((parent, name, None))
+
+    def remove_tree(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        node = self._tree.find(path)
+        if node is None:
+            return
+        parent, name = self._tree.parent(path)
+        if not isinstance(node, Directory):
+            raise os_error(errno.ENOTDIR, path)
+        for child in sorted(node.entries):
+            child_path = f"{path}/{child}"
+            if isinstance(node.entries[child], Directory):
+                self.remove_tree(child_path)
+            else:
+                self.unlink(child_path)
+        self.begin(path)
+        self._tree.edit((parent, name, None))
+
+    def fsync_dir(self, path: str = "") -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        self.begin(path)
+        directory = self._tree.directory(path)
+        if self._errors == "fsync":
+            raise self._failed(errno.EIO, path)
+        self._tree.fsync(directory)
+
+    # --- faults ---
+
+    def power_loss(self, keep: KeepChoice = "by-seed", *, wipe: bool = False) -> PowerLossEvidence:
+        """Lose the page cache; with ``wipe`` the disk as well. Open files and fsyncs under way are gone."""
+        drawn: Keep = self._random.choice(KEEPS) if keep == "by-seed" else keep
+        before = self._tree.files()
+        unsynced = sum(file.unsynced_bytes() for _, file in before)
+        if wipe:
+            held = self.wipe()
+            return PowerLossEvidence(drawn, unsynced, held, tuple(path for path, _ in before), wiped=True)
+        self._new_generation()
+        self._tree.lose_power(drawn, self._random)
+        after = self._tree.files()
+        readable = {id(file) for _, file in before}
+        survivors: set[int] = set()
+        lost = 0
+        for _, file in after:
+            # Torn directory operations can leave one inode under two names: it loses power once.
+            if id(file) not in survivors:
+                survivors.add(id(file))
+                gone = file.lose_power(drawn, self._random)
+                lost += gone if id(file) in readable else 0
+        lost += sum(len(file.cache) for _, file in before if id(file) not in survivors)
+        names = {path for path, _ in after}
+        files_lost = tuple(path for path, _ in before if path not in names)
+        return PowerLossEvidence(drawn, unsynced, lost, files_lost)
+
+    def wipe(self) -> int:
+        """Replace the disk by an empty one; returns the bytes that were on it."""
+        held = self.used_bytes()
+        self._new_generation()
+        self._tree = DirectoryTree()
+        return held
+
+    def cut_power_at(self, operation: int | None) -> None:
+        """Raise :class:`PowerCut` instead of the ``operation``-th changing operation from now (1: the next one)."""
+        self._cut_at = None if operation is None else self.operations + operation
+        self._arm()
+
+    def set_quota(self, quota_bytes: int | None) -> None:
+        """Let writes fail with ``ENOSPC`` that would make the files' total size exceed ``quota_bytes``."""
+        self._quota = quota_bytes
+        self._arm()
+
+    def set_errors(self, errors: DiskErrors | None) -> None:
+        """Let calls fail with ``EIO``."""
+        self._errors = errors
+        self._arm()
+
+    def set_stalled(self, stalled: bool) -> None:
+        """Keep fsyncs that were begun from ending, until the stall is over. Blocking fsyncs are not held up."""
+        self._stalled = stalled
+        if not stalled and self._schedule is not None:
+            waiting, self._waiting = self._waiting, []
+            for job in waiting:
+                self._schedule(self._fsync_delay(job.file), _end_fsync, job)
+
+    def heal(self) -> None:
+        """End quota, errors, stall and the planned power cut."""
+        self._quota = self._errors = self._cut_at = None
+        self.set_stalled(False)
+        self._arm()
+
+    def used_bytes(self) -> int:
+        """Total size of all files."""
+        return sum(len(file.cache) for _, file in self._tree.files())
+
+    def unsynced_bytes(self) -> int:
+        """Bytes that a power loss could take."""
+        return sum(file.unsynced_bytes() for _, file in self._tree.files())
+
+    def complete_fsyncs(self) -> int:
+        """Without a scheduler: end all fsyncs under way now, in order; returns how many."""
+        waiting, self._waiting = self._waiting, []
+        for job in waiting:
+            _end_fsync(job)
+        return len(waiting)
+
+    # --- for SimFile ---
+
+    def begin(self, path: str) -> None:
+        """An operation that changes something begins."""
+        self.operations += 1
+        if self.armed:
+            self.check_power()
+            if self._errors in ("all", "writes"):
+                raise self._failed(errno.EIO, path)
+
+    def check_power(self) -> None:
+        """Raise if this is the operation that the power does not live to see."""
+        if self._cut_at is not None and self.operations >= self._cut_at:
+            self._cut_at = None
+            self._arm()
+            raise PowerCut
+
+    def admit_read(self, path: str) -> None:
+        """Raise if reads fail now."""
+        if self._errors == "all":
+            raise self._failed(errno.EIO, path)
+
+    def admit_write(self, file: CachedFile, path: str, position: int, data: bytes) -> None:
+        """Raise if this write fails now; of one that runs into the quota a prefix may be written."""
+        self.check_power()
+        if self._errors in ("all", "writes"):
+            raise self._failed(errno.EIO, path)
+        if self._quota is not None:
+            growth = max(0, position + len(data) - len(file.cache))
+            room = max(0, self._quota - self.used_bytes())
+            if growth > room:
+                prefix = data[: self._random.randint(0, max(0, len(data) - (growth - room)))]
+                if prefix:
+                    file.write(position, prefix)
+                raise self._failed(errno.ENOSPC, path)
+
+    def begin_fsync(self, job: _Fsync) -> None:
+        """Let ``job`` end some time later."""
+        if self._stalled:
+            self.fault_hits += 1
+        if self._schedule is None or self._stalled:
+            self._waiting.append(job)
+        else:
+            self._schedule(self._fsync_delay(job.file), _end_fsync, job)
+
+    def finish_fsync(self, file: CachedFile, end: int, path: str) -> None:
+        """Make ``file`` durable up to ``end``, or fail as Linux does."""
+        if self._errors is not None:
+            file.lose(end)
+            raise self._failed(errno.EIO, path)
+        file.settle(end)
+
+    def hold_if_stalled(self, job: _Fsync) -> bool:
+        """A stall that began after the fsync holds it up too."""
+        if self._stalled and self._schedule is not None:
+            self.fault_hits += 1
+            self._waiting.append(job)
+            return True
+        return False
+
+    def _fsync_delay(self, file: CachedFile) -> int:
+        timing, draw = self._timing, self._random.random()
+        if draw < timing.slow_fraction:
+            delay = timing.typical_ns + int(timing.slow_ns * draw / timing.slow_fraction)
+        else:
+            delay = timing.typical_ns // 2 + int(timing.typical_ns * draw)
+        now = self._now_ns()
+        file.fsync_at = max(file.fsync_at, now + delay)
+        return file.fsync_at - now
+
+    def _failed(self, code: int, path: str) -> OSError:
+        self.fault_hits += 1
+        return os_error(code, path)
+
+    def _new_generation(self) -> None:
+        self.generation += 1
+        self._waiting.clear()
+
+    def _arm(self) -> None:
+        self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
+
+
+def _end_fsync(job: _Fsync) -> None:
+    disk = job.disk
+    if job.generation != disk.generation or disk.hold_if_stalled(job):
+        return
+    failure: OSError | None = None
+    try:
+        disk.finish_fsync(job.file, job.end, "")
+    except OSError as error:
+        failure = error
+    if job.owner is None:
+        job.on_done(failure)
+    else:
+        job.owner.deliver(job.on_done, failure)

@@ -1,0 +1,123 @@
+"""Virtual time: one heap of events, run one after the other.
+
+An event is ``(when_ns, sequence, function, argument)``. Equal instants run in the order in which they were pushed,
+so that the order of a run follows from its seed alone. There is no asyncio here: its scheduling is slower and follows
+memory addresses in places.
+
+``after_event`` holds callables that run after every single event (the invariants monitor). It costs nothing while it
+is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from typing import Any, Final
+
+Function = Callable[[Any], None]
+Event = tuple[int, int, Function, Any]
+
+FOREVER: Final = 1 << 62
+"""An instant (ns) that no run reaches."""
+
+
+class Cancellable:
+    """An event's argument that may be cancelled: its ``callback`` becomes None and the event does nothing."""
+
+    __slots__ = ("callback", "loop")
+
+    def __init__(self, loop: EventLoop, callback: Callable[[], None]) -> None:
+        self.loop = loop
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        """Make sure that the callback never runs. Idempotent; does nothing once it has run."""
+        if self.callback is not None:
+            self.callback = None
+            self.loop.note_cancelled()
+
+
+class EventLoop:
+    """The heap and the clock of the whole simulation."""
+
+    __slots__ = ("after_event", "cancelled", "events_run", "heap", "now", "on_error", "running", "sequence")
+
+    def __init__(self, on_error: Callable[[BaseException], None] | None = None) -> None:
+        self.heap: list[Event] = []
+        self.now = 0
+        self.sequence = 0
+        self.events_run = 0
+        self.cancelled = 0
+        self.after_event: list[Callable[[], None]] = []
+        self.running: Any = None
+        """Whose code the current event runs: a process, or None for the harness."""
+        self.on_error = on_error
+        """Gets what an event raised; returns if the run can go on."""
+
+    def push(self, when: int, function: Function, argument: Any) -> None:
+        """Run ``function(argument)`` at ``when`` (ns, not before now)."""
+        self.sequence = sequence = self.sequence + 1
+        heappush(self.heap, (when, sequence, function, argument))
+
+    def call_at(self, when: int, callback: Callable[[], None]) -> Cancellable:
+        """Run the harness's ``callback`` at ``when`` (ns)."""
+        timer = Cancellable(self, callback)
+        self.push(max(when, self.now), _run_harness, timer)
+        return timer
+
+    def note_cancelled(self) -> None:
+        """One event of the heap will do nothing; when most do nothing they are thrown out."""
+        self.cancelled += 1
+        if self.cancelled > 1024 and self.cancelled * 2 > len(self.heap):
+            self.heap[:] = [event for event in self.heap if not _is_cancelled(event[3])]
+            heapify(self.heap)
+            self.cancelled = 0
+
+    def run(self, until_ns: int, predicate: Callable[[], bool] | None = None, max_events: int | None = None) -> bool:
+        """Run events up to and including ``until_ns``, until ``predicate`` holds after one, or for ``max_events``.
+
+        Returns whether ``predicate`` held; without one, whether ``until_ns`` was reached. Time then stands at
+        ``until_ns``, even if nothing was left to do before it (except for an end at ``FOREVER``).
+        """
+        if predicate is not None and predicate():
+            return True
+        heap = self.heap
+        hooks = self.after_event
+        budget = -1 if max_events is None else max_events
+        while heap:
+            if heap[0][0] > until_ns:
+                break
+            if budget == 0:
+                return False
+            budget -= 1
+            when, _, function, argument = heappop(heap)
+            self.now = when
+            self.events_run += 1
+            try:
+                function(argument)
+            except BaseException as error:
+                if self.on_error is None:
+                    raise
+                self.on_error(error)
+            if hooks:
+                for hook in hooks:
+                    hook()
+            if predicate is not None and predicate():
+                return True
+        if until_ns < FOREVER:
+            self.now = max(self.now, until_ns)
+        return predicate is None
+
+
+def _run_harness(timer: Cancellable) -> None:
+    callback = timer.callback
+    if callback is None:
+        timer.loop.cancelled -= 1
+        return
+    timer.callback = None
+    timer.loop.running = None
+    callback()
+
+
+def _is_cancelled(argument: Any) -> bool:
+    return isinstance(argument, Cancellable) and argument.callback is None

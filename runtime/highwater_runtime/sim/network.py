@@ -1,0 +1,500 @@
+"""The network of all hosts: latency, connection set-up, resets and silence.
+
+What a peer sees when a node goes away is as in reality:
+
+* a killed process: its kernel resets its connections, in-flight requests fail ``DISCONNECTED`` after one latency;
+  new connections are refused;
+* a host without power, or behind a cut: silence, until the request's own time-out; when the host is back, the next
+  retransmission finds no connection and is reset;
+* a paused process: its kernel accepts and buffers, nothing is answered.
+
+The same message objects travel as long as ``codec`` does not say otherwise: handlers must not change what they
+receive, and senders must not change what they have sent (``check_mutation`` finds those who do).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappush
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal
+
+from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, ResponseHandler
+from highwater_runtime.sim.connection import (
+    Connection,
+    ConnectionState,
+    Line,
+    Pair,
+    SimRequest,
+    check_deadlines,
+    is_dead,
+)
+from highwater_runtime.sim.faults import (
+    Cut,
+    NetworkFaults,
+    RpcDirection,
+    RpcRule,
+    SlowLink,
+    api_name,
+    apply_request_rule,
+    apply_response_rule,
+    can_be_released,
+    is_open,
+)
+from highwater_runtime.sim.loop import EventLoop
+from highwater_runtime.sim.process import Process
+from highwater_runtime.sim.trace import SimTrace
+
+if TYPE_CHECKING:
+    from highwater_runtime.sim.node import SimNode
+
+CodecMode = Literal["never", "some", "all"]
+"""Which messages are really encoded and decoded on the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkTiming:
+    """One-way latency in ns: ``base_ns`` + up to ``jitter_ns``; for a ``spike_fraction`` up to ``spike_ns`` more."""
+
+    base_ns: int = MS // 5
+    jitter_ns: int = 3 * MS // 10
+    spike_fraction: float = 0.001
+    spike_ns: int = 20 * MS
+    local_ns: int = MS // 50
+    """Between two processes of one host, or from a node to itself."""
+    retransmit_ns: int = SECOND
+    """After a cut is healed TCP's next retransmission comes within this time."""
+
+
+class MutationError(AssertionError):
+    """A message was changed after it was sent."""
+
+
+class Fabric:
+    """All hosts and what is between them."""
+
+    def __init__(
+        self,
+        loop: EventLoop,
+        random: Random,
+        codec_random: Random,
+        trace: SimTrace,
+        *,
+        timing: NetworkTiming,
+        codec: CodecMode,
+        codec_fraction: float,
+        check_mutation: bool,
+    ) -> None:
+        self.loop = loop
+        self.trace = trace
+        self.timing = timing
+        self.random = random
+        self._draw = random.random
+        self._codec_random = codec_random
+        """A stream of its own: a run is the same whatever goes through the codec."""
+        self._spike_above = 1.0 - timing.spike_fraction
+        self.codec_fraction = {"never": 0.0, "some": codec_fraction, "all": 1.0}[codec]
+        self._check_mutation = check_mutation
+        self.hosts: dict[str, SimNode] = {}
+        self.messages = 0
+        """Requests and responses handed over so far."""
+        self.cuts: dict[Pair, list[Cut]] = {}
+        self.slow: dict[Pair, list[SlowLink]] = {}
+        self.rules: list[RpcRule] = []
+        self.faults = NetworkFaults(self)
+        self._stalled: dict[Line, None] = {}
+        self._waiting_to_connect: list[Connection] = []
+
+    # --- sending ---
+
+    def latency(self, pair: Pair) -> int:
+        """Draw the time (ns) that one message takes."""
+        timing = self.timing
+        if pair[0] == pair[1]:
+            return timing.local_ns
+        draw = self._draw()
+        latency = timing.base_ns + int(timing.jitter_ns * draw)
+        if draw > self._spike_above:
+            latency += int(timing.spike_ns * self._draw())
+        if self.slow:
+            for slow in self.slow.get(pair, ()):
+                slow.caught += 1
+                latency += slow.extra_ns
+        return latency
+
+    def connect(self, client: Process, endpoint: Endpoint, channel: str) -> Connection:
+        """Begin a connection; requests may be given to it at once."""
+        connection = Connection(self, client, endpoint, channel)
+        client.connections[endpoint, channel] = connection
+        round_trip = self.latency(connection.forward.pair) + self.latency(connection.backward.pair)
+        self.loop.push(self.loop.now + round_trip, _connect_arrives, connection)
+        return connection
+
+    def send_request(self, connection: Connection, call: SimRequest) -> None:
+        """Put a request on an open connection, unless a rule catches it."""
+        if self.rules:
+            rule = self._matching_rule(connection, call, "request")
+            if rule is not None and apply_request_rule(self, rule, connection, call):
+                return
+        self._transmit(connection.forward, call, _request_arrives, 0)
+
+    def send_response(self, connection: Connection, call: SimRequest) -> None:
+        """Put a response on an open connection, unless a rule catches it."""
+        if self.codec_fraction:
+            call.response = self.through_codec(call.response, call.version)
+        if self._check_mutation:
+            call.fingerprint = call.response.encode(call.version)
+        extra = 0
+        if connection.held_by is not None:
+            connection.held_by.held.append(call)
+            return
+        if self.rules:
+            rule = self._matching_rule(connection, call, "response")
+            if rule is not None:
+                verdict = apply_response_rule(self, rule, connection, call)
+                if verdict is None:
+                    return
+                extra = verdict
+        self._transmit(connection.backward, call, _response_arrives, extra)
+
+    def _transmit(self, line: Line, call: SimRequest | None, arrives: Any, extra: int) -> None:
+        loop = self.loop
+        when = loop.now + self.latency(line.pair) + extra
+        if when < line.last_at:  # noqa: PLR1730 - max() is a call, and this is the hottest line of all
+            when = line.last_at
+        line.last_at = when
+        line.queue.append(call)
+        loop.sequence = sequence = loop.sequence + 1
+        heappush(loop.heap, (when, sequence, arrives, line))
+        if self.trace.messages and call is not None:
+            self._trace("send", "request" if arrives is _request_arrives else "response", call, line.pair)
+
+    def through_codec(self, message: Any, version: int) -> Any:
+        """``message``, or (by chance) what its bytes decode to."""
+        if self.codec_fraction < 1.0 and self._codec_random.random() >= self.codec_fraction:
+            return message
+        return type(message).decode(message.encode(version), version)
+
+    def _matching_rule(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> RpcRule | None:
+        for rule in self.rules:
+            if rule.matches(connection, call, direction) and (rule.probability >= 1 or self._draw() < rule.probability):
+                rule.caught += 1
+                return rule
+        return None
+
+    # --- what faults ask for ---
+
+    def note_drop(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> None:
+        """A message was lost."""
+        if self.trace.messages:
+            line = connection.forward if direction == "request" else connection.backward
+            self._trace("drop", direction, call, line.pair)
+
+    def send_duplicate(self, connection: Connection, call: SimRequest) -> None:
+        """Let the same request arrive once more, later, without anybody waiting for the response."""
+        twin = SimRequest(call.body, call.version, call.client_id, None, None, call.deadline)
+        twin.fingerprint = call.fingerprint
+        pair = connection.forward.pair
+        when = max(self.loop.now, connection.forward.last_at) + self.latency(pair) + self.latency(pair)
+        self.loop.push(when, _detached_arrives, (connection, twin))
+
+    def release_request(self, call: SimRequest) -> bool:
+        """Send a request that was held or delayed; returns whether it will arrive."""
+        connection = call.connection
+        if connection is None or not can_be_released(call):
+            if connection is not None:
+                self.note_drop(connection, call, "request")
+            return False
+        if is_open(call):
+            self._transmit(connection.forward, call, _request_arrives, 0)
+        else:
+            call.connection = None
+            when = self.loop.now + self.latency(connection.forward.pair)
+            self.loop.push(when, _detached_arrives, (connection, call))
+        return True
+
+    def end_delay(self, call: SimRequest) -> None:
+        """Event: a delayed request goes on its way."""
+        self.release_request(call)
+
+    def release_response(self, call: SimRequest) -> bool:
+        """Send a response that was held; returns whether it will arrive."""
+        connection = call.connection
+        if connection is None or not is_open(call):
+            return False
+        connection.held_by = None
+        self._transmit(connection.backward, call, _response_arrives, 0)
+        return True
+
+    def retransmit(self) -> None:
+        """A cut was healed or a host came back: what waited for that goes on."""
+        stalled, self._stalled = self._stalled, {}
+        for line in stalled:
+            if line.pair in self.cuts:
+                self._stalled[line] = None
+                continue
+            arrives = _request_arrives if line is line.connection.forward else _response_arrives
+            line.last_at = max(line.last_at, self.loop.now + self._retransmission() + self.latency(line.pair))
+            for _ in range(line.owed):
+                self.loop.push(line.last_at, arrives, line)
+            line.owed = 0
+        waiting, self._waiting_to_connect = self._waiting_to_connect, []
+        for connection in waiting:
+            if connection.state is ConnectionState.CONNECTING:
+                self.loop.push(self.loop.now + self._retransmission(), _connect_arrives, connection)
+
+    def _retransmission(self) -> int:
+        return int(self.timing.retransmit_ns * self._draw())
+
+    def stall(self, line: Line) -> None:
+        """An arrival ran into a cut."""
+        for cut in self.cuts[line.pair]:
+            cut.caught += 1
+        if line is line.connection.forward and line.connection.state is ConnectionState.CLOSED:
+            line.clear()
+        else:
+            line.owed += 1
+            self._stalled[line] = None
+
+    def forget(self, line: Line) -> None:
+        """Lose everything on the way."""
+        line.clear()
+        self._stalled.pop(line, None)
+
+    def forget_if_owed(self, line: Line) -> None:
+        """The sending end is gone: lose what waits for retransmission, and all behind it."""
+        if line.owed:
+            self.forget(line)
+
+    # --- processes that end ---
+
+    def process_died(self, process: Process, *, resets: bool) -> None:
+        """``resets``: a kernel is left to tell the peers; else the host is silent."""
+        for connection in list(process.connections.values()):
+            connection.close_by_client()
+        for connection in list(process.accepted):
+            connection.unanswered.clear()
+            if resets:
+                self.send_reset(connection)
+            else:
+                self.forget_if_owed(connection.backward)
+                process.host.orphans.append(connection)
+        process.accepted.clear()
+
+    def host_is_back(self, host: SimNode) -> None:
+        """Peers that still wait for a process of before the power loss learn the truth by retransmission."""
+        orphans, host.orphans = host.orphans, []
+        for connection in orphans:
+            if connection.state is ConnectionState.OPEN and connection.inflight:
+                connection.backward.last_at = max(connection.backward.last_at, self.loop.now + self._retransmission())
+                self.send_reset(connection)
+        self.retransmit()
+
+    def send_reset(self, connection: Connection) -> None:
+        """Break ``connection`` from the server's side."""
+        if not connection.reset_sent and connection.state is ConnectionState.OPEN:
+            connection.reset_sent = True
+            self._transmit(connection.backward, None, _response_arrives, 0)
+
+    # --- arriving ---
+
+    def try_to_open(self, connection: Connection) -> None:
+        """The handshake comes to its end, one way or another."""
+        if connection.state is not ConnectionState.CONNECTING:
+            return
+        host = self.hosts.get(connection.endpoint.host)
+        cuts = [*self.cuts.get(connection.forward.pair, ()), *self.cuts.get(connection.backward.pair, ())]
+        if host is None or (not cuts and host.powered and not host.listens_on(connection.endpoint.port)):
+            connection.fail(self.loop.now)
+            return
+        if cuts or not host.powered:
+            for cut in cuts:
+                cut.caught += 1
+            self._waiting_to_connect.append(connection)
+            return
+        assert host.process is not None
+        connection.server = host.process
+        connection.server.accepted[connection] = None
+        connection.state = ConnectionState.OPEN
+        outbox, connection.outbox = connection.outbox, []
+        for call in outbox:
+            self.send_request(connection, call)
+
+    def check_unchanged(self, call: SimRequest, message: Any, when: str) -> None:
+        """Raise :class:`MutationError` if ``message`` is not what was sent."""
+        if self._check_mutation and call.fingerprint != message.encode(call.version):
+            raise MutationError(f"{message.NAME} from or to {call.peer} was changed {when}")
+
+    def _trace(self, what: str, direction: RpcDirection, call: SimRequest, pair: Pair) -> None:
+        self.trace.add_message(self.loop.now, what, direction, api_name(call.body.NAME), call.version, *pair)
+
+    def hand_over(self, server: Process, call: SimRequest, pair: Pair) -> None:
+        """Let a running server see a request."""
+        self.messages += 1
+        if self.trace.messages:
+            self._trace("deliver", "request", call, pair)
+        self.loop.running = server
+        if self._check_mutation:
+            self.check_unchanged(call, call.body, "by its sender")
+            server.core.on_request(call)
+            self.check_unchanged(call, call.body, "by its receiver")
+        else:
+            server.core.on_request(call)
+
+    def hand_back(self, connection: Connection, call: SimRequest) -> None:
+        """Let a running client see a response."""
+        handler = call.on_response
+        if handler is None:
+            return
+        call.on_response = None
+        self.messages += 1
+        if self.trace.messages:
+            self._trace("deliver", "response", call, connection.backward.pair)
+        inflight = connection.inflight
+        if inflight and inflight[0] is call:
+            inflight.popleft()
+        else:
+            inflight.remove(call)
+        self.loop.running = connection.client
+        if self._check_mutation:
+            self.check_unchanged(call, call.response, "by its sender")
+            handler(call.response)
+            self.check_unchanged(call, call.response, "by its receiver")
+        else:
+            handler(call.response)
+
+
+class SimNetwork:
+    """The :class:`highwater_runtime.ports.Network` of one process."""
+
+    __slots__ = ("_fabric", "_process")
+
+    def __init__(self, fabric: Fabric, process: Process) -> None:
+        self._fabric = fabric
+        self._process = process
+
+    def send(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        timeout_ns: int,
+        channel: str = "",
+    ) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        process = self._process
+        if is_dead(process):
+            return
+        fabric = self._fabric
+        connection = process.connections.get((to, channel))
+        if connection is None:
+            connection = fabric.connect(process, to, channel)
+        body = fabric.through_codec(request, version) if fabric.codec_fraction else request
+        deadline = fabric.loop.now + process.host.clock.run_delay(timeout_ns)
+        call = SimRequest(body, version, process.name, connection, on_response, deadline)
+        if fabric._check_mutation:
+            call.fingerprint = request.encode(version)
+        connection.inflight.append(call)
+        if deadline < connection.check_at:
+            connection.check_at = deadline
+            fabric.loop.push(deadline, check_deadlines, connection)
+        if connection.state is ConnectionState.OPEN:
+            fabric.send_request(connection, call)
+        else:
+            connection.outbox.append(call)
+
+
+# --- events ------------------------------------------------------------------------------------------------------
+
+
+def _connect_arrives(connection: Connection) -> None:
+    connection.fabric.try_to_open(connection)
+
+
+def _request_arrives(line: Line) -> None:
+    connection = line.connection
+    fabric = connection.fabric
+    if fabric.cuts and line.pair in fabric.cuts:
+        fabric.stall(line)
+        return
+    queue = line.queue
+    if not queue:
+        return
+    call = queue.popleft()
+    if call is None:
+        return
+    server = connection.server
+    if server.state:
+        if is_dead(server):
+            fabric.note_drop(connection, call, "request")
+            if server.host.powered:
+                fabric.send_reset(connection)
+        else:
+            server.park(_hand_over, call)
+        return
+    connection.unanswered.append(call)
+    fabric.hand_over(server, call, line.pair)
+
+
+def _hand_over(call: SimRequest) -> None:
+    """A request that a paused server left in its socket buffer."""
+    connection = call.connection
+    assert connection is not None
+    server = connection.server
+    if server.state:
+        server.park(_hand_over, call)
+        return
+    connection.unanswered.append(call)
+    connection.fabric.hand_over(server, call, connection.forward.pair)
+
+
+def _detached_arrives(detached: tuple[Connection, SimRequest]) -> None:
+    """A request that no connection waits for: a duplicate, or one released after its connection closed."""
+    connection, call = detached
+    fabric = connection.fabric
+    server = connection.server
+    if connection.forward.pair in fabric.cuts or is_dead(server):
+        fabric.note_drop(connection, call, "request")
+    elif server.state:
+        server.park(_detached_arrives, detached)
+    else:
+        fabric.hand_over(server, call, connection.forward.pair)
+
+
+def _response_arrives(line: Line) -> None:
+    connection = line.connection
+    fabric = connection.fabric
+    if fabric.cuts and line.pair in fabric.cuts:
+        fabric.stall(line)
+        return
+    queue = line.queue
+    if not queue:
+        return
+    call = queue.popleft()
+    if call is None:
+        fabric.loop.running = None
+        _reset(connection)
+    else:
+        _hand_back(call)
+
+
+def _hand_back(call: SimRequest) -> None:
+    connection = call.connection
+    assert connection is not None
+    client = connection.client
+    if client.state:
+        client.park(_hand_back, call)
+        return
+    connection.fabric.hand_back(connection, call)
+
+
+def _reset(connection: Connection) -> None:
+    """The client learns that the server's end is gone, after all responses that came before."""
+    client = connection.client
+    if client.state:
+        client.park(_reset, connection)
+        return
+    if connection.state is not ConnectionState.CLOSED:
+        connection.fail(client.loop.now)

@@ -1,0 +1,93 @@
+"""One incarnation of one node: what a SIGKILL ends.
+
+Everything that happens to a core passes through its :class:`Process`: a running one gets its events, a paused one
+(SIGSTOP) finds them waiting when it goes on, a dead one never hears of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from highwater_runtime.ports import Clock, Trace
+from highwater_runtime.sim.loop import EventLoop
+from highwater_runtime.sim.metrics import SimMetrics
+
+if TYPE_CHECKING:
+    from highwater_runtime.sim.connection import Connection
+
+
+class ProcessState(IntEnum):
+    """Truthy unless events may be delivered."""
+
+    RUNNING = 0
+    PAUSED = 1
+    DEAD = 2
+
+
+class Process:
+    """The host's side of one :class:`highwater_runtime.ports.NodeCore`."""
+
+    __slots__ = (
+        "accepted",
+        "backlog",
+        "clock",
+        "connections",
+        "core",
+        "host",
+        "incarnation",
+        "loop",
+        "metrics",
+        "name",
+        "random",
+        "state",
+        "trace",
+    )
+
+    def __init__(self, loop: EventLoop, name: str, incarnation: int, random: Random, host: Any) -> None:
+        self.loop = loop
+        self.name = name
+        self.incarnation = incarnation
+        self.random = random
+        self.host = host
+        """The node (machine) this process runs on."""
+        self.state = ProcessState.RUNNING
+        self.core: Any = None  # a NodeCore from its boot on; untyped so that handing over costs no check
+        self.clock: Clock
+        self.trace: Trace
+        self.metrics = SimMetrics()
+        self.connections: dict[Any, Connection] = {}
+        """Those it opened, by (endpoint, channel)."""
+        self.accepted: dict[Connection, None] = {}
+        """Those it serves, in the order in which they were opened."""
+        self.backlog: list[tuple[Callable[[Any], None], Any]] = []
+
+    def __repr__(self) -> str:
+        return f"<{self.name}#{self.incarnation} {self.state.name.lower()}>"
+
+    def park(self, function: Callable[[Any], None], argument: Any) -> None:
+        """An event found the process not running: a paused one gets it later, a dead one never."""
+        if self.state is ProcessState.PAUSED:
+            self.backlog.append((function, argument))
+
+    def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
+        """Run ``callback(argument)`` in this process, within the current event."""
+        _deliver((self, callback, argument))
+
+    def resume(self) -> None:
+        """Go on; what waited becomes events of now, in the order in which it came."""
+        self.state = ProcessState.RUNNING
+        backlog, self.backlog = self.backlog, []
+        for function, argument in backlog:
+            self.loop.push(self.loop.now, function, argument)
+
+
+def _deliver(delivery: tuple[Process, Callable[[Any], None], Any]) -> None:
+    process, callback, argument = delivery
+    if process.state:
+        process.park(_deliver, delivery)
+        return
+    process.loop.running = process
+    callback(argument)
