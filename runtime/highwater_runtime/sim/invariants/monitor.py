@@ -1,0 +1,43 @@
+"""Watches a simulated cluster: notes what each event touched, and checks that much after it."""
+
+from __future__ import annotations
+
+from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.sim.invariants.partitions import PartitionInvariants
+from highwater_runtime.sim.invariants.quorum import QuorumInvariants
+from highwater_runtime.sim.invariants.violation import Violation, Violations
+from highwater_runtime.sim.simulator import Simulator
+
+
+class InvariantMonitor:
+    """Attach one to a simulator before its nodes start; :attr:`violations` fills as the run goes on.
+
+    Between events nothing runs, so the cost is in proportion to what changes, not to the size of the cluster.
+    """
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._violations = Violations()
+        self._partitions = PartitionInvariants(simulator, self._violations)
+        self._quorum = QuorumInvariants(simulator, self._violations)
+        self._events: list[tuple[str, int, NodeEvent]] = []
+        simulator.trace.subscribers.append(self._note)
+        simulator.after_event.append(self._check)
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Every violation so far, in order."""
+        return self._violations.found
+
+    def _note(self, _time_ns: int, node: str, incarnation: int, event: NodeEvent) -> None:
+        self._events.append((node, incarnation, event))
+
+    def _check(self) -> None:
+        if not self._events:
+            return
+        self._violations.now_ns = self._simulator.now_ns
+        events, self._events = self._events, []
+        for node, incarnation, event in events:
+            self._partitions.on_event(node, incarnation, event)
+            self._quorum.on_event(node, event)
+        self._partitions.after_event()

@@ -1,0 +1,201 @@
+"""Invariants of partitions: what was committed stays, on whoever may lead; one leader an epoch; a true ISR.
+
+``true HW`` is the highest HW that any leader has reported; what lies below it was promised to somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from highwater_runtime.broker import Broker
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.ports.trace import (
+    AlterPartitionHandled,
+    BatchCommitted,
+    BecameLeader,
+    BrokerRegistered,
+    HighWatermarkAdvanced,
+    LogAppended,
+    LogCut,
+    LogLoaded,
+    LogTruncated,
+    NodeEvent,
+    PartitionChanged,
+)
+from highwater_runtime.sim.invariants.violation import Violations
+from highwater_runtime.sim.simulator import Simulator
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedBatch:
+    """A batch that once lay below the true HW."""
+
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+@dataclass(slots=True)
+class PartitionRecord:
+    """What is known of one partition (one topic id) from all that was reported."""
+
+    name: str
+    isr: list[int] = field(default_factory=list)
+    true_hw: int = 0
+    hw_epoch: int = -1
+    committed: dict[int, CommittedBatch] = field(default_factory=dict)
+    committed_end: int = 0
+    leaders: dict[int, tuple[str, int]] = field(default_factory=dict)
+
+
+class PartitionInvariants:
+    """Checks partitions; the monitor feeds it every node event, and calls it after every simulated event."""
+
+    def __init__(self, simulator: Simulator, violations: Violations) -> None:
+        self._simulator = simulator
+        self._violations = violations
+        self._partitions: dict[str, PartitionRecord] = {}
+        self._epochs: dict[int, int] = {}
+        self._applied = -1
+        self._touched: dict[str, None] = {}
+
+    def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
+        """Take in one node event, and check what it claims against what is known.
+
+        Every controller reports each committed change, in order: only the first report of each counts.
+        """
+        match event:
+            case HighWatermarkAdvanced():
+                self._high_watermark(event)
+            case BatchCommitted():
+                self._batch_committed(node, event)
+            case LogAppended(reason="leader"):
+                self._appended_as_leader(node, incarnation, event)
+            case BecameLeader():
+                self._became_leader(node, event)
+            case LogLoaded() | LogTruncated() | LogCut():
+                self._touched[event.partition] = None
+            case PartitionChanged() if event.metadata_offset > self._applied:
+                self._partition_changed(event)
+            case BrokerRegistered():
+                self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
+                for name, record in self._partitions.items():
+                    if event.broker in record.isr:
+                        self._touched[name] = None
+            case AlterPartitionHandled(reason="NONE"):
+                self._accepted(event)
+
+    def after_event(self) -> None:
+        """Check the live replicas of every partition that the event touched."""
+        if self._touched:
+            for name in self._touched:
+                self._isr_complete(self._record(name))
+            self._touched.clear()
+
+    def _record(self, name: str) -> PartitionRecord:
+        record = self._partitions.get(name)
+        if record is None:
+            record = self._partitions[name] = PartitionRecord(name)
+        return record
+
+    def _partition_changed(self, event: PartitionChanged) -> None:
+        self._applied = event.metadata_offset
+        if event.reason == "deleted":
+            self._partitions.pop(event.partition, None)
+            return
+        record = self._record(event.partition)
+        record.isr = event.isr
+        self._touched[event.partition] = None
+        if event.leader >= 0 and event.leader not in event.isr:
+            what = f"leader {event.leader} is not in ISR {event.isr} (metadata offset {event.metadata_offset})"
+            self._violations.add("leader-not-in-isr", event.partition, what, event.metadata_offset)
+        if not set(event.isr) <= set(event.replicas):
+            what = f"ISR {event.isr} is not among the replicas {event.replicas}"
+            self._violations.add("isr-not-assigned", event.partition, what, event.metadata_offset)
+
+    def _high_watermark(self, event: HighWatermarkAdvanced) -> None:
+        record = self._record(event.partition)
+        if event.leader_epoch >= record.hw_epoch and event.offset < record.true_hw:
+            what = (
+                f"leader epoch {event.leader_epoch} reports HW {event.offset}, but {record.true_hw} was reached before"
+            )
+            self._violations.add("hw-regression", event.partition, what, event.leader_epoch)
+        record.hw_epoch = max(record.hw_epoch, event.leader_epoch)
+        record.true_hw = max(record.true_hw, event.offset)
+        self._touched[event.partition] = None
+
+    def _batch_committed(self, node: str, event: BatchCommitted) -> None:
+        record = self._record(event.partition)
+        known = record.committed.get(event.offset)
+        batch = CommittedBatch(event.end_offset, event.epoch, event.crc)
+        if known is None and event.offset >= record.committed_end:
+            record.committed[event.offset] = batch
+            record.committed_end = event.end_offset
+        elif known != batch:
+            what = f"{node} committed another batch at offset {event.offset} in leader epoch {event.leader_epoch}"
+            self._violations.add("committed-loss", event.partition, what, event.offset)
+
+    def _appended_as_leader(self, node: str, incarnation: int, event: LogAppended) -> None:
+        leader = self._record(event.partition).leaders.setdefault(event.leader_epoch, (node, incarnation))
+        if leader != (node, incarnation):
+            both = f"{node} (incarnation {incarnation}) and {leader[0]} (incarnation {leader[1]})"
+            what = f"{both} appended in leader epoch {event.leader_epoch}"
+            self._violations.add("two-leaders", event.partition, what, event.leader_epoch)
+
+    def _became_leader(self, node: str, event: BecameLeader) -> None:
+        """Leader completeness: a leader has all that was ever committed, byte for byte."""
+        record = self._record(event.partition)
+        partition = self._live(node, event.partition)
+        if partition is None:
+            return
+        if event.end_offset < record.committed_end:
+            what = (
+                f"{node} leads epoch {event.leader_epoch} with log end offset {event.end_offset}, "
+                f"but {record.committed_end} was committed"
+            )
+            self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "end"))
+        log = partition.log
+        for batch in log.batches_between(log.log_start_offset, min(record.committed_end, log.log_end_offset)):
+            known = record.committed.get(batch.base_offset)
+            if known is not None and (known.crc, known.epoch) != (batch.crc, batch.leader_epoch):
+                where = f"committed offset {batch.base_offset}"
+                what = f"{node} leads epoch {event.leader_epoch} with another batch at {where}"
+                self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, batch.base_offset))
+                return
+
+    def _accepted(self, event: AlterPartitionHandled) -> None:
+        before = self._record(event.partition).isr
+        for broker, claimed, registered in zip(event.isr, event.isr_epochs, event.registered_epochs, strict=True):
+            if broker not in before and claimed not in (-1, registered):
+                what = f"broker {broker} joined under epoch {claimed}, but is registered under {registered}"
+                self._violations.add("stale-isr-join", event.partition, what, (broker, claimed))
+
+    def _isr_complete(self, record: PartitionRecord) -> None:
+        for broker_id, partition in self._live_members(record):
+            end = partition.log.log_end_offset if partition is not None else 0
+            if end < record.true_hw:
+                what = f"broker {broker_id} is in ISR {record.isr} with log end offset {end}, below HW {record.true_hw}"
+                self._violations.add("isr-incomplete", record.name, what, broker_id)
+
+    def _live_members(self, record: PartitionRecord) -> Iterator[tuple[int, Partition | None]]:
+        """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
+        for broker_id in record.isr:
+            broker = self._broker(f"broker-{broker_id}")
+            if broker is not None and broker.broker_epoch == self._epochs.get(broker_id):
+                yield broker_id, _replica(broker, record.name)
+
+    def _live(self, node: str, name: str) -> Partition | None:
+        broker = self._broker(node)
+        return None if broker is None else _replica(broker, name)
+
+    def _broker(self, node: str) -> Broker | None:
+        host = self._simulator.nodes.get(node)
+        if host is None or not host.is_alive or host.process is None:
+            return None
+        core = host.process.core
+        return core if isinstance(core, Broker) else None
+
+
+def _replica(broker: Broker, name: str) -> Partition | None:
+    return next((partition for partition in broker.partitions.values() if partition.name == name), None)
