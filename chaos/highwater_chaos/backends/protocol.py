@@ -10,13 +10,14 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol
 
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports.trace import NodeEvent
 
 CONTROLLER_ID_BASE = 1000
 """Node id of ``controller-0``; brokers count from 0."""
@@ -58,17 +59,15 @@ class NodeState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeEventRow:
-    """One node event as the run's event table has it. ``fields`` are those of the event's class in
-    ``highwater_runtime.ports.trace``, or of the host's own ``node-started`` and ``node-stopped``."""
+class TimedEvent:
+    """One event of a node, or of its host (``NodeStarted``, ``NodeStopped``), at ``time_ns`` of run time. ``seq``
+    counts from 0 without gaps."""
 
     seq: int
     time_ns: int
-    node_time_ns: int
     node: str
     incarnation: int
-    kind: str
-    fields: Mapping[str, Any]
+    event: NodeEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +141,11 @@ class Backend(Protocol):
     def incarnation(self, node: str) -> int:
         """How often the node was started; 0 before the first start."""
 
-    def events_since(self, seq: int) -> Sequence[NodeEventRow]:
-        """Node events with ``row.seq >= seq``, in order."""
+    def events_since(self, seq: int) -> Sequence[TimedEvent]:
+        """Node events with number ``seq`` or later, in order."""
+
+    def event_lines(self) -> Sequence[bytes]:
+        """All node events as lines of ``events/nodes.jsonl``, without line ends."""
 
     def reachable(self, source: str, destination: str) -> bool:
         """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""

@@ -1,17 +1,29 @@
 """What the harness knows of the cluster: a fold over node events.
 
-Targets, conditions and the rules of random faults look here and nowhere else. Because it is built from the same event
-rows on every backend (and never peeks into a core), a schedule means the same in the simulator and on real nodes.
+Targets, conditions and the rules of random faults look here and nowhere else. Because it is built from the same events
+on every backend (and never peeks into a core), a schedule means the same in the simulator and on real nodes.
 Committed state comes from the controllers' own events, which carry the offset of the metadata record that made it so:
-rows with a lower offset than one already seen are ignored, since every controller reports each change once.
+events with a lower offset than one already seen are ignored, since every controller reports each change once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from highwater_chaos.backends.protocol import NodeEventRow, controller_name
+from highwater_chaos.backends.protocol import TimedEvent, broker_name
+from highwater_runtime.ports.trace import (
+    BrokerRegistered,
+    BrokerRegistrationChanged,
+    BrokerStateChanged,
+    HighWatermarkAdvanced,
+    IsrProposalEnded,
+    IsrProposed,
+    NodeStarted,
+    NodeStopped,
+    PartitionChanged,
+    RaftStateChanged,
+)
 
 
 @dataclass(slots=True)
@@ -71,33 +83,50 @@ class ClusterView:
     _raft: dict[str, tuple[int, str]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
 
-    def observe(self, rows: Iterable[NodeEventRow]) -> None:
-        """Take in further rows, in order."""
-        for row in rows:
-            self.next_seq = row.seq + 1
-            self._node(row)
-            fields = row.fields
-            match row.kind:
-                case "partition-changed":
-                    self._partition_changed(fields)
-                case "broker-registered":
-                    self._registered(fields)
-                case "broker-registration-changed":
-                    self._registration_changed(fields)
-                case "raft-state" if row.node.startswith("controller-"):
-                    self._raft[row.node] = (int(fields["epoch"]), str(fields["reason"]))
-                case "broker-state" if fields["broker_epoch"] >= 0:
-                    self._broker_knows_epoch(row)
-                case "high-watermark":
-                    if (partition := self.partitions.get(fields["partition"])) is not None:
-                        partition.high_watermark = max(partition.high_watermark, int(fields["offset"]))
-                case "isr-proposed":
-                    if (partition := self.partitions.get(fields["partition"])) is not None:
-                        partition.proposed_isr, partition.proposer = list(fields["isr"]), row.node
-                case "isr-proposal-ended":
-                    partition = self.partitions.get(fields["partition"])
-                    if partition is not None and partition.proposer == row.node:
+    def observe(self, happened: Iterable[TimedEvent]) -> None:
+        """Take in further events, in order."""
+        for timed in happened:
+            self.next_seq = timed.seq + 1
+            node = self.nodes.get(timed.node)
+            if node is None:
+                node = self.nodes[timed.node] = NodeView()
+            node.events += 1
+            match timed.event:
+                case HighWatermarkAdvanced(partition=name, offset=offset):
+                    if (partition := self.partitions.get(name)) is not None:
+                        partition.high_watermark = max(partition.high_watermark, offset)
+                case PartitionChanged() as event:
+                    self._partition_changed(event)
+                case IsrProposed(partition=name, isr=isr):
+                    if (partition := self.partitions.get(name)) is not None:
+                        partition.proposed_isr, partition.proposer = list(isr), timed.node
+                case IsrProposalEnded(partition=name):
+                    if (partition := self.partitions.get(name)) is not None and partition.proposer == timed.node:
                         partition.proposed_isr = None
+                case BrokerRegistered() as event:
+                    self._registered(event)
+                case BrokerRegistrationChanged() as event:
+                    self._registration_changed(event)
+                case BrokerStateChanged(broker=broker, broker_epoch=epoch) if epoch >= 0:
+                    node.broker_epoch = epoch
+                    view = self.brokers.get(broker)
+                    if view is not None and view.broker_epoch == epoch:
+                        view.registered_incarnation = timed.incarnation
+                case RaftStateChanged(epoch=epoch, reason=reason) if timed.node.startswith("controller-"):
+                    self._raft[timed.node] = (epoch, reason)
+                case NodeStarted():
+                    node.incarnation, node.up, node.changed_ns, node.broker_epoch = (
+                        timed.incarnation,
+                        True,
+                        timed.time_ns,
+                        -1,
+                    )
+                    self._raft.pop(timed.node, None)
+                case NodeStopped(reason=reason):
+                    # What it proposed as a leader stays: the request may still be on its way, and counts until the
+                    # controllers say something newer about the partition.
+                    node.up, node.changed_ns, node.last_stop_reason = False, timed.time_ns, reason
+                    self._raft.pop(timed.node, None)
                 case _:
                     pass
 
@@ -116,7 +145,7 @@ class ClusterView:
 
     def is_registered(self, broker: int) -> bool:
         """Whether the broker's present incarnation is the one that is registered."""
-        node = self.nodes.get(f"broker-{broker}")
+        node = self.nodes.get(broker_name(broker))
         view = self.brokers.get(broker)
         return (
             node is not None
@@ -138,65 +167,47 @@ class ClusterView:
 
     # --- folding ---
 
-    def _node(self, row: NodeEventRow) -> None:
-        node = self.nodes.setdefault(row.node, NodeView())
-        node.events += 1
-        match row.kind:
-            case "node-started":
-                node.incarnation, node.up, node.changed_ns, node.broker_epoch = row.incarnation, True, row.time_ns, -1
-                self._raft.pop(row.node, None)
-            case "node-stopped":
-                node.up, node.changed_ns, node.last_stop_reason = False, row.time_ns, str(row.fields.get("reason", ""))
-                self._raft.pop(row.node, None)
-                # What it proposed as a leader stays: the request may still be on its way, and counts until the
-                # controllers say something newer about the partition.
-            case _:
-                pass
-
-    def _partition_changed(self, fields: Mapping[str, object]) -> None:
-        name, offset = str(fields["partition"]), _int(fields["metadata_offset"])
+    def _partition_changed(self, event: PartitionChanged) -> None:
+        name, offset = event.partition, event.metadata_offset
         old = self.partitions.get(name)
         if (old is not None and offset <= old.metadata_offset) or offset <= self._deleted.get(name, -1):
             return
-        if fields["reason"] == "deleted":
+        if event.reason == "deleted":
             self.partitions.pop(name, None)
             self._deleted[name] = offset
             return
-        new = PartitionView(
+        same = old is not None and old.topic_id == event.topic_id
+        self.partitions[name] = PartitionView(
             name,
-            str(fields["topic_id"]),
-            _ints(fields["replicas"]),
-            _ints(fields["isr"]),
-            _int(fields["leader"]),
-            _int(fields["leader_epoch"]),
-            _int(fields["partition_epoch"]),
+            event.topic_id,
+            list(event.replicas),
+            list(event.isr),
+            event.leader,
+            event.leader_epoch,
+            event.partition_epoch,
             offset,
+            high_watermark=old.high_watermark if old is not None and same else 0,
         )
-        if old is not None and old.topic_id == new.topic_id:
-            new.high_watermark = old.high_watermark
-        self.partitions[name] = new
 
-    def _registered(self, fields: Mapping[str, object]) -> None:
-        offset, broker = _int(fields["metadata_offset"]), _int(fields["broker"])
-        view = self.brokers.setdefault(broker, BrokerView())
-        if offset <= view.metadata_offset:
+    def _registered(self, event: BrokerRegistered) -> None:
+        view = self.brokers.setdefault(event.broker, BrokerView())
+        if event.metadata_offset <= view.metadata_offset:
             return
-        view.metadata_offset, view.broker_epoch = offset, _int(fields["broker_epoch"])
+        view.metadata_offset, view.broker_epoch = event.metadata_offset, event.broker_epoch
         view.fenced, view.shutting_down, view.registered_incarnation = True, False, 0
-        node = self.nodes.get(f"broker-{broker}")
+        node = self.nodes.get(broker_name(event.broker))
         if node is not None and node.broker_epoch == view.broker_epoch:
             view.registered_incarnation = node.incarnation
 
-    def _registration_changed(self, fields: Mapping[str, object]) -> None:
-        offset, broker = _int(fields["metadata_offset"]), _int(fields["broker"])
-        view = self.brokers.setdefault(broker, BrokerView())
-        if offset <= view.metadata_offset:
+    def _registration_changed(self, event: BrokerRegistrationChanged) -> None:
+        view = self.brokers.setdefault(event.broker, BrokerView())
+        if event.metadata_offset <= view.metadata_offset:
             return
-        view.metadata_offset = offset
-        match fields["reason"]:
+        view.metadata_offset = event.metadata_offset
+        match event.reason:
             case "fenced":
                 view.fenced = True
-                self.fenced_count[broker] = self.fenced_count.get(broker, 0) + 1
+                self.fenced_count[event.broker] = self.fenced_count.get(event.broker, 0) + 1
             case "unfenced":
                 view.fenced = False
             case "controlled-shutdown":
@@ -204,27 +215,7 @@ class ClusterView:
             case _:
                 view.broker_epoch, view.fenced = -1, True
 
-    def _broker_knows_epoch(self, row: NodeEventRow) -> None:
-        broker, epoch = _int(row.fields["broker"]), _int(row.fields["broker_epoch"])
-        self.nodes[row.node].broker_epoch = epoch
-        view = self.brokers.get(broker)
-        if view is not None and view.broker_epoch == epoch:
-            view.registered_incarnation = row.incarnation
-
 
 def controller_index(name: str) -> int:
     """``controller-1`` → 1, as experiment files count controllers."""
     return int(name.rpartition("-")[2])
-
-
-def _int(value: object) -> int:
-    assert isinstance(value, int)
-    return value
-
-
-def _ints(value: object) -> list[int]:
-    assert isinstance(value, list)
-    return [_int(item) for item in value]
-
-
-__all__ = ["BrokerView", "ClusterView", "NodeView", "PartitionView", "controller_index", "controller_name"]

@@ -35,7 +35,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """As a line of ``faults.jsonl`` has it."""
-        return {"timeNs": self.time_ns, "what": self.what, "ok": self.ok, **({"data": self.data} if self.data else {})}
+        return {"time_ns": self.time_ns, "what": self.what, "ok": self.ok, **({"data": self.data} if self.data else {})}
 
 
 @dataclass(slots=True)
@@ -48,7 +48,7 @@ class FaultRecord:
     parameters: dict[str, Any]
     targets: tuple[str, ...] = ()
     started_ns: int = 0
-    in_force_ns: int | None = None
+    injected_ns: int | None = None
     deadline_ns: int | None = None
     heal_started_ns: int | None = None
     healed_ns: int | None = None
@@ -87,11 +87,11 @@ class FaultRecord:
             "kind": self.kind,
             "parameters": self.parameters,
             "targets": list(self.targets),
-            "startedNs": self.started_ns,
-            "inForceNs": self.in_force_ns,
-            "deadlineNs": self.deadline_ns,
-            "healStartedNs": self.heal_started_ns,
-            "healedNs": self.healed_ns,
+            "started_ns": self.started_ns,
+            "injected_ns": self.injected_ns,
+            "deadline_ns": self.deadline_ns,
+            "heal_started_ns": self.heal_started_ns,
+            "healed_ns": self.healed_ns,
             "confirmed": self.confirmed,
             "healed": self.healed,
             "evidence": {

@@ -38,7 +38,8 @@ class PowerLossFault:
     def inject(self, context: FaultContext) -> Process[None]:
         """Take the power away from all targets at the same instant."""
         for node in context.resolve(self.model.target):
-            keep: KeepMode = self.model.keep or context.random.choice(_KEEP_MODES)
+            drawn = context.random.choice(_KEEP_MODES)
+            keep = drawn if self.model.keep is None else self.model.keep
             report = context.backend.power_loss(node, keep)
             if self.model.wipe:
                 context.backend.wipe(node)

@@ -1,0 +1,279 @@
+"""Administration by client: topics, partitions, reassignment, leader election, features.
+
+One request at a time, to any broker (brokers forward to the active controller); repeated at another broker until it
+is answered for good or the deadline has passed. An answer that says "already so" counts as done when an earlier
+attempt got no answer, since that one may have done it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from highwater_runtime.wire.messages.create_partitions_request import CreatePartitionsRequest, CreatePartitionsTopic
+from highwater_runtime.wire.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
+from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+
+_REQUEST_NS: Final = 5 * SECOND
+_BACKOFF_NS: Final = 100 * MS
+
+_AGAIN: Final = frozenset(
+    {
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+        ErrorCode.INVALID_REPLICATION_FACTOR,  # until enough brokers are unfenced
+        ErrorCode.NETWORK_EXCEPTION,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AdminOutcome:
+    """How a request ended; ``error`` is None when it was carried out."""
+
+    what: str
+    error: str | None
+
+
+OnOutcome = Callable[[AdminOutcome], None]
+
+
+@dataclass(slots=True)
+class _Job:
+    what: str
+    request: ApiMessage
+    version: int
+    already: frozenset[int]
+    deadline_ns: int
+    on_outcome: OnOutcome
+    unanswered: bool = False
+    last_error: str = "no answer"
+
+
+class AdminClient:
+    """A client core (``NodeCore``) that does nothing by itself."""
+
+    def __init__(self, bootstrap: Sequence[Endpoint], ports: Ports) -> None:
+        self._bootstrap = list(bootstrap)
+        self._ports = ports
+        self._jobs: deque[_Job] = deque()
+        self._busy = False
+        self._attempt = -1
+
+    # --- NodeCore ---
+
+    def start(self) -> None:
+        """Nothing to do yet."""
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Clients serve nothing."""
+        raise AssertionError(f"an admin client got {request.body!r}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Nothing to wait for."""
+        on_stopped()
+
+    # --- administration ---
+
+    def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int,
+        replication_factor: int | None,
+        assignment: Sequence[Sequence[int]] | None,
+        config: Mapping[str, str],
+        timeout_ns: int,
+        on_outcome: OnOutcome,
+    ) -> None:
+        """CreateTopics; replicas as assigned, or placed by the controller."""
+        placed = assignment is None
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=partitions if placed else -1,
+            replication_factor=(-1 if replication_factor is None else replication_factor) if placed else -1,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=index, broker_ids=list(replicas))
+                for index, replicas in enumerate(assignment or ())
+            ],
+            configs=[CreatableTopicConfig(name=key, value=value) for key, value in config.items()],
+        )
+        self._submit(
+            f"createTopic {name}",
+            CreateTopicsRequest(topics=[topic], timeout_ms=_REQUEST_NS // MS),
+            7,
+            timeout_ns,
+            on_outcome,
+            already=ErrorCode.TOPIC_ALREADY_EXISTS,
+        )
+
+    def delete_topic(self, name: str, *, timeout_ns: int, on_outcome: OnOutcome) -> None:
+        """DeleteTopics."""
+        self._submit(
+            f"deleteTopic {name}",
+            DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=_REQUEST_NS // MS),
+            6,
+            timeout_ns,
+            on_outcome,
+            already=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        )
+
+    def add_partitions(self, topic: str, total: int, *, timeout_ns: int, on_outcome: OnOutcome) -> None:
+        """CreatePartitions up to ``total``."""
+        self._submit(
+            f"addPartitions {topic} to {total}",
+            CreatePartitionsRequest(
+                topics=[CreatePartitionsTopic(name=topic, count=total, assignments=None)], timeout_ms=_REQUEST_NS // MS
+            ),
+            3,
+            timeout_ns,
+            on_outcome,
+            already=ErrorCode.INVALID_PARTITIONS,
+        )
+
+    def reassign(
+        self, topic: str, partition: int, replicas: Sequence[int], *, timeout_ns: int, on_outcome: OnOutcome
+    ) -> None:
+        """AlterPartitionReassignments: begin to move a partition."""
+        moved = ReassignableTopic(
+            name=topic, partitions=[ReassignablePartition(partition_index=partition, replicas=list(replicas))]
+        )
+        self._submit(
+            f"reassign {topic}-{partition} to {list(replicas)}",
+            AlterPartitionReassignmentsRequest(topics=[moved], timeout_ms=_REQUEST_NS // MS),
+            0,
+            timeout_ns,
+            on_outcome,
+        )
+
+    def elect_leaders(
+        self, partitions: Sequence[tuple[str, int]] | None, *, timeout_ns: int, on_outcome: OnOutcome
+    ) -> None:
+        """ElectLeaders: the preferred ones, of these partitions or of all."""
+        topics: dict[str, list[int]] = {}
+        for topic, partition in partitions or ():
+            topics.setdefault(topic, []).append(partition)
+        named = [TopicPartitions(topic=topic, partitions=indexes) for topic, indexes in topics.items()]
+        self._submit(
+            "electLeaders",
+            ElectLeadersRequest(
+                election_type=0,
+                topic_partitions=None if partitions is None else named,
+                timeout_ms=_REQUEST_NS // MS,
+            ),
+            2,
+            timeout_ns,
+            on_outcome,
+            already=ErrorCode.ELECTION_NOT_NEEDED,
+        )
+
+    # --- requests ---
+
+    def _submit(
+        self,
+        what: str,
+        request: ApiMessage,
+        version: int,
+        timeout_ns: int,
+        on_outcome: OnOutcome,
+        *,
+        already: ErrorCode = ErrorCode.NONE,
+    ) -> None:
+        deadline = self._ports.clock.now_ns() + timeout_ns
+        self._jobs.append(_Job(what, request, version, frozenset({int(already)}), deadline, on_outcome))
+        if not self._busy:
+            self._busy = True
+            self._next()
+
+    def _next(self) -> None:
+        if not self._jobs:
+            self._busy = False
+            return
+        self._try(self._jobs.popleft())
+
+    def _try(self, job: _Job) -> None:
+        now = self._ports.clock.now_ns()
+        if now >= job.deadline_ns:
+            self._finish(job, f"not done in time: {job.last_error}")
+            return
+        self._attempt += 1
+        to = self._bootstrap[self._attempt % len(self._bootstrap)]
+        self._ports.network.send(
+            to,
+            job.request,
+            job.version,
+            lambda response: self._answered(job, response),
+            timeout_ns=min(2 * _REQUEST_NS, max(job.deadline_ns - now, MS)),
+        )
+
+    def _answered(self, job: _Job, response: Any) -> None:
+        if isinstance(response, RpcFailure):
+            job.unanswered, job.last_error = True, response.value
+            self._ports.clock.call_later(_BACKOFF_NS, lambda: self._try(job))
+            return
+        code, message = _worst(response)
+        if code == ErrorCode.NONE or (
+            code in job.already and (job.unanswered or code == ErrorCode.ELECTION_NOT_NEEDED)
+        ):
+            self._finish(job, None)
+        elif code in _AGAIN:
+            job.last_error = message
+            job.unanswered = job.unanswered or code in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
+            self._ports.clock.call_later(_BACKOFF_NS, lambda: self._try(job))
+        else:
+            self._finish(job, message)
+
+    def _finish(self, job: _Job, error: str | None) -> None:
+        job.on_outcome(AdminOutcome(job.what, error))
+        self._next()
+
+
+def _worst(response: Any) -> tuple[int, str]:
+    """The first error anywhere in a response, with its message; ``NONE`` where there is none."""
+    found = [(response.error_code, None)] if hasattr(response, "error_code") else []
+    match response.NAME:
+        case "CreateTopicsResponse":
+            found += [(item.error_code, item.error_message) for item in response.topics]
+        case "CreatePartitionsResponse":
+            found += [(item.error_code, item.error_message) for item in response.results]
+        case "DeleteTopicsResponse":
+            found += [(item.error_code, item.error_message) for item in response.responses]
+        case "AlterPartitionReassignmentsResponse":
+            found += [
+                (partition.error_code, partition.error_message)
+                for topic in response.responses
+                for partition in topic.partitions
+            ]
+        case "ElectLeadersResponse":
+            found += [
+                (partition.error_code, partition.error_message)
+                for topic in response.replica_election_results
+                for partition in topic.partition_result
+            ]
+        case name:
+            raise AssertionError(f"unexpected {name}")
+    wrong = [(code, message) for code, message in found if code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)]
+    if wrong:
+        code, message = wrong[0]
+        name = ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"
+        return code, f"{name}: {message}" if message else name
+    return (ErrorCode.NONE, "")
