@@ -50,6 +50,8 @@ from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuor
 from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
 from highwater_runtime.wire.messages.alter_partition_response import AlterPartitionResponse
+from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
+from highwater_runtime.wire.messages.update_features_response import UpdateFeaturesResponse
 from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from highwater_runtime.wire.messages.fetch_snapshot_response import FetchSnapshotResponse
 from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
@@ -85,6 +87,7 @@ PAIRS: Final[tuple[tuple[type[Message], type[Message]], ...]] = (
     (EndQuorumEpochRequest, EndQuorumEpochResponse),
     (DescribeQuorumRequest, DescribeQuorumResponse),
     (AlterPartitionRequest, AlterPartitionResponse),
+    (UpdateFeaturesRequest, UpdateFeaturesResponse),
     (FetchSnapshotRequest, FetchSnapshotResponse),
     (DescribeClusterRequest, DescribeClusterResponse),
     (BrokerRegistrationRequest, BrokerRegistrationResponse),
