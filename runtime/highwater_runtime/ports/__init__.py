@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from random import Random
 
 from highwater_runtime.ports.clock import MS, SECOND, Clock, Timer
-from highwater_runtime.ports.disk import Disk, DiskFile
+from highwater_runtime.ports.disk import Disk, DiskFile, path_components
 from highwater_runtime.ports.metrics import Metrics
 from highwater_runtime.ports.network import (
     ApiMessage,
@@ -48,6 +48,7 @@ __all__ = [
     "RpcFailure",
     "Timer",
     "Trace",
+    "path_components",
 ]
 
 

@@ -82,3 +82,17 @@ class Disk(Protocol):
 
     def fsync_dir(self, path: str = "") -> None:
         """Make the directory's entries (creations, renames, removals) durable before returning."""
+
+
+def path_components(path: str) -> list[str]:
+    """The components of a path as above; none for ``""``, the data directory itself.
+
+    Raises:
+        ValueError: for a path that is not relative and plain, and so might leave the data directory.
+    """
+    if not path:
+        return []
+    parts = path.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise ValueError(f"path {path!r} must be relative, without empty components, '.' or '..'")
+    return parts

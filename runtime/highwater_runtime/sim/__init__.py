@@ -8,6 +8,7 @@ from __future__ import annotations
 from highwater_runtime.sim.clock import EPOCH_MS
 from highwater_runtime.sim.disk import DiskTiming, PowerCut, PowerLossEvidence, SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults, RpcRule, SlowLink
+from highwater_runtime.sim.garbage import freeze_collector, frozen_collector
 from highwater_runtime.sim.metrics import MetricSample, SimMetrics
 from highwater_runtime.sim.network import NetworkTiming
 from highwater_runtime.sim.node import NodeCrash, SimNode
@@ -35,4 +36,6 @@ __all__ = [
     "SlowLink",
     "derive_random",
     "derive_seed",
+    "freeze_collector",
+    "frozen_collector",
 ]

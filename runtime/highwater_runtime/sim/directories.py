@@ -12,6 +12,7 @@ import os
 from random import Random
 from typing import Literal
 
+from highwater_runtime.ports import path_components
 from highwater_runtime.sim.page_cache import CachedFile, Keep
 
 
@@ -35,20 +36,6 @@ def os_error(code: int, path: str) -> OSError:
     return OSError(code, os.strerror(code), path)
 
 
-def split(path: str) -> list[str]:
-    """Components of a relative path; ``""`` is the data directory itself.
-
-    Raises:
-        ValueError: for a path that would leave the data directory.
-    """
-    if not path:
-        return []
-    parts = path.split("/")
-    if any(part in ("", ".", "..") for part in parts):
-        raise ValueError(f"path {path!r} must be relative, without empty components, '.' or '..'")
-    return parts
-
-
 class DirectoryTree:
     """All names of one disk."""
 
@@ -63,7 +50,7 @@ class DirectoryTree:
     def find(self, path: str) -> Node | None:
         """The inode behind ``path``, or None."""
         node: Node = self.root
-        for part in split(path):
+        for part in path_components(path):
             if not isinstance(node, Directory):
                 return None
             child = node.entries.get(part)
@@ -75,7 +62,7 @@ class DirectoryTree:
     def directory(self, path: str) -> Directory:
         """The directory ``path``. Raises ``ENOENT`` or ``ENOTDIR``."""
         node: Node = self.root
-        for part in split(path):
+        for part in path_components(path):
             if not isinstance(node, Directory):
                 raise os_error(errno.ENOTDIR, path)
             child = node.entries.get(part)
@@ -88,7 +75,7 @@ class DirectoryTree:
 
     def parent(self, path: str) -> tuple[Directory, str]:
         """The directory that holds (or would hold) ``path``, and the last component."""
-        *above, name = split(path) or [""]
+        *above, name = path_components(path) or [""]
         if not name:
             raise os_error(errno.EBUSY, path)
         return self.directory("/".join(above)), name

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, Protocol
 
-from highwater_runtime.ports import MS
-from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error, split
+from highwater_runtime.ports import MS, path_components
+from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
 from highwater_runtime.sim.seeds import derive_random
 
@@ -236,7 +236,7 @@ class SimDisk:
     def mkdir(self, path: str) -> None:
         """See :class:`highwater_runtime.ports.Disk`."""
         directory = self._tree.root
-        parts = split(path)
+        parts = path_components(path)
         for index, part in enumerate(parts):
             node = directory.entries.get(part)
             if isinstance(node, CachedFile):
@@ -258,6 +258,8 @@ class SimDisk:
         there = to_directory.entries.get(to_name)
         if there is node:
             return
+        if source.startswith(f"{target}/"):
+            raise os_error(errno.ENOTEMPTY, target)
         if isinstance(node, Directory) and f"{target}/".startswith(f"{source}/"):
             raise os_error(errno.EINVAL, target)
         match kind_of(node), kind_of(there):

@@ -1,0 +1,187 @@
+"""The disk port on a real directory.
+
+Calls map one to one to system calls; the kernel's page cache is the page cache. An fsync that must not block runs
+where ``run_blocking`` puts it (a thread), and its completion where ``post`` puts it (the node's event loop), so that
+this module knows of neither asyncio nor threads.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from highwater_runtime.ports import path_components
+
+Task = Callable[[], None]
+
+
+class PosixFile:
+    """An open :class:`highwater_runtime.ports.DiskFile`."""
+
+    __slots__ = ("_disk", "_fd", "_path")
+
+    def __init__(self, disk: PosixDisk, fd: int, path: str) -> None:
+        self._disk = disk
+        self._fd: int | None = fd
+        self._path = path
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _descriptor(self) -> int:
+        if self._fd is None:
+            raise ValueError(f"{self._path!r} is closed")
+        return self._fd
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`.
+
+        Not by ``O_APPEND``: with it, Linux lets ``pwrite`` append as well.
+        """
+        fd = self._descriptor()
+        position = os.fstat(fd).st_size
+        _write_all(fd, position, data)
+        return position
+
+    def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        fd = self._descriptor()
+        if position < 0:
+            raise ValueError(f"position {position} is negative")
+        _write_all(fd, position, data)
+
+    def read(self, position: int, length: int) -> bytes:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        fd = self._descriptor()
+        if position < 0 or length < 0:
+            raise ValueError(f"cannot read {length} bytes at {position}")
+        data = os.pread(fd, length, position)
+        if not data or len(data) == length:
+            return data
+        # A short read is the end of the file, or a signal: ask on until it is the former.
+        parts = [data]
+        got = len(data)
+        while got < length and (data := os.pread(fd, length - got, position + got)):
+            parts.append(data)
+            got += len(data)
+        return b"".join(parts)
+
+    def size(self) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        return os.fstat(self._descriptor()).st_size
+
+    def truncate(self, length: int) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        fd = self._descriptor()
+        if length < 0:
+            raise ValueError(f"length {length} is negative")
+        os.ftruncate(fd, length)
+
+    def fsync(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        os.fsync(self._descriptor())
+
+    def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        # A descriptor of its own: the file may be closed, and its number reused, before the thread gets to it.
+        self._disk.fsync_elsewhere(os.dup(self._descriptor()), on_done)
+
+    def close(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+
+class PosixDisk:
+    """The :class:`highwater_runtime.ports.Disk` of a data directory.
+
+    Args:
+        root: the data directory; must exist.
+        run_blocking: runs a task off the event loop (``executor.submit``).
+        post: runs a task on the event loop, from any thread (``loop.call_soon_threadsafe``).
+    """
+
+    def __init__(self, root: Path, *, run_blocking: Callable[[Task], object], post: Callable[[Task], object]) -> None:
+        self._root = os.fspath(root)
+        self._run_blocking = run_blocking
+        self._post = post
+
+    def open(self, path: str, *, create: bool = False) -> PosixFile:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        return PosixFile(self, os.open(self._entry(path), flags, 0o644), path)
+
+    def exists(self, path: str) -> bool:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        return os.path.exists(self._full(path))  # noqa: PTH110 - one system call, no objects
+
+    def list(self, path: str = "") -> list[str]:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        return sorted(os.listdir(self._full(path)))  # noqa: PTH208
+
+    def is_dir(self, path: str) -> bool:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        return os.path.isdir(self._full(path))  # noqa: PTH112
+
+    def mkdir(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        Path(self._full(path)).mkdir(parents=True, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        os.rename(self._entry(source), self._entry(target))  # noqa: PTH104
+
+    def unlink(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        os.unlink(self._entry(path))  # noqa: PTH108
+
+    def remove_tree(self, path: str) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        full = self._entry(path)
+        if os.path.lexists(full):
+            shutil.rmtree(full)
+
+    def fsync_dir(self, path: str = "") -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        fd = os.open(self._full(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def fsync_elsewhere(self, fd: int, on_done: Callable[[OSError | None], None]) -> None:
+        """Fsync and close ``fd`` off the event loop, then report on it."""
+
+        def sync_and_report() -> None:
+            failure: OSError | None = None
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                failure = error
+            finally:
+                os.close(fd)
+            self._post(lambda: on_done(failure))
+
+        self._run_blocking(sync_and_report)
+
+    def _full(self, path: str) -> str:
+        return "/".join((self._root, *path_components(path)))
+
+    def _entry(self, path: str) -> str:
+        """The full path of something in the data directory, not the directory itself."""
+        if not path:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
+        return self._full(path)
+
+
+def _write_all(fd: int, position: int, data: bytes | bytearray | memoryview) -> None:
+    length = len(data) if not isinstance(data, memoryview) else data.nbytes
+    written = os.pwrite(fd, data, position)
+    if written < length:
+        rest = memoryview(data).cast("B")
+        while written < length:
+            written += os.pwrite(fd, rest[written:], position + written)
