@@ -6,7 +6,7 @@ is read again as a varint. Objects are made without their constructors, which sa
 
 from __future__ import annotations
 
-from highwater_runtime.wire.generator.layout import Lines, code_of, is_compact, regular_and_tagged
+from highwater_runtime.wire.generator.layout import Lines, code_of, code_size, is_compact, regular_and_tagged
 from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
 from highwater_runtime.wire.generator.text import INDENT, default_of, element_type
 
@@ -18,7 +18,7 @@ def decoder_body(message: Message, version: int) -> list[str]:
     out.add("size = len(data)")
     out.add("try:")
     out.depth += 1
-    out.add(f"m = {message.name}.__new__({message.name})")
+    decoder.make("m", message.root)
     decoder.struct(message.root, "m")
     decoder.flush()
     out.depth -= 1
@@ -35,14 +35,13 @@ class _Decoder:
         self.out = Lines()
         self.run: list[tuple[str, str]] = []
         self.after: list[str] = []
+        self.made: dict[str, str] = {}
 
     def flush(self) -> None:
         """Turn the collected run into one ``struct`` call, then do what had to wait for it."""
         if self.run:
             codes = "".join(code for code, _ in self.run)
-            size = sum(
-                16 if c == "U" else {"T": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4}.get(c, 8) for c in codes
-            )
+            size = sum(code_size(code) for code in codes)
             if codes == "B":
                 self.out.add(f"{self.run[0][1]} = data[pos]")
             else:
@@ -60,21 +59,37 @@ class _Decoder:
         """All fields of ``var``, which has been made without its constructor."""
         for field in struct.fields:
             if self.version not in field.versions or field.tag is not None:
-                default = default_of(field)
-                self.out.add(f"{var}.{field.name} = {default}")
+                self.default(field, f"{var}.{field.name}")
         regular, tagged = regular_and_tagged(struct, self.version)
         for field in regular:
             self.value(field, f"{var}.{field.name}", struct)
         if self.message.is_flexible(self.version):
             self.tagged(struct, tagged, var)
 
+    def make(self, name: str, struct: Struct) -> None:
+        """An object without values."""
+        self.out.add(f"{name} = {struct.name}.__new__({struct.name})")
+
+    def default(self, field: Field, target: str) -> None:
+        """Give ``target`` its default value, structs field by field: that is cheaper than their constructors."""
+        if field.struct is None or field.is_array:
+            self.out.add(f"{target} = {default_of(field)}")
+            return
+        made = self.made[target] = self.out.fresh("o")
+        self.make(made, field.struct)
+        self.out.add(f"{target} = {made}")
+        for inner in field.struct.fields:
+            self.default(inner, f"{made}.{inner.name}")
+
     def value(self, field: Field, target: str, struct: Struct) -> None:
         if field.is_array:
             self.array(field, target, struct)
         elif field.struct is not None:
-            made = self.out.fresh("o")
-            self.out.add(f"{made} = {field.type}.__new__({field.type})")
-            self.out.add(f"{target} = {made}")
+            made = self.made.get(target)  # a tagged field: its default is there already, and is filled anew
+            if made is None:
+                made = self.out.fresh("o")
+                self.make(made, field.struct)
+                self.out.add(f"{target} = {made}")
             self.struct(field.struct, made)
         elif field.type == "uuid":
             raw = self.out.fresh("u")
@@ -147,7 +162,7 @@ class _Decoder:
             self.out.depth += 1
             item = self.out.fresh("e")
             if field.struct is not None:
-                self.out.add(f"{item} = {field.type}.__new__({field.type})")
+                self.make(item, field.struct)
                 self.out.add(f"{items}.append({item})")
                 self.struct(field.struct, item)
                 self.flush()
@@ -173,12 +188,18 @@ class _Decoder:
         out = self.out
         out.add(f"if {count}:")
         out.depth += 1
-        out.add(f"{count}, pos = uvarint_at(data, pos - 1)")
+        out.add(f"if {count} > 127:")
+        out.add(f"{INDENT}{count}, pos = uvarint_at(data, pos - 1)")
         out.add(f"for _ in range({count}):")
         out.depth += 1
         tag, length, limit = out.fresh("g"), out.fresh("s"), out.fresh("y")
-        out.add(f"{tag}, pos = uvarint_at(data, pos)")
-        out.add(f"{length}, pos = uvarint_at(data, pos)")
+        out.add(f"{tag} = data[pos]")
+        out.add(f"{length} = data[pos + 1]")
+        out.add(f"if {tag} > 127 or {length} > 127:")
+        out.add(f"{INDENT}{tag}, pos = uvarint_at(data, pos)")
+        out.add(f"{INDENT}{length}, pos = uvarint_at(data, pos)")
+        out.add("else:")
+        out.add(f"{INDENT}pos += 2")
         out.add(f"{limit} = pos + {length}")
         out.add(f"if {limit} > size:")
         self.raise_overrun(f"{struct.name} tagged field", length)

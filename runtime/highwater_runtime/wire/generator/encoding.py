@@ -7,9 +7,9 @@ byte at the end of nearly every flexible struct, is part of the run.
 
 from __future__ import annotations
 
-from highwater_runtime.wire.generator.layout import Lines, code_of, is_compact, regular_and_tagged
+from highwater_runtime.wire.generator.layout import Lines, code_of, code_size, is_compact, regular_and_tagged
 from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
-from highwater_runtime.wire.generator.text import INDENT, default_of, is_default
+from highwater_runtime.wire.generator.text import INDENT, default_of, is_default, quoted_bytes
 
 
 def encoder_body(message: Message, version: int) -> list[str]:
@@ -33,15 +33,20 @@ class _Encoder:
 
     def flush(self) -> None:
         """Turn the collected run into one ``struct`` call."""
-        if not self.run:
-            return
-        codes = "".join(code for code, _ in self.run)
-        values = ", ".join(value for code, value in self.run if code != "x")
+        if self.run:
+            self.out.add(f"{self.sink}({self.pack_call(self.run)})")
+            self.run = []
+
+    @staticmethod
+    def pack_call(run: list[tuple[str, str]]) -> str:
+        """The expression for the bytes of a run."""
+        codes = "".join(code for code, _ in run)
         if set(codes) == {"x"}:
-            self.out.add(f'{self.sink}(b"{chr(92)}x00")' if len(codes) == 1 else f"{self.sink}(bytes({len(codes)}))")
-        else:
-            self.out.add(f"{self.sink}(_pack_{codes}({values}))")
-        self.run = []
+            return quoted_bytes(bytes(len(codes)))
+        if codes == "U":
+            return run[0][1]
+        values = ", ".join(value for code, value in run if code != "x")
+        return f"_pack_{codes}({values})"
 
     def struct(self, struct: Struct, var: str) -> None:
         """All fields of ``var``; leaves what is of fixed size at the end in the run."""
@@ -81,9 +86,12 @@ class _Encoder:
         """Write ``length`` (an expression; compact ones have 1 added already)."""
         if not compact:
             self.run.append((code, length))
-            return
-        self.flush()
-        self.out.add(f"{self.sink}(UVARINT[{length}] if {length} < 128 else uvarint({length}))")
+        elif self.run:
+            short = self.pack_call([*self.run, ("B", length)])
+            self.out.add(f"{self.sink}({short} if {length} < 128 else {self.pack_call(self.run)} + uvarint({length}))")
+            self.run = []
+        else:
+            self.out.add(f"{self.sink}(UVARINT[{length}] if {length} < 128 else uvarint({length}))")
 
     def variable(self, struct: Struct, field: Field, value: str, *, nullable: bool) -> None:
         """A string, bytes or records."""
@@ -155,18 +163,29 @@ class _Encoder:
         self.out.add(f"{pieces}: list[bytes] = []")
         outer = self.sink
         for field in fields:
-            inner = self.out.fresh("p")
             self.out.add(f"if not ({is_default(field, f'{var}.{field.name}')}):")
             self.out.depth += 1
             self.out.add(f"{count} += 1")
-            self.out.add(f"{inner}: list[bytes] = []")
-            self.sink = f"{inner}.append"
-            self.value(struct, field, f"{var}.{field.name}", present=default_of(field) == "None")
-            self.flush()
-            payload = self.out.fresh("q")
-            self.out.add(f'{payload} = b"".join({inner})')
-            self.out.add(f"{pieces} += (uvarint({field.tag}), uvarint(len({payload})), {payload})")
+            self.tagged_value(struct, field, var, pieces)
             self.out.depth -= 1
         self.sink = outer
-        self.out.add(f'{self.sink}(uvarint({count}) + b"".join({pieces}))')
+        self.out.add(f'{self.sink}(UVARINT[{count}] + b"".join({pieces}))')
         self.out.depth -= 1
+
+    def tagged_value(self, struct: Struct, field: Field, var: str, pieces: str) -> None:
+        """Tag, size and value of one tagged field, appended to the list ``pieces``."""
+        inner = self.out.fresh("p")
+        self.sink = f"{inner}.append"
+        before = len(self.out.lines)
+        self.value(struct, field, f"{var}.{field.name}", present=default_of(field) == "None")
+        if len(self.out.lines) == before:  # all of it is in the run: its size is known here
+            size = sum(code_size(code) for code, _ in self.run)
+            self.run = [("B", str(field.tag)), ("B", str(size)), *self.run]
+            self.sink = f"{pieces}.append"
+            self.flush()
+            return
+        self.flush()
+        self.out.lines.insert(before, f"{INDENT * self.out.depth}{inner}: list[bytes] = []")
+        payload = self.out.fresh("q")
+        self.out.add(f'{payload} = b"".join({inner})')
+        self.out.add(f"{pieces} += (UVARINT[{field.tag}], uvarint(len({payload})), {payload})")

@@ -13,6 +13,14 @@ def code_of(type_name: str) -> str:
     return _RUN_CODES.get(type_name, PRIMITIVES[type_name][0])
 
 
+_CODE_SIZES = {"T": 1, "b": 1, "B": 1, "x": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "U": 16}
+
+
+def code_size(code: str) -> int:
+    """Bytes that a letter in the name of a packer stands for."""
+    return _CODE_SIZES[code]
+
+
 class Lines:
     """Lines under construction, with indentation and unique names."""
 

@@ -21,6 +21,11 @@ def quoted(text: str) -> str:
     return f'"{text}"'
 
 
+def quoted_bytes(value: bytes) -> str:
+    """``value`` as a bytes literal with double quotes, as everywhere in the generated code."""
+    return 'b"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
+
+
 def is_list(field: Field) -> bool:
     """Whether the field holds a list."""
     return field.is_array

@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _unpack_iB: Final = Struct(">iB").unpack_from
 
 
@@ -186,8 +187,7 @@ def _encode_v0(m: AlterPartitionReassignmentsRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.timeout_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.timeout_ms, n1) if n1 < 128 else _pack_i(m.timeout_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1

@@ -32,10 +32,12 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
+_pack_UB: Final = Struct(">16sB").pack
 _pack_bix: Final = Struct(">bix").pack
 _pack_ii: Final = Struct(">ii").pack
+_pack_iiB: Final = Struct(">iiB").pack
 _pack_iq: Final = Struct(">iq").pack
+_pack_iqB: Final = Struct(">iqB").pack
 _pack_iqx: Final = Struct(">iqx").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_UB: Final = Struct(">16sB").unpack_from
@@ -277,8 +279,7 @@ def _encode_v0(m: AlterPartitionRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iq(m.broker_id, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iqB(m.broker_id, m.broker_epoch, n1) if n1 < 128 else _pack_iq(m.broker_id, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -296,8 +297,7 @@ def _encode_v0(m: AlterPartitionRequest) -> list[bytes]:
                 raise not_in_version("AlterPartitionRequest", "PartitionData.leader_recovery_state", e2.leader_recovery_state)
             l3 = e2.new_isr
             n4 = len(l3) + 1
-            add(_pack_ii(e2.partition_index, e2.leader_epoch))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_iiB(e2.partition_index, e2.leader_epoch, n4) if n4 < 128 else _pack_ii(e2.partition_index, e2.leader_epoch) + uvarint(n4))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_ix(e2.partition_epoch))
@@ -312,8 +312,7 @@ def _encode_v1(m: AlterPartitionRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iq(m.broker_id, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iqB(m.broker_id, m.broker_epoch, n1) if n1 < 128 else _pack_iq(m.broker_id, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -329,8 +328,7 @@ def _encode_v1(m: AlterPartitionRequest) -> list[bytes]:
                 raise not_in_version("AlterPartitionRequest", "PartitionData.new_isr_with_epochs", e2.new_isr_with_epochs)
             l3 = e2.new_isr
             n4 = len(l3) + 1
-            add(_pack_ii(e2.partition_index, e2.leader_epoch))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_iiB(e2.partition_index, e2.leader_epoch, n4) if n4 < 128 else _pack_ii(e2.partition_index, e2.leader_epoch) + uvarint(n4))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_bix(e2.leader_recovery_state, e2.partition_epoch))
@@ -345,20 +343,17 @@ def _encode_v2(m: AlterPartitionRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iq(m.broker_id, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iqB(m.broker_id, m.broker_epoch, n1) if n1 < 128 else _pack_iq(m.broker_id, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             if not (not e2.new_isr_with_epochs):
                 raise not_in_version("AlterPartitionRequest", "PartitionData.new_isr_with_epochs", e2.new_isr_with_epochs)
             l3 = e2.new_isr
             n3 = len(l3) + 1
-            add(_pack_ii(e2.partition_index, e2.leader_epoch))
-            add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            add(_pack_iiB(e2.partition_index, e2.leader_epoch, n3) if n3 < 128 else _pack_ii(e2.partition_index, e2.leader_epoch) + uvarint(n3))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_bix(e2.leader_recovery_state, e2.partition_epoch))
@@ -373,20 +368,17 @@ def _encode_v3(m: AlterPartitionRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iq(m.broker_id, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iqB(m.broker_id, m.broker_epoch, n1) if n1 < 128 else _pack_iq(m.broker_id, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             if not (not e2.new_isr):
                 raise not_in_version("AlterPartitionRequest", "PartitionData.new_isr", e2.new_isr)
             l3 = e2.new_isr_with_epochs
             n3 = len(l3) + 1
-            add(_pack_ii(e2.partition_index, e2.leader_epoch))
-            add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            add(_pack_iiB(e2.partition_index, e2.leader_epoch, n3) if n3 < 128 else _pack_ii(e2.partition_index, e2.leader_epoch) + uvarint(n3))
             for e3 in l3:
                 add(_pack_iqx(e3.broker_id, e3.broker_epoch))
             add(_pack_bix(e2.leader_recovery_state, e2.partition_epoch))

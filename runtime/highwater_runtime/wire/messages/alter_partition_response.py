@@ -31,10 +31,12 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
+_pack_UB: Final = Struct(">16sB").pack
 _pack_bix: Final = Struct(">bix").pack
 _pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
 _pack_ihii: Final = Struct(">ihii").pack
+_pack_ihiiB: Final = Struct(">ihiiB").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_UB: Final = Struct(">16sB").unpack_from
 _unpack_biB: Final = Struct(">biB").unpack_from
@@ -246,8 +248,7 @@ def _encode_v0(m: AlterPartitionResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -261,8 +262,7 @@ def _encode_v0(m: AlterPartitionResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.isr
             n4 = len(l3) + 1
-            add(_pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihiiB(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, n4) if n4 < 128 else _pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch) + uvarint(n4))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_ix(e2.partition_epoch))
@@ -277,8 +277,7 @@ def _encode_v1(m: AlterPartitionResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -292,8 +291,7 @@ def _encode_v1(m: AlterPartitionResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.isr
             n4 = len(l3) + 1
-            add(_pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihiiB(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, n4) if n4 < 128 else _pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch) + uvarint(n4))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_bix(e2.leader_recovery_state, e2.partition_epoch))
@@ -308,18 +306,15 @@ def _encode_v2(m: AlterPartitionResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             l3 = e2.isr
             n3 = len(l3) + 1
-            add(_pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch))
-            add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+            add(_pack_ihiiB(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, n3) if n3 < 128 else _pack_ihii(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch) + uvarint(n3))
             if l3:
                 add(encode_array("i", l3))
             add(_pack_bix(e2.leader_recovery_state, e2.partition_epoch))

@@ -26,14 +26,15 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_T: Final = Struct(">?").pack
+_pack_BBT: Final = Struct(">BB?").pack
+_pack_BBq: Final = Struct(">BBq").pack
 _pack_h: Final = Struct(">h").pack
+_pack_hB: Final = Struct(">hB").pack
 _pack_hhh: Final = Struct(">hhh").pack
 _pack_hhhx: Final = Struct(">hhhx").pack
 _pack_hhx: Final = Struct(">hhx").pack
 _pack_hi: Final = Struct(">hi").pack
 _pack_i: Final = Struct(">i").pack
-_pack_q: Final = Struct(">q").pack
 _unpack_T: Final = Struct(">?").unpack_from
 _unpack_hB: Final = Struct(">hB").unpack_from
 _unpack_hhB: Final = Struct(">hhB").unpack_from
@@ -316,8 +317,7 @@ def _encode_v3(m: ApiVersionsResponse) -> list[bytes]:
     add = out.append
     l1 = m.api_keys
     n1 = len(l1) + 1
-    add(_pack_h(m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hB(m.error_code, n1) if n1 < 128 else _pack_h(m.error_code) + uvarint(n1))
     for e1 in l1:
         add(_pack_hhhx(e1.api_key, e1.min_version, e1.max_version))
     add(_pack_i(m.throttle_time_ms))
@@ -341,13 +341,10 @@ def _encode_v3(m: ApiVersionsResponse) -> list[bytes]:
                 p1.append(b1)
                 p1.append(_pack_hhx(e2.min_version, e2.max_version))
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.finalized_features_epoch == -1):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_q(m.finalized_features_epoch))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            t1.append(_pack_BBq(1, 8, m.finalized_features_epoch))
         if not (not m.finalized_features):
             k1 += 1
             p3: list[bytes] = []
@@ -362,15 +359,12 @@ def _encode_v3(m: ApiVersionsResponse) -> list[bytes]:
                 p3.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
                 p3.append(b2)
                 p3.append(_pack_hhx(e3.max_version_level, e3.min_version_level))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
+            q2 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q2)), q2)
         if not (not m.zk_migration_ready):
             k1 += 1
-            p4: list[bytes] = []
-            p4.append(_pack_T(m.zk_migration_ready))
-            q4 = b"".join(p4)
-            t1 += (uvarint(3), uvarint(len(q4)), q4)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBT(3, 1, m.zk_migration_ready))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -455,10 +449,16 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
         m.throttle_time_ms, k2 = _unpack_iB(data, pos)
         pos += 5
         if k2:
-            k2, pos = uvarint_at(data, pos - 1)
+            if k2 > 127:
+                k2, pos = uvarint_at(data, pos - 1)
             for _ in range(k2):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("ApiVersionsResponse", "ApiVersionsResponse tagged field", s1, pos, size)

@@ -32,6 +32,7 @@ from highwater_runtime.wire.codec import (
 _pack_Hx: Final = Struct(">Hx").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_iUiix: Final = Struct(">i16siix").pack
 _pack_iii: Final = Struct(">iii").pack
 _unpack_HB: Final = Struct(">HB").unpack_from
@@ -307,8 +308,7 @@ def _encode_v1(m: BeginQuorumEpochRequest) -> list[bytes]:
         add(b1)
     l1 = m.topics
     n2 = len(l1) + 1
-    add(_pack_i(m.voter_id))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_iB(m.voter_id, n2) if n2 < 128 else _pack_i(m.voter_id) + uvarint(n2))
     for e1 in l1:
         b2 = e1.topic_name.encode()
         n3 = len(b2) + 1

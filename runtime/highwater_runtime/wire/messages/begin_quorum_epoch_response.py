@@ -28,8 +28,10 @@ from highwater_runtime.wire.codec import (
 
 _pack_Hx: Final = Struct(">Hx").pack
 _pack_h: Final = Struct(">h").pack
+_pack_hB: Final = Struct(">hB").pack
 _pack_hi: Final = Struct(">hi").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ihii: Final = Struct(">ihii").pack
 _pack_ihiix: Final = Struct(">ihiix").pack
 _unpack_HB: Final = Struct(">HB").unpack_from
@@ -282,8 +284,7 @@ def _encode_v1(m: BeginQuorumEpochResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_h(m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hB(m.error_code, n1) if n1 < 128 else _pack_h(m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -313,13 +314,12 @@ def _encode_v1(m: BeginQuorumEpochResponse) -> list[bytes]:
                 n5 = len(b2) + 1
                 if n5 > 32768:
                     raise short_string("NodeEndpoint", "host", len(b2))
-                p1.append(_pack_i(e3.node_id))
-                p1.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
+                p1.append(_pack_iB(e3.node_id, n5) if n5 < 128 else _pack_i(e3.node_id) + uvarint(n5))
                 p1.append(b2)
                 p1.append(_pack_Hx(e3.port))
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -411,10 +411,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
         k3 = data[pos]
         pos += 1
         if k3:
-            k3, pos = uvarint_at(data, pos - 1)
+            if k3 > 127:
+                k3, pos = uvarint_at(data, pos - 1)
             for _ in range(k3):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("BeginQuorumEpochResponse", "BeginQuorumEpochResponse tagged field", s1, pos, size)

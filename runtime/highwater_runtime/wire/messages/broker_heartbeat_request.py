@@ -27,7 +27,6 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
 _pack_iqqTT: Final = Struct(">iqq??").pack
 _pack_iqqTTx: Final = Struct(">iqq??x").pack
 _unpack_U: Final = Struct(">16s").unpack_from
@@ -163,10 +162,10 @@ def _encode_v1(m: BrokerHeartbeatRequest) -> list[bytes]:
             n1 = len(l1) + 1
             p1.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
             for e1 in l1:
-                p1.append(_pack_U(e1.bytes))
+                p1.append(e1.bytes)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -194,10 +193,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
         m.broker_id, m.broker_epoch, m.current_metadata_offset, m.want_fence, m.want_shut_down, k1 = _unpack_iqqTTB(data, pos)
         pos += 23
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("BrokerHeartbeatRequest", "BrokerHeartbeatRequest tagged field", s1, pos, size)

@@ -27,8 +27,7 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
-_pack_b: Final = Struct(">b").pack
+_pack_BBb: Final = Struct(">BBb").pack
 _pack_iq: Final = Struct(">iq").pack
 _unpack_U: Final = Struct(">16s").unpack_from
 _unpack_b: Final = Struct(">b").unpack_from
@@ -148,11 +147,8 @@ def _encode_v0(m: BrokerRegistrationChangeRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.fenced == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.fenced))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBb(0, 1, m.fenced))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -170,17 +166,11 @@ def _encode_v1(m: BrokerRegistrationChangeRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.fenced == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.fenced))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1.append(_pack_BBb(0, 1, m.fenced))
         if not (m.in_controlled_shutdown == 0):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_b(m.in_controlled_shutdown))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBb(1, 1, m.in_controlled_shutdown))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -196,16 +186,10 @@ def _encode_v2(m: BrokerRegistrationChangeRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.fenced == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.fenced))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1.append(_pack_BBb(0, 1, m.fenced))
         if not (m.in_controlled_shutdown == 0):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_b(m.in_controlled_shutdown))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            t1.append(_pack_BBb(1, 1, m.in_controlled_shutdown))
         if not (not m.log_dirs):
             k1 += 1
             p3: list[bytes] = []
@@ -213,10 +197,10 @@ def _encode_v2(m: BrokerRegistrationChangeRecord) -> list[bytes]:
             n1 = len(l1) + 1
             p3.append(UVARINT[n1] if n1 < 128 else uvarint(n1))
             for e1 in l1:
-                p3.append(_pack_U(e1.bytes))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
-        add(uvarint(k1) + b"".join(t1))
+                p3.append(e1.bytes)
+            q1 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -231,10 +215,16 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BrokerRegistrationChangeRecord, 
         m.broker_id, m.broker_epoch, k1 = _unpack_iqB(data, pos)
         pos += 13
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("BrokerRegistrationChangeRecord", "BrokerRegistrationChangeRecord tagged field", s1, pos, size)
@@ -261,10 +251,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BrokerRegistrationChangeRecord, 
         m.broker_id, m.broker_epoch, k1 = _unpack_iqB(data, pos)
         pos += 13
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("BrokerRegistrationChangeRecord", "BrokerRegistrationChangeRecord tagged field", s1, pos, size)
@@ -294,10 +290,16 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[BrokerRegistrationChangeRecord, 
         m.broker_id, m.broker_epoch, k1 = _unpack_iqB(data, pos)
         pos += 13
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("BrokerRegistrationChangeRecord", "BrokerRegistrationChangeRecord tagged field", s1, pos, size)

@@ -32,10 +32,12 @@ from highwater_runtime.wire.codec import (
 
 _pack_Hhx: Final = Struct(">Hhx").pack
 _pack_T: Final = Struct(">?").pack
+_pack_TB: Final = Struct(">?B").pack
 _pack_Tx: Final = Struct(">?x").pack
-_pack_U: Final = Struct(">16s").pack
+_pack_UB: Final = Struct(">16sB").pack
 _pack_hhx: Final = Struct(">hhx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_qx: Final = Struct(">qx").pack
 _unpack_HhB: Final = Struct(">HhB").unpack_from
 _unpack_TB: Final = Struct(">?B").unpack_from
@@ -274,13 +276,11 @@ def _encode_v0(m: BrokerRegistrationRequest) -> list[bytes]:
     n1 = len(b1) + 1
     if n1 > 32768:
         raise short_string("BrokerRegistrationRequest", "cluster_id", len(b1))
-    add(_pack_i(m.broker_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.broker_id, n1) if n1 < 128 else _pack_i(m.broker_id) + uvarint(n1))
     add(b1)
     l1 = m.listeners
     n2 = len(l1) + 1
-    add(_pack_U(m.incarnation_id.bytes))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_UB(m.incarnation_id.bytes, n2) if n2 < 128 else m.incarnation_id.bytes + uvarint(n2))
     for e1 in l1:
         b2 = e1.name.encode()
         n3 = len(b2) + 1
@@ -327,13 +327,11 @@ def _encode_v1(m: BrokerRegistrationRequest) -> list[bytes]:
     n1 = len(b1) + 1
     if n1 > 32768:
         raise short_string("BrokerRegistrationRequest", "cluster_id", len(b1))
-    add(_pack_i(m.broker_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.broker_id, n1) if n1 < 128 else _pack_i(m.broker_id) + uvarint(n1))
     add(b1)
     l1 = m.listeners
     n2 = len(l1) + 1
-    add(_pack_U(m.incarnation_id.bytes))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_UB(m.incarnation_id.bytes, n2) if n2 < 128 else m.incarnation_id.bytes + uvarint(n2))
     for e1 in l1:
         b2 = e1.name.encode()
         n3 = len(b2) + 1
@@ -380,13 +378,11 @@ def _encode_v2(m: BrokerRegistrationRequest) -> list[bytes]:
     n1 = len(b1) + 1
     if n1 > 32768:
         raise short_string("BrokerRegistrationRequest", "cluster_id", len(b1))
-    add(_pack_i(m.broker_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.broker_id, n1) if n1 < 128 else _pack_i(m.broker_id) + uvarint(n1))
     add(b1)
     l1 = m.listeners
     n2 = len(l1) + 1
-    add(_pack_U(m.incarnation_id.bytes))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_UB(m.incarnation_id.bytes, n2) if n2 < 128 else m.incarnation_id.bytes + uvarint(n2))
     for e1 in l1:
         b2 = e1.name.encode()
         n3 = len(b2) + 1
@@ -423,10 +419,9 @@ def _encode_v2(m: BrokerRegistrationRequest) -> list[bytes]:
         add(b5)
     l3 = m.log_dirs
     n8 = len(l3) + 1
-    add(_pack_T(m.is_migrating_zk_broker))
-    add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+    add(_pack_TB(m.is_migrating_zk_broker, n8) if n8 < 128 else _pack_T(m.is_migrating_zk_broker) + uvarint(n8))
     for e3 in l3:
-        add(_pack_U(e3.bytes))
+        add(e3.bytes)
     add(b"\x00")
     return out
 
@@ -439,13 +434,11 @@ def _encode_v3(m: BrokerRegistrationRequest) -> list[bytes]:
     n1 = len(b1) + 1
     if n1 > 32768:
         raise short_string("BrokerRegistrationRequest", "cluster_id", len(b1))
-    add(_pack_i(m.broker_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.broker_id, n1) if n1 < 128 else _pack_i(m.broker_id) + uvarint(n1))
     add(b1)
     l1 = m.listeners
     n2 = len(l1) + 1
-    add(_pack_U(m.incarnation_id.bytes))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_UB(m.incarnation_id.bytes, n2) if n2 < 128 else m.incarnation_id.bytes + uvarint(n2))
     for e1 in l1:
         b2 = e1.name.encode()
         n3 = len(b2) + 1
@@ -482,10 +475,9 @@ def _encode_v3(m: BrokerRegistrationRequest) -> list[bytes]:
         add(b5)
     l3 = m.log_dirs
     n8 = len(l3) + 1
-    add(_pack_T(m.is_migrating_zk_broker))
-    add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+    add(_pack_TB(m.is_migrating_zk_broker, n8) if n8 < 128 else _pack_T(m.is_migrating_zk_broker) + uvarint(n8))
     for e3 in l3:
-        add(_pack_U(e3.bytes))
+        add(e3.bytes)
     add(_pack_qx(m.previous_broker_epoch))
     return out
 

@@ -26,6 +26,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _unpack_bB: Final = Struct(">bB").unpack_from
 
 
@@ -127,8 +128,7 @@ def _encode_v0(m: ConfigRecord) -> list[bytes]:
     n1 = len(b1) + 1
     if n1 > 32768:
         raise short_string("ConfigRecord", "resource_name", len(b1))
-    add(_pack_b(m.resource_type))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_bB(m.resource_type, n1) if n1 < 128 else _pack_b(m.resource_type) + uvarint(n1))
     add(b1)
     b2 = m.name.encode()
     n2 = len(b2) + 1

@@ -30,9 +30,11 @@ from highwater_runtime.wire.codec import (
 
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_iT: Final = Struct(">i?").pack
 _pack_iTx: Final = Struct(">i?x").pack
 _pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
 _pack_ihi: Final = Struct(">ihi").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_h: Final = Struct(">h").unpack_from
@@ -319,13 +321,11 @@ def _encode_v5(m: CreateTopicsRequest) -> list[bytes]:
         add(b1)
         l2 = e1.assignments
         n3 = len(l2) + 1
-        add(_pack_ih(e1.num_partitions, e1.replication_factor))
-        add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+        add(_pack_ihB(e1.num_partitions, e1.replication_factor, n3) if n3 < 128 else _pack_ih(e1.num_partitions, e1.replication_factor) + uvarint(n3))
         for e2 in l2:
             l3 = e2.broker_ids
             n4 = len(l3) + 1
-            add(_pack_i(e2.partition_index))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_iB(e2.partition_index, n4) if n4 < 128 else _pack_i(e2.partition_index) + uvarint(n4))
             if l3:
                 add(encode_array("i", l3))
             add(b"\x00")

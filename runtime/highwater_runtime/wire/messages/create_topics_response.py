@@ -29,10 +29,12 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
+_pack_BBh: Final = Struct(">BBh").pack
 _pack_TbTx: Final = Struct(">?b?x").pack
 _pack_Uh: Final = Struct(">16sh").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_TbTB: Final = Struct(">?b?B").unpack_from
@@ -289,8 +291,7 @@ def _encode_v5(m: CreateTopicsResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -339,11 +340,8 @@ def _encode_v5(m: CreateTopicsResponse) -> list[bytes]:
             t1: list[bytes] = []
             if not (e1.topic_config_error_code == 0):
                 k1 += 1
-                p1: list[bytes] = []
-                p1.append(_pack_h(e1.topic_config_error_code))
-                q1 = b"".join(p1)
-                t1 += (uvarint(0), uvarint(len(q1)), q1)
-            add(uvarint(k1) + b"".join(t1))
+                t1.append(_pack_BBh(0, 2, e1.topic_config_error_code))
+            add(UVARINT[k1] + b"".join(t1))
     add(b"\x00")
     return out
 
@@ -354,8 +352,7 @@ def _encode_v7(m: CreateTopicsResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -404,11 +401,8 @@ def _encode_v7(m: CreateTopicsResponse) -> list[bytes]:
             t1: list[bytes] = []
             if not (e1.topic_config_error_code == 0):
                 k1 += 1
-                p1: list[bytes] = []
-                p1.append(_pack_h(e1.topic_config_error_code))
-                q1 = b"".join(p1)
-                t1 += (uvarint(0), uvarint(len(q1)), q1)
-            add(uvarint(k1) + b"".join(t1))
+                t1.append(_pack_BBh(0, 2, e1.topic_config_error_code))
+            add(UVARINT[k1] + b"".join(t1))
     add(b"\x00")
     return out
 
@@ -537,10 +531,16 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
             k2 = data[pos]
             pos += 1
             if k2:
-                k2, pos = uvarint_at(data, pos - 1)
+                if k2 > 127:
+                    k2, pos = uvarint_at(data, pos - 1)
                 for _ in range(k2):
-                    g1, pos = uvarint_at(data, pos)
-                    s1, pos = uvarint_at(data, pos)
+                    g1 = data[pos]
+                    s1 = data[pos + 1]
+                    if g1 > 127 or s1 > 127:
+                        g1, pos = uvarint_at(data, pos)
+                        s1, pos = uvarint_at(data, pos)
+                    else:
+                        pos += 2
                     y1 = pos + s1
                     if y1 > size:
                         raise overrun("CreateTopicsResponse", "CreatableTopicResult tagged field", s1, pos, size)
@@ -643,10 +643,16 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
             k2 = data[pos]
             pos += 1
             if k2:
-                k2, pos = uvarint_at(data, pos - 1)
+                if k2 > 127:
+                    k2, pos = uvarint_at(data, pos - 1)
                 for _ in range(k2):
-                    g1, pos = uvarint_at(data, pos)
-                    s1, pos = uvarint_at(data, pos)
+                    g1 = data[pos]
+                    s1 = data[pos + 1]
+                    if g1 > 127 or s1 > 127:
+                        g1, pos = uvarint_at(data, pos)
+                        s1, pos = uvarint_at(data, pos)
+                    else:
+                        pos += 2
                     y1 = pos + s1
                     if y1 > size:
                         raise overrun("CreateTopicsResponse", "CreatableTopicResult tagged field", s1, pos, size)

@@ -34,6 +34,7 @@ _pack_Uh: Final = Struct(">16sh").pack
 _pack_h: Final = Struct(">h").pack
 _pack_hx: Final = Struct(">hx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_UhB: Final = Struct(">16shB").unpack_from
 _unpack_h: Final = Struct(">h").unpack_from
@@ -194,8 +195,7 @@ def _encode_v4(m: DeleteTopicsResponse) -> list[bytes]:
     add = out.append
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         if e1.name is None:
             raise not_in_version("DeleteTopicsResponse", "DeletableTopicResult.name", None)
@@ -216,8 +216,7 @@ def _encode_v5(m: DeleteTopicsResponse) -> list[bytes]:
     add = out.append
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         if e1.name is None:
             raise not_in_version("DeleteTopicsResponse", "DeletableTopicResult.name", None)
@@ -248,8 +247,7 @@ def _encode_v6(m: DeleteTopicsResponse) -> list[bytes]:
     add = out.append
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         if e1.name is None:
             add(b"\x00")

@@ -28,7 +28,9 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_bB: Final = Struct(">bB").unpack_from
@@ -228,15 +230,13 @@ def _encode_v0(m: DescribeClusterResponse) -> list[bytes]:
     add(b2)
     l1 = m.brokers
     n3 = len(l1) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+    add(_pack_iB(m.controller_id, n3) if n3 < 128 else _pack_i(m.controller_id) + uvarint(n3))
     for e1 in l1:
         b3 = e1.host.encode()
         n4 = len(b3) + 1
         if n4 > 32768:
             raise short_string("DescribeClusterBroker", "host", len(b3))
-        add(_pack_i(e1.broker_id))
-        add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+        add(_pack_iB(e1.broker_id, n4) if n4 < 128 else _pack_i(e1.broker_id) + uvarint(n4))
         add(b3)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -271,20 +271,17 @@ def _encode_v1(m: DescribeClusterResponse) -> list[bytes]:
     n2 = len(b2) + 1
     if n2 > 32768:
         raise short_string("DescribeClusterResponse", "cluster_id", len(b2))
-    add(_pack_b(m.endpoint_type))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_bB(m.endpoint_type, n2) if n2 < 128 else _pack_b(m.endpoint_type) + uvarint(n2))
     add(b2)
     l1 = m.brokers
     n3 = len(l1) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+    add(_pack_iB(m.controller_id, n3) if n3 < 128 else _pack_i(m.controller_id) + uvarint(n3))
     for e1 in l1:
         b3 = e1.host.encode()
         n4 = len(b3) + 1
         if n4 > 32768:
             raise short_string("DescribeClusterBroker", "host", len(b3))
-        add(_pack_i(e1.broker_id))
-        add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+        add(_pack_iB(e1.broker_id, n4) if n4 < 128 else _pack_i(e1.broker_id) + uvarint(n4))
         add(b3)
         add(_pack_i(e1.port))
         if e1.rack is None:

@@ -27,12 +27,15 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_TbT: Final = Struct(">?b?").pack
+_pack_TbTB: Final = Struct(">?b?B").pack
 _pack_TbTi: Final = Struct(">?b?i").pack
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _pack_bh: Final = Struct(">bh").pack
 _pack_bx: Final = Struct(">bx").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_TbTB: Final = Struct(">?b?B").unpack_from
 _unpack_TbTi: Final = Struct(">?b?i").unpack_from
@@ -449,8 +452,7 @@ def _encode_v4(m: DescribeConfigsResponse) -> list[bytes]:
     add = out.append
     l1 = m.results
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         add(_pack_h(e1.error_code))
         if e1.error_message is None:
@@ -466,8 +468,7 @@ def _encode_v4(m: DescribeConfigsResponse) -> list[bytes]:
         n3 = len(b2) + 1
         if n3 > 32768:
             raise short_string("DescribeConfigsResult", "resource_name", len(b2))
-        add(_pack_b(e1.resource_type))
-        add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+        add(_pack_bB(e1.resource_type, n3) if n3 < 128 else _pack_b(e1.resource_type) + uvarint(n3))
         add(b2)
         l2 = e1.configs
         n4 = len(l2) + 1
@@ -490,8 +491,7 @@ def _encode_v4(m: DescribeConfigsResponse) -> list[bytes]:
                 add(b4)
             l3 = e2.synonyms
             n7 = len(l3) + 1
-            add(_pack_TbT(e2.read_only, e2.config_source, e2.is_sensitive))
-            add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+            add(_pack_TbTB(e2.read_only, e2.config_source, e2.is_sensitive, n7) if n7 < 128 else _pack_TbT(e2.read_only, e2.config_source, e2.is_sensitive) + uvarint(n7))
             for e3 in l3:
                 b5 = e3.name.encode()
                 n8 = len(b5) + 1

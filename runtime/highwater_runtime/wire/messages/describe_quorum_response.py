@@ -27,7 +27,9 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_h: Final = Struct(">h").pack
+_pack_hB: Final = Struct(">hB").pack
 _pack_ihiiq: Final = Struct(">ihiiq").pack
+_pack_ihiiqB: Final = Struct(">ihiiqB").pack
 _pack_iqqqx: Final = Struct(">iqqqx").pack
 _pack_iqx: Final = Struct(">iqx").pack
 _unpack_hB: Final = Struct(">hB").unpack_from
@@ -275,8 +277,7 @@ def _encode_v0(m: DescribeQuorumResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_h(m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hB(m.error_code, n1) if n1 < 128 else _pack_h(m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -290,8 +291,7 @@ def _encode_v0(m: DescribeQuorumResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.current_voters
             n4 = len(l3) + 1
-            add(_pack_ihiiq(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihiiqB(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark, n4) if n4 < 128 else _pack_ihiiq(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark) + uvarint(n4))
             for e3 in l3:
                 add(_pack_iqx(e3.replica_id, e3.log_end_offset))
             l4 = e2.observers
@@ -311,8 +311,7 @@ def _encode_v1(m: DescribeQuorumResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_h(m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hB(m.error_code, n1) if n1 < 128 else _pack_h(m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic_name.encode()
         n2 = len(b1) + 1
@@ -326,8 +325,7 @@ def _encode_v1(m: DescribeQuorumResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.current_voters
             n4 = len(l3) + 1
-            add(_pack_ihiiq(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihiiqB(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark, n4) if n4 < 128 else _pack_ihiiq(e2.partition_index, e2.error_code, e2.leader_id, e2.leader_epoch, e2.high_watermark) + uvarint(n4))
             for e3 in l3:
                 add(_pack_iqqqx(e3.replica_id, e3.log_end_offset, e3.last_fetch_timestamp, e3.last_caught_up_timestamp))
             l4 = e2.observers

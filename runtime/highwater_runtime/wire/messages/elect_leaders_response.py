@@ -30,6 +30,7 @@ from highwater_runtime.wire.codec import (
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
 _pack_ihi: Final = Struct(">ihi").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_h: Final = Struct(">h").unpack_from
@@ -272,8 +273,7 @@ def _encode_v2(m: ElectLeadersResponse) -> list[bytes]:
     add = out.append
     l1 = m.replica_election_results
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic.encode()
         n2 = len(b1) + 1

@@ -36,6 +36,7 @@ _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_iUx: Final = Struct(">i16sx").pack
 _pack_iii: Final = Struct(">iii").pack
+_pack_iiiB: Final = Struct(">iiiB").pack
 _pack_iiii: Final = Struct(">iiii").pack
 _unpack_HB: Final = Struct(">HB").unpack_from
 _unpack_h: Final = Struct(">h").unpack_from
@@ -364,8 +365,7 @@ def _encode_v1(m: EndQuorumEpochRequest) -> list[bytes]:
         for e2 in l2:
             l3 = e2.preferred_candidates
             n5 = len(l3) + 1
-            add(_pack_iii(e2.partition_index, e2.leader_id, e2.leader_epoch))
-            add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+            add(_pack_iiiB(e2.partition_index, e2.leader_id, e2.leader_epoch, n5) if n5 < 128 else _pack_iii(e2.partition_index, e2.leader_id, e2.leader_epoch) + uvarint(n5))
             for e3 in l3:
                 add(_pack_iUx(e3.candidate_id, e3.candidate_directory_id.bytes))
             add(b"\x00")

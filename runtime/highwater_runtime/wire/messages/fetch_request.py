@@ -32,19 +32,22 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
+_pack_BBU: Final = Struct(">BB16s").pack
+_pack_BBiqx: Final = Struct(">BBiqx").pack
+_pack_UB: Final = Struct(">16sB").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_iiibii: Final = Struct(">iiibii").pack
+_pack_iiibiiB: Final = Struct(">iiibiiB").pack
 _pack_iiiibi: Final = Struct(">iiiibi").pack
 _pack_iiiibii: Final = Struct(">iiiibii").pack
+_pack_iiiibiiB: Final = Struct(">iiiibiiB").pack
 _pack_iiiibiii: Final = Struct(">iiiibiii").pack
 _pack_iiqiqi: Final = Struct(">iiqiqi").pack
 _pack_iiqiqix: Final = Struct(">iiqiqix").pack
 _pack_iiqqi: Final = Struct(">iiqqi").pack
 _pack_iqi: Final = Struct(">iqi").pack
 _pack_iqqi: Final = Struct(">iqqi").pack
-_pack_iqx: Final = Struct(">iqx").pack
 _unpack_U: Final = Struct(">16s").unpack_from
 _unpack_UB: Final = Struct(">16sB").unpack_from
 _unpack_h: Final = Struct(">h").unpack_from
@@ -592,8 +595,7 @@ def _encode_v12(m: FetchRequest) -> list[bytes]:
         raise not_in_version("FetchRequest", "FetchRequest.replica_state", m.replica_state)
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiiibiiB(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1) if n1 < 128 else _pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic.encode()
         n2 = len(b1) + 1
@@ -644,8 +646,8 @@ def _encode_v12(m: FetchRequest) -> list[bytes]:
             p1.append(UVARINT[n8] if n8 < 128 else uvarint(n8))
             p1.append(b4)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -657,13 +659,11 @@ def _encode_v13(m: FetchRequest) -> list[bytes]:
         raise not_in_version("FetchRequest", "FetchRequest.replica_state", m.replica_state)
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiiibiiB(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1) if n1 < 128 else _pack_iiiibii(m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             add(_pack_iiqiqix(e2.partition, e2.current_leader_epoch, e2.fetch_offset, e2.last_fetched_epoch, e2.log_start_offset, e2.partition_max_bytes))
         add(b"\x00")
@@ -673,8 +673,7 @@ def _encode_v13(m: FetchRequest) -> list[bytes]:
     for e3 in l3:
         l4 = e3.partitions
         n4 = len(l4) + 1
-        add(_pack_U(e3.topic_id.bytes))
-        add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+        add(_pack_UB(e3.topic_id.bytes, n4) if n4 < 128 else e3.topic_id.bytes + uvarint(n4))
         if l4:
             add(encode_array("i", l4))
         add(b"\x00")
@@ -699,8 +698,8 @@ def _encode_v13(m: FetchRequest) -> list[bytes]:
             p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
             p1.append(b2)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -712,13 +711,11 @@ def _encode_v15(m: FetchRequest) -> list[bytes]:
         raise not_in_version("FetchRequest", "FetchRequest.replica_id", m.replica_id)
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiibiiB(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1) if n1 < 128 else _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             add(_pack_iiqiqix(e2.partition, e2.current_leader_epoch, e2.fetch_offset, e2.last_fetched_epoch, e2.log_start_offset, e2.partition_max_bytes))
         add(b"\x00")
@@ -728,8 +725,7 @@ def _encode_v15(m: FetchRequest) -> list[bytes]:
     for e3 in l3:
         l4 = e3.partitions
         n4 = len(l4) + 1
-        add(_pack_U(e3.topic_id.bytes))
-        add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+        add(_pack_UB(e3.topic_id.bytes, n4) if n4 < 128 else e3.topic_id.bytes + uvarint(n4))
         if l4:
             add(encode_array("i", l4))
         add(b"\x00")
@@ -754,14 +750,11 @@ def _encode_v15(m: FetchRequest) -> list[bytes]:
             p1.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
             p1.append(b2)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.replica_state.replica_id == -1 and m.replica_state.replica_epoch == -1):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_iqx(m.replica_state.replica_id, m.replica_state.replica_epoch))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBiqx(1, 13, m.replica_state.replica_id, m.replica_state.replica_epoch))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -773,13 +766,11 @@ def _encode_v17(m: FetchRequest) -> list[bytes]:
         raise not_in_version("FetchRequest", "FetchRequest.replica_id", m.replica_id)
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiibiiB(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1) if n1 < 128 else _pack_iiibii(m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             add(_pack_iiqiqi(e2.partition, e2.current_leader_epoch, e2.fetch_offset, e2.last_fetched_epoch, e2.log_start_offset, e2.partition_max_bytes))
             if e2.replica_directory_id == ZERO_UUID:
@@ -789,11 +780,8 @@ def _encode_v17(m: FetchRequest) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.replica_directory_id == ZERO_UUID):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_U(e2.replica_directory_id.bytes))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBU(0, 16, e2.replica_directory_id.bytes))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     l3 = m.forgotten_topics_data
     n3 = len(l3) + 1
@@ -801,8 +789,7 @@ def _encode_v17(m: FetchRequest) -> list[bytes]:
     for e3 in l3:
         l4 = e3.partitions
         n4 = len(l4) + 1
-        add(_pack_U(e3.topic_id.bytes))
-        add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+        add(_pack_UB(e3.topic_id.bytes, n4) if n4 < 128 else e3.topic_id.bytes + uvarint(n4))
         if l4:
             add(encode_array("i", l4))
         add(b"\x00")
@@ -826,15 +813,12 @@ def _encode_v17(m: FetchRequest) -> list[bytes]:
                 raise short_string("FetchRequest", "cluster_id", len(b2))
             p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
             p2.append(b2)
-            q2 = b"".join(p2)
-            t2 += (uvarint(0), uvarint(len(q2)), q2)
+            q1 = b"".join(p2)
+            t2 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.replica_state.replica_id == -1 and m.replica_state.replica_epoch == -1):
             k2 += 1
-            p3: list[bytes] = []
-            p3.append(_pack_iqx(m.replica_state.replica_id, m.replica_state.replica_epoch))
-            q3 = b"".join(p3)
-            t2 += (uvarint(1), uvarint(len(q3)), q3)
-        add(uvarint(k2) + b"".join(t2))
+            t2.append(_pack_BBiqx(1, 13, m.replica_state.replica_id, m.replica_state.replica_epoch))
+        add(UVARINT[k2] + b"".join(t2))
     return out
 
 
@@ -844,7 +828,10 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.session_id = 0
         m.session_epoch = -1
         m.forgotten_topics_data = []
@@ -892,7 +879,10 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.session_id = 0
         m.session_epoch = -1
         m.forgotten_topics_data = []
@@ -939,7 +929,10 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
@@ -1006,7 +999,10 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
@@ -1072,7 +1068,10 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
         if n1 < 0 or n1 > size - pos:
@@ -1144,7 +1143,10 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiiB(data, pos)
         pos += 26
         if n1 > 127:
@@ -1235,10 +1237,16 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("FetchRequest", "FetchRequest tagged field", s1, pos, size)
@@ -1270,7 +1278,10 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
     try:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiiB(data, pos)
         pos += 26
         if n1 > 127:
@@ -1345,10 +1356,16 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("FetchRequest", "FetchRequest tagged field", s1, pos, size)
@@ -1381,7 +1398,10 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
         m.replica_id = -1
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiibiiB(data, pos)
         pos += 22
         if n1 > 127:
@@ -1456,10 +1476,16 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("FetchRequest", "FetchRequest tagged field", s1, pos, size)
@@ -1477,8 +1503,6 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                         m.cluster_id = str(data[pos:z2], "utf-8")
                         pos = z2
                 elif g1 == 1:
-                    o1 = ReplicaState.__new__(ReplicaState)
-                    m.replica_state = o1
                     o1.replica_id, o1.replica_epoch, k5 = _unpack_iqB(data, pos)
                     pos += 13
                     if k5:
@@ -1499,7 +1523,10 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m = FetchRequest.__new__(FetchRequest)
         m.cluster_id = None
         m.replica_id = -1
-        m.replica_state = ReplicaState()
+        o1 = ReplicaState.__new__(ReplicaState)
+        m.replica_state = o1
+        o1.replica_id = -1
+        o1.replica_epoch = -1
         m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiibiiB(data, pos)
         pos += 22
         if n1 > 127:
@@ -1530,10 +1557,16 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                 e2.partition, e2.current_leader_epoch, e2.fetch_offset, e2.last_fetched_epoch, e2.log_start_offset, e2.partition_max_bytes, k1 = _unpack_iiqiqiB(data, pos)
                 pos += 33
                 if k1:
-                    k1, pos = uvarint_at(data, pos - 1)
+                    if k1 > 127:
+                        k1, pos = uvarint_at(data, pos - 1)
                     for _ in range(k1):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchRequest", "FetchPartition tagged field", s1, pos, size)
@@ -1588,10 +1621,16 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g2, pos = uvarint_at(data, pos)
-                s2, pos = uvarint_at(data, pos)
+                g2 = data[pos]
+                s2 = data[pos + 1]
+                if g2 > 127 or s2 > 127:
+                    g2, pos = uvarint_at(data, pos)
+                    s2, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y2 = pos + s2
                 if y2 > size:
                     raise overrun("FetchRequest", "FetchRequest tagged field", s2, pos, size)
@@ -1609,8 +1648,6 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                         m.cluster_id = str(data[pos:z2], "utf-8")
                         pos = z2
                 elif g2 == 1:
-                    o1 = ReplicaState.__new__(ReplicaState)
-                    m.replica_state = o1
                     o1.replica_id, o1.replica_epoch, k5 = _unpack_iqB(data, pos)
                     pos += 13
                     if k5:

@@ -31,17 +31,19 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
+_pack_BBiix: Final = Struct(">BBiix").pack
+_pack_BBiqx: Final = Struct(">BBiqx").pack
+_pack_BBqix: Final = Struct(">BBqix").pack
+_pack_UB: Final = Struct(">16sB").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ihi: Final = Struct(">ihi").pack
+_pack_ihiB: Final = Struct(">ihiB").pack
 _pack_ihii: Final = Struct(">ihii").pack
 _pack_ihqq: Final = Struct(">ihqq").pack
 _pack_ihqqq: Final = Struct(">ihqqq").pack
 _pack_ii: Final = Struct(">ii").pack
-_pack_iix: Final = Struct(">iix").pack
-_pack_iqx: Final = Struct(">iqx").pack
-_pack_qix: Final = Struct(">qix").pack
 _pack_qq: Final = Struct(">qq").pack
 _pack_qqx: Final = Struct(">qqx").pack
 _unpack_UB: Final = Struct(">16sB").unpack_from
@@ -500,6 +502,8 @@ def _encode_v4(m: FetchResponse) -> list[bytes]:
     add = out.append
     if not (m.session_id == 0):
         raise not_in_version("FetchResponse", "FetchResponse.session_id", m.session_id)
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_ii(m.throttle_time_ms, n1))
@@ -514,6 +518,12 @@ def _encode_v4(m: FetchResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
+                raise not_in_version("FetchResponse", "PartitionData.diverging_epoch", e2.diverging_epoch)
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.current_leader", e2.current_leader)
+            if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.snapshot_id", e2.snapshot_id)
             if not (e2.preferred_read_replica == -1):
                 raise not_in_version("FetchResponse", "PartitionData.preferred_read_replica", e2.preferred_read_replica)
             l3 = e2.aborted_transactions
@@ -541,6 +551,8 @@ def _encode_v5(m: FetchResponse) -> list[bytes]:
     add = out.append
     if not (m.session_id == 0):
         raise not_in_version("FetchResponse", "FetchResponse.session_id", m.session_id)
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_ii(m.throttle_time_ms, n1))
@@ -555,6 +567,12 @@ def _encode_v5(m: FetchResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
+                raise not_in_version("FetchResponse", "PartitionData.diverging_epoch", e2.diverging_epoch)
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.current_leader", e2.current_leader)
+            if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.snapshot_id", e2.snapshot_id)
             if not (e2.preferred_read_replica == -1):
                 raise not_in_version("FetchResponse", "PartitionData.preferred_read_replica", e2.preferred_read_replica)
             l3 = e2.aborted_transactions
@@ -580,6 +598,8 @@ def _encode_v7(m: FetchResponse) -> list[bytes]:
     # versions 7, 8, 9, 10
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_ihii(m.throttle_time_ms, m.error_code, m.session_id, n1))
@@ -594,6 +614,12 @@ def _encode_v7(m: FetchResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
+                raise not_in_version("FetchResponse", "PartitionData.diverging_epoch", e2.diverging_epoch)
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.current_leader", e2.current_leader)
+            if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.snapshot_id", e2.snapshot_id)
             if not (e2.preferred_read_replica == -1):
                 raise not_in_version("FetchResponse", "PartitionData.preferred_read_replica", e2.preferred_read_replica)
             l3 = e2.aborted_transactions
@@ -619,6 +645,8 @@ def _encode_v11(m: FetchResponse) -> list[bytes]:
     # versions 11
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_ihii(m.throttle_time_ms, m.error_code, m.session_id, n1))
@@ -633,6 +661,12 @@ def _encode_v11(m: FetchResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
+                raise not_in_version("FetchResponse", "PartitionData.diverging_epoch", e2.diverging_epoch)
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.current_leader", e2.current_leader)
+            if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
+                raise not_in_version("FetchResponse", "PartitionData.snapshot_id", e2.snapshot_id)
             l3 = e2.aborted_transactions
             add(_pack_ihqqq(e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset))
             if l3 is None:
@@ -657,10 +691,11 @@ def _encode_v12(m: FetchResponse) -> list[bytes]:
     # versions 12
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n1) if n1 < 128 else _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic.encode()
         n2 = len(b1) + 1
@@ -696,23 +731,14 @@ def _encode_v12(m: FetchResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iqx(e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
+                    t1.append(_pack_BBiqx(0, 13, e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
                 if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
                     k1 += 1
-                    p2: list[bytes] = []
-                    p2.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q2 = b"".join(p2)
-                    t1 += (uvarint(1), uvarint(len(q2)), q2)
+                    t1.append(_pack_BBiix(1, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
                 if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
                     k1 += 1
-                    p3: list[bytes] = []
-                    p3.append(_pack_qix(e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
-                    q3 = b"".join(p3)
-                    t1 += (uvarint(2), uvarint(len(q3)), q3)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBqix(2, 13, e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     add(b"\x00")
     return out
@@ -722,15 +748,15 @@ def _encode_v13(m: FetchResponse) -> list[bytes]:
     # versions 13, 14, 15
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("FetchResponse", "FetchResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n1) if n1 < 128 else _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             l3 = e2.aborted_transactions
             add(_pack_ihqqq(e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset))
@@ -756,23 +782,14 @@ def _encode_v13(m: FetchResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iqx(e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
+                    t1.append(_pack_BBiqx(0, 13, e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
                 if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
                     k1 += 1
-                    p2: list[bytes] = []
-                    p2.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q2 = b"".join(p2)
-                    t1 += (uvarint(1), uvarint(len(q2)), q2)
+                    t1.append(_pack_BBiix(1, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
                 if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
                     k1 += 1
-                    p3: list[bytes] = []
-                    p3.append(_pack_qix(e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
-                    q3 = b"".join(p3)
-                    t1 += (uvarint(2), uvarint(len(q3)), q3)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBqix(2, 13, e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     add(b"\x00")
     return out
@@ -784,13 +801,11 @@ def _encode_v16(m: FetchResponse) -> list[bytes]:
     add = out.append
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_ihi(m.throttle_time_ms, m.error_code, m.session_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihiB(m.throttle_time_ms, m.error_code, m.session_id, n1) if n1 < 128 else _pack_ihi(m.throttle_time_ms, m.error_code, m.session_id) + uvarint(n1))
     for e1 in l1:
         l2 = e1.partitions
         n2 = len(l2) + 1
-        add(_pack_U(e1.topic_id.bytes))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_UB(e1.topic_id.bytes, n2) if n2 < 128 else e1.topic_id.bytes + uvarint(n2))
         for e2 in l2:
             l3 = e2.aborted_transactions
             add(_pack_ihqqq(e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset))
@@ -816,23 +831,14 @@ def _encode_v16(m: FetchResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.diverging_epoch.epoch == -1 and e2.diverging_epoch.end_offset == -1):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iqx(e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
+                    t1.append(_pack_BBiqx(0, 13, e2.diverging_epoch.epoch, e2.diverging_epoch.end_offset))
                 if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
                     k1 += 1
-                    p2: list[bytes] = []
-                    p2.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q2 = b"".join(p2)
-                    t1 += (uvarint(1), uvarint(len(q2)), q2)
+                    t1.append(_pack_BBiix(1, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
                 if not (e2.snapshot_id.end_offset == -1 and e2.snapshot_id.epoch == -1):
                     k1 += 1
-                    p3: list[bytes] = []
-                    p3.append(_pack_qix(e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
-                    q3 = b"".join(p3)
-                    t1 += (uvarint(2), uvarint(len(q3)), q3)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBqix(2, 13, e2.snapshot_id.end_offset, e2.snapshot_id.epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     if not m.node_endpoints:
         add(b"\x00")
@@ -850,8 +856,7 @@ def _encode_v16(m: FetchResponse) -> list[bytes]:
                 n6 = len(b2) + 1
                 if n6 > 32768:
                     raise short_string("NodeEndpoint", "host", len(b2))
-                p4.append(_pack_i(e4.node_id))
-                p4.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+                p4.append(_pack_iB(e4.node_id, n6) if n6 < 128 else _pack_i(e4.node_id) + uvarint(n6))
                 p4.append(b2)
                 p4.append(_pack_i(e4.port))
                 if e4.rack is None:
@@ -864,9 +869,9 @@ def _encode_v16(m: FetchResponse) -> list[bytes]:
                     p4.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
                     p4.append(b3)
                 p4.append(b"\x00")
-            q4 = b"".join(p4)
-            t2 += (uvarint(0), uvarint(len(q4)), q4)
-        add(uvarint(k2) + b"".join(t2))
+            q1 = b"".join(p4)
+            t2 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k2] + b"".join(t2))
     return out
 
 
@@ -905,9 +910,18 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
                 e2.log_start_offset = -1
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.preferred_read_replica = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, n4 = _unpack_ihqqi(data, pos)
                 pos += 26
@@ -972,9 +986,18 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n3):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.preferred_read_replica = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n4 = _unpack_ihqqqi(data, pos)
                 pos += 34
@@ -1037,9 +1060,18 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n3):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.preferred_read_replica = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n4 = _unpack_ihqqqi(data, pos)
                 pos += 34
@@ -1102,9 +1134,18 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n3):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n4 = _unpack_ihqqqi(data, pos)
                 pos += 34
                 if n4 == -1:
@@ -1174,9 +1215,18 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n3):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n4 = _unpack_ihqqqB(data, pos)
                 pos += 31
                 if n4 > 127:
@@ -1211,30 +1261,30 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchResponse", "PartitionData tagged field", s1, pos, size)
                         if g1 == 0:
-                            o1 = EpochEndOffset.__new__(EpochEndOffset)
-                            e2.diverging_epoch = o1
                             o1.epoch, o1.end_offset, k3 = _unpack_iqB(data, pos)
                             pos += 13
                             if k3:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 1:
-                            o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o2
                             o2.leader_id, o2.leader_epoch, k4 = _unpack_iiB(data, pos)
                             pos += 9
                             if k4:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 2:
-                            o3 = SnapshotId.__new__(SnapshotId)
-                            e2.snapshot_id = o3
                             o3.end_offset, o3.epoch, k5 = _unpack_qiB(data, pos)
                             pos += 13
                             if k5:
@@ -1288,9 +1338,18 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n2):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n3 = _unpack_ihqqqB(data, pos)
                 pos += 31
                 if n3 > 127:
@@ -1325,30 +1384,30 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchResponse", "PartitionData tagged field", s1, pos, size)
                         if g1 == 0:
-                            o1 = EpochEndOffset.__new__(EpochEndOffset)
-                            e2.diverging_epoch = o1
                             o1.epoch, o1.end_offset, k3 = _unpack_iqB(data, pos)
                             pos += 13
                             if k3:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 1:
-                            o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o2
                             o2.leader_id, o2.leader_epoch, k4 = _unpack_iiB(data, pos)
                             pos += 9
                             if k4:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 2:
-                            o3 = SnapshotId.__new__(SnapshotId)
-                            e2.snapshot_id = o3
                             o3.end_offset, o3.epoch, k5 = _unpack_qiB(data, pos)
                             pos += 13
                             if k5:
@@ -1402,9 +1461,18 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             for _ in range(n2):
                 e2 = PartitionData.__new__(PartitionData)
                 l2.append(e2)
-                e2.diverging_epoch = EpochEndOffset()
-                e2.current_leader = LeaderIdAndEpoch()
-                e2.snapshot_id = SnapshotId()
+                o1 = EpochEndOffset.__new__(EpochEndOffset)
+                e2.diverging_epoch = o1
+                o1.epoch = -1
+                o1.end_offset = -1
+                o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o2
+                o2.leader_id = -1
+                o2.leader_epoch = -1
+                o3 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o3
+                o3.end_offset = -1
+                o3.epoch = -1
                 e2.partition_index, e2.error_code, e2.high_watermark, e2.last_stable_offset, e2.log_start_offset, n3 = _unpack_ihqqqB(data, pos)
                 pos += 31
                 if n3 > 127:
@@ -1439,30 +1507,30 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchResponse", "PartitionData tagged field", s1, pos, size)
                         if g1 == 0:
-                            o1 = EpochEndOffset.__new__(EpochEndOffset)
-                            e2.diverging_epoch = o1
                             o1.epoch, o1.end_offset, k3 = _unpack_iqB(data, pos)
                             pos += 13
                             if k3:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 1:
-                            o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o2
                             o2.leader_id, o2.leader_epoch, k4 = _unpack_iiB(data, pos)
                             pos += 9
                             if k4:
                                 pos = skip_tagged("FetchResponse", data, pos - 1)
                         elif g1 == 2:
-                            o3 = SnapshotId.__new__(SnapshotId)
-                            e2.snapshot_id = o3
                             o3.end_offset, o3.epoch, k5 = _unpack_qiB(data, pos)
                             pos += 13
                             if k5:
@@ -1478,10 +1546,16 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         k7 = data[pos]
         pos += 1
         if k7:
-            k7, pos = uvarint_at(data, pos - 1)
+            if k7 > 127:
+                k7, pos = uvarint_at(data, pos - 1)
             for _ in range(k7):
-                g2, pos = uvarint_at(data, pos)
-                s2, pos = uvarint_at(data, pos)
+                g2 = data[pos]
+                s2 = data[pos + 1]
+                if g2 > 127 or s2 > 127:
+                    g2, pos = uvarint_at(data, pos)
+                    s2, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y2 = pos + s2
                 if y2 > size:
                     raise overrun("FetchResponse", "FetchResponse tagged field", s2, pos, size)

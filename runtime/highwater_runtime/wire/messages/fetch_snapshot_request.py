@@ -29,8 +29,9 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
+_pack_BBU: Final = Struct(">BB16s").pack
 _pack_ii: Final = Struct(">ii").pack
+_pack_iiB: Final = Struct(">iiB").pack
 _pack_iiqixq: Final = Struct(">iiqixq").pack
 _pack_iiqixqx: Final = Struct(">iiqixqx").pack
 _unpack_U: Final = Struct(">16s").unpack_from
@@ -264,8 +265,7 @@ def _encode_v0(m: FetchSnapshotRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ii(m.replica_id, m.max_bytes))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiB(m.replica_id, m.max_bytes, n1) if n1 < 128 else _pack_ii(m.replica_id, m.max_bytes) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -294,8 +294,8 @@ def _encode_v0(m: FetchSnapshotRequest) -> list[bytes]:
             p1.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
             p1.append(b2)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -305,8 +305,7 @@ def _encode_v1(m: FetchSnapshotRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ii(m.replica_id, m.max_bytes))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iiB(m.replica_id, m.max_bytes, n1) if n1 < 128 else _pack_ii(m.replica_id, m.max_bytes) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -326,11 +325,8 @@ def _encode_v1(m: FetchSnapshotRequest) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.replica_directory_id == ZERO_UUID):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_U(e2.replica_directory_id.bytes))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBU(0, 16, e2.replica_directory_id.bytes))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     if m.cluster_id is None:
         add(b"\x00")
@@ -346,9 +342,9 @@ def _encode_v1(m: FetchSnapshotRequest) -> list[bytes]:
                 raise short_string("FetchSnapshotRequest", "cluster_id", len(b2))
             p2.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
             p2.append(b2)
-            q2 = b"".join(p2)
-            t2 += (uvarint(0), uvarint(len(q2)), q2)
-        add(uvarint(k2) + b"".join(t2))
+            q1 = b"".join(p2)
+            t2 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k2] + b"".join(t2))
     return out
 
 
@@ -409,10 +405,16 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("FetchSnapshotRequest", "FetchSnapshotRequest tagged field", s1, pos, size)
@@ -487,10 +489,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
                 e2.position, k2 = _unpack_qB(data, pos)
                 pos += 9
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchSnapshotRequest", "PartitionSnapshot tagged field", s1, pos, size)
@@ -509,10 +517,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
         k4 = data[pos]
         pos += 1
         if k4:
-            k4, pos = uvarint_at(data, pos - 1)
+            if k4 > 127:
+                k4, pos = uvarint_at(data, pos - 1)
             for _ in range(k4):
-                g2, pos = uvarint_at(data, pos)
-                s2, pos = uvarint_at(data, pos)
+                g2 = data[pos]
+                s2 = data[pos + 1]
+                if g2 > 127 or s2 > 127:
+                    g2, pos = uvarint_at(data, pos)
+                    s2, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y2 = pos + s2
                 if y2 > size:
                     raise overrun("FetchSnapshotRequest", "FetchSnapshotRequest tagged field", s2, pos, size)

@@ -27,11 +27,14 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
+_pack_BBiix: Final = Struct(">BBiix").pack
 _pack_Hx: Final = Struct(">Hx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
 _pack_ihqixqq: Final = Struct(">ihqixqq").pack
-_pack_iix: Final = Struct(">iix").pack
+_pack_ihqixqqB: Final = Struct(">ihqixqqB").pack
 _unpack_HB: Final = Struct(">HB").unpack_from
 _unpack_iB: Final = Struct(">iB").unpack_from
 _unpack_ihB: Final = Struct(">ihB").unpack_from
@@ -358,8 +361,7 @@ def _encode_v0(m: FetchSnapshotResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -373,8 +375,7 @@ def _encode_v0(m: FetchSnapshotResponse) -> list[bytes]:
         for e2 in l2:
             b2 = e2.unaligned_records
             n4 = len(b2) + 1
-            add(_pack_ihqixqq(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihqixqqB(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position, n4) if n4 < 128 else _pack_ihqixqq(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position) + uvarint(n4))
             add(b2)
             if e2.current_leader.leader_id == 0 and e2.current_leader.leader_epoch == 0:
                 add(b"\x00")
@@ -383,11 +384,8 @@ def _encode_v0(m: FetchSnapshotResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.current_leader.leader_id == 0 and e2.current_leader.leader_epoch == 0):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBiix(0, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     add(b"\x00")
     return out
@@ -399,8 +397,7 @@ def _encode_v1(m: FetchSnapshotResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ih(m.throttle_time_ms, m.error_code))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ihB(m.throttle_time_ms, m.error_code, n1) if n1 < 128 else _pack_ih(m.throttle_time_ms, m.error_code) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -414,8 +411,7 @@ def _encode_v1(m: FetchSnapshotResponse) -> list[bytes]:
         for e2 in l2:
             b2 = e2.unaligned_records
             n4 = len(b2) + 1
-            add(_pack_ihqixqq(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihqixqqB(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position, n4) if n4 < 128 else _pack_ihqixqq(e2.index, e2.error_code, e2.snapshot_id.end_offset, e2.snapshot_id.epoch, e2.size, e2.position) + uvarint(n4))
             add(b2)
             if e2.current_leader.leader_id == 0 and e2.current_leader.leader_epoch == 0:
                 add(b"\x00")
@@ -424,11 +420,8 @@ def _encode_v1(m: FetchSnapshotResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.current_leader.leader_id == 0 and e2.current_leader.leader_epoch == 0):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBiix(0, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     if not m.node_endpoints:
         add(b"\x00")
@@ -446,13 +439,12 @@ def _encode_v1(m: FetchSnapshotResponse) -> list[bytes]:
                 n6 = len(b3) + 1
                 if n6 > 32768:
                     raise short_string("NodeEndpoint", "host", len(b3))
-                p2.append(_pack_i(e3.node_id))
-                p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
+                p2.append(_pack_iB(e3.node_id, n6) if n6 < 128 else _pack_i(e3.node_id) + uvarint(n6))
                 p2.append(b3)
                 p2.append(_pack_Hx(e3.port))
-            q2 = b"".join(p2)
-            t2 += (uvarint(0), uvarint(len(q2)), q2)
-        add(uvarint(k2) + b"".join(t2))
+            q1 = b"".join(p2)
+            t2 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k2] + b"".join(t2))
     return out
 
 
@@ -495,10 +487,13 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
             for _ in range(n3):
                 e2 = PartitionSnapshot.__new__(PartitionSnapshot)
                 l2.append(e2)
-                e2.current_leader = LeaderIdAndEpoch()
-                o1 = SnapshotId.__new__(SnapshotId)
-                e2.snapshot_id = o1
-                e2.index, e2.error_code, o1.end_offset, o1.epoch, k1 = _unpack_ihqiB(data, pos)
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = 0
+                o1.leader_epoch = 0
+                o2 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o2
+                e2.index, e2.error_code, o2.end_offset, o2.epoch, k1 = _unpack_ihqiB(data, pos)
                 pos += 19
                 if k1:
                     pos = skip_tagged("FetchSnapshotResponse", data, pos - 1)
@@ -514,17 +509,21 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchSnapshotResponse", "PartitionSnapshot tagged field", s1, pos, size)
                         if g1 == 0:
-                            o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o2
-                            o2.leader_id, o2.leader_epoch, k3 = _unpack_iiB(data, pos)
+                            o1.leader_id, o1.leader_epoch, k3 = _unpack_iiB(data, pos)
                             pos += 9
                             if k3:
                                 pos = skip_tagged("FetchSnapshotResponse", data, pos - 1)
@@ -584,10 +583,13 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
             for _ in range(n3):
                 e2 = PartitionSnapshot.__new__(PartitionSnapshot)
                 l2.append(e2)
-                e2.current_leader = LeaderIdAndEpoch()
-                o1 = SnapshotId.__new__(SnapshotId)
-                e2.snapshot_id = o1
-                e2.index, e2.error_code, o1.end_offset, o1.epoch, k1 = _unpack_ihqiB(data, pos)
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = 0
+                o1.leader_epoch = 0
+                o2 = SnapshotId.__new__(SnapshotId)
+                e2.snapshot_id = o2
+                e2.index, e2.error_code, o2.end_offset, o2.epoch, k1 = _unpack_ihqiB(data, pos)
                 pos += 19
                 if k1:
                     pos = skip_tagged("FetchSnapshotResponse", data, pos - 1)
@@ -603,17 +605,21 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("FetchSnapshotResponse", "PartitionSnapshot tagged field", s1, pos, size)
                         if g1 == 0:
-                            o2 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o2
-                            o2.leader_id, o2.leader_epoch, k3 = _unpack_iiB(data, pos)
+                            o1.leader_id, o1.leader_epoch, k3 = _unpack_iiB(data, pos)
                             pos += 9
                             if k3:
                                 pos = skip_tagged("FetchSnapshotResponse", data, pos - 1)
@@ -628,10 +634,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
         k5 = data[pos]
         pos += 1
         if k5:
-            k5, pos = uvarint_at(data, pos - 1)
+            if k5 > 127:
+                k5, pos = uvarint_at(data, pos - 1)
             for _ in range(k5):
-                g2, pos = uvarint_at(data, pos)
-                s2, pos = uvarint_at(data, pos)
+                g2 = data[pos]
+                s2 = data[pos + 1]
+                if g2 > 127 or s2 > 127:
+                    g2, pos = uvarint_at(data, pos)
+                    s2, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y2 = pos + s2
                 if y2 > size:
                     raise overrun("FetchSnapshotResponse", "FetchSnapshotResponse tagged field", s2, pos, size)

@@ -28,6 +28,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _pack_bx: Final = Struct(">bx").pack
 _pack_h: Final = Struct(">h").pack
 _unpack_b: Final = Struct(">b").unpack_from
@@ -175,8 +176,7 @@ def _encode_v4(m: FindCoordinatorRequest) -> list[bytes]:
         raise not_in_version("FindCoordinatorRequest", "FindCoordinatorRequest.key", m.key)
     l1 = m.coordinator_keys
     n1 = len(l1) + 1
-    add(_pack_b(m.key_type))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_bB(m.key_type, n1) if n1 < 128 else _pack_b(m.key_type) + uvarint(n1))
     for e1 in l1:
         b1 = e1.encode()
         n2 = len(b1) + 1

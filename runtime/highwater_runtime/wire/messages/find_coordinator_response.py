@@ -30,6 +30,7 @@ from highwater_runtime.wire.codec import (
 _pack_h: Final = Struct(">h").pack
 _pack_hih: Final = Struct(">hih").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_hih: Final = Struct(">hih").unpack_from
@@ -277,8 +278,7 @@ def _encode_v3(m: FindCoordinatorResponse) -> list[bytes]:
     n2 = len(b2) + 1
     if n2 > 32768:
         raise short_string("FindCoordinatorResponse", "host", len(b2))
-    add(_pack_i(m.node_id))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_iB(m.node_id, n2) if n2 < 128 else _pack_i(m.node_id) + uvarint(n2))
     add(b2)
     add(_pack_ix(m.port))
     return out
@@ -288,6 +288,8 @@ def _encode_v4(m: FindCoordinatorResponse) -> list[bytes]:
     # versions 4
     out: list[bytes] = []
     add = out.append
+    if not (m.error_code == 0):
+        raise not_in_version("FindCoordinatorResponse", "FindCoordinatorResponse.error_code", m.error_code)
     if not (m.node_id == 0):
         raise not_in_version("FindCoordinatorResponse", "FindCoordinatorResponse.node_id", m.node_id)
     if not (m.host == ""):
@@ -296,8 +298,7 @@ def _encode_v4(m: FindCoordinatorResponse) -> list[bytes]:
         raise not_in_version("FindCoordinatorResponse", "FindCoordinatorResponse.port", m.port)
     l1 = m.coordinators
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.key.encode()
         n2 = len(b1) + 1
@@ -309,8 +310,7 @@ def _encode_v4(m: FindCoordinatorResponse) -> list[bytes]:
         n3 = len(b2) + 1
         if n3 > 32768:
             raise short_string("Coordinator", "host", len(b2))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+        add(_pack_iB(e1.node_id, n3) if n3 < 128 else _pack_i(e1.node_id) + uvarint(n3))
         add(b2)
         add(_pack_ih(e1.port, e1.error_code))
         if e1.error_message is None:

@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import (
 _pack_T: Final = Struct(">?").pack
 _pack_Tx: Final = Struct(">?x").pack
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _pack_bh: Final = Struct(">bh").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
@@ -252,8 +253,7 @@ def _encode_v1(m: IncrementalAlterConfigsRequest) -> list[bytes]:
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("AlterConfigsResource", "resource_name", len(b1))
-        add(_pack_b(e1.resource_type))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_bB(e1.resource_type, n2) if n2 < 128 else _pack_b(e1.resource_type) + uvarint(n2))
         add(b1)
         l2 = e1.configs
         n3 = len(l2) + 1

@@ -27,9 +27,11 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_b: Final = Struct(">b").pack
+_pack_bB: Final = Struct(">bB").pack
 _pack_bh: Final = Struct(">bh").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_bB: Final = Struct(">bB").unpack_from
 _unpack_bh: Final = Struct(">bh").unpack_from
@@ -198,8 +200,7 @@ def _encode_v1(m: IncrementalAlterConfigsResponse) -> list[bytes]:
     add = out.append
     l1 = m.responses
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         add(_pack_h(e1.error_code))
         if e1.error_message is None:
@@ -215,8 +216,7 @@ def _encode_v1(m: IncrementalAlterConfigsResponse) -> list[bytes]:
         n3 = len(b2) + 1
         if n3 > 32768:
             raise short_string("AlterConfigsResourceResponse", "resource_name", len(b2))
-        add(_pack_b(e1.resource_type))
-        add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+        add(_pack_bB(e1.resource_type, n3) if n3 < 128 else _pack_b(e1.resource_type) + uvarint(n3))
         add(b2)
         add(b"\x00")
     add(b"\x00")

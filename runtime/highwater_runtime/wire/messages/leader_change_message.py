@@ -30,6 +30,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_hi: Final = Struct(">hi").pack
+_pack_hiB: Final = Struct(">hiB").pack
 _pack_iUx: Final = Struct(">i16sx").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_hiB: Final = Struct(">hiB").unpack_from
@@ -169,8 +170,7 @@ def _encode_v0(m: LeaderChangeMessage) -> list[bytes]:
     add = out.append
     l1 = m.voters
     n1 = len(l1) + 1
-    add(_pack_hi(m.version, m.leader_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hiB(m.version, m.leader_id, n1) if n1 < 128 else _pack_hi(m.version, m.leader_id) + uvarint(n1))
     for e1 in l1:
         if not (e1.voter_directory_id == ZERO_UUID):
             raise not_in_version("LeaderChangeMessage", "Voter.voter_directory_id", e1.voter_directory_id)
@@ -192,8 +192,7 @@ def _encode_v1(m: LeaderChangeMessage) -> list[bytes]:
     add = out.append
     l1 = m.voters
     n1 = len(l1) + 1
-    add(_pack_hi(m.version, m.leader_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_hiB(m.version, m.leader_id, n1) if n1 < 128 else _pack_hi(m.version, m.leader_id) + uvarint(n1))
     for e1 in l1:
         add(_pack_iUx(e1.voter_id, e1.voter_directory_id.bytes))
     l2 = m.granting_voters

@@ -30,6 +30,7 @@ from highwater_runtime.wire.codec import (
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _pack_ib: Final = Struct(">ib").pack
+_pack_ibB: Final = Struct(">ibB").pack
 _pack_ibi: Final = Struct(">ibi").pack
 _pack_ii: Final = Struct(">ii").pack
 _pack_iiq: Final = Struct(">iiq").pack
@@ -281,8 +282,7 @@ def _encode_v6(m: ListOffsetsRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_ib(m.replica_id, m.isolation_level))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_ibB(m.replica_id, m.isolation_level, n1) if n1 < 128 else _pack_ib(m.replica_id, m.isolation_level) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1

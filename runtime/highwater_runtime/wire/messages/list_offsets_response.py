@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import (
 
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ihqq: Final = Struct(">ihqq").pack
 _pack_ihqqi: Final = Struct(">ihqqi").pack
 _pack_ihqqix: Final = Struct(">ihqqix").pack
@@ -287,8 +288,7 @@ def _encode_v6(m: ListOffsetsResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1

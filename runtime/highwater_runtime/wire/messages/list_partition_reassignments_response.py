@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
 _unpack_iB: Final = Struct(">iB").unpack_from
 _unpack_ihB: Final = Struct(">ihB").unpack_from
@@ -240,8 +241,7 @@ def _encode_v0(m: ListPartitionReassignmentsResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.replicas
             n5 = len(l3) + 1
-            add(_pack_i(e2.partition_index))
-            add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+            add(_pack_iB(e2.partition_index, n5) if n5 < 128 else _pack_i(e2.partition_index) + uvarint(n5))
             if l3:
                 add(encode_array("i", l3))
             l4 = e2.adding_replicas

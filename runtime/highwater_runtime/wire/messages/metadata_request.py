@@ -34,7 +34,6 @@ _pack_T: Final = Struct(">?").pack
 _pack_TTT: Final = Struct(">???").pack
 _pack_TTTx: Final = Struct(">???x").pack
 _pack_TTx: Final = Struct(">??x").pack
-_pack_U: Final = Struct(">16s").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
 _unpack_T: Final = Struct(">?").unpack_from
@@ -312,7 +311,7 @@ def _encode_v10(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1) + 1
         add(UVARINT[n1] if n1 < 128 else uvarint(n1))
         for e1 in l1:
-            add(_pack_U(e1.topic_id.bytes))
+            add(e1.topic_id.bytes)
             if e1.name is None:
                 add(b"\x00")
             else:
@@ -340,7 +339,7 @@ def _encode_v11(m: MetadataRequest) -> list[bytes]:
         n1 = len(l1) + 1
         add(UVARINT[n1] if n1 < 128 else uvarint(n1))
         for e1 in l1:
-            add(_pack_U(e1.topic_id.bytes))
+            add(e1.topic_id.bytes)
             if e1.name is None:
                 add(b"\x00")
             else:

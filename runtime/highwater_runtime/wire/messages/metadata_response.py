@@ -33,14 +33,19 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_T: Final = Struct(">?").pack
+_pack_TB: Final = Struct(">?B").pack
 _pack_Ti: Final = Struct(">?i").pack
 _pack_UT: Final = Struct(">16s?").pack
+_pack_UTB: Final = Struct(">16s?B").pack
 _pack_h: Final = Struct(">h").pack
+_pack_hB: Final = Struct(">hB").pack
 _pack_hh: Final = Struct(">hh").pack
 _pack_hiii: Final = Struct(">hiii").pack
+_pack_hiiiB: Final = Struct(">hiiiB").pack
 _pack_hiiii: Final = Struct(">hiiii").pack
 _pack_hx: Final = Struct(">hx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ih: Final = Struct(">ih").pack
 _pack_ii: Final = Struct(">ii").pack
 _pack_ix: Final = Struct(">ix").pack
@@ -809,15 +814,13 @@ def _encode_v9(m: MetadataResponse) -> list[bytes]:
     add = out.append
     l1 = m.brokers
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.host.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("MetadataResponseBroker", "host", len(b1))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_iB(e1.node_id, n2) if n2 < 128 else _pack_i(e1.node_id) + uvarint(n2))
         add(b1)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -841,8 +844,7 @@ def _encode_v9(m: MetadataResponse) -> list[bytes]:
         add(b3)
     l2 = m.topics
     n5 = len(l2) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iB(m.controller_id, n5) if n5 < 128 else _pack_i(m.controller_id) + uvarint(n5))
     for e2 in l2:
         if e2.name is None:
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
@@ -850,18 +852,15 @@ def _encode_v9(m: MetadataResponse) -> list[bytes]:
         n6 = len(b4) + 1
         if n6 > 32768:
             raise short_string("MetadataResponseTopic", "name", len(b4))
-        add(_pack_h(e2.error_code))
-        add(UVARINT[n6] if n6 < 128 else uvarint(n6))
+        add(_pack_hB(e2.error_code, n6) if n6 < 128 else _pack_h(e2.error_code) + uvarint(n6))
         add(b4)
         l3 = e2.partitions
         n7 = len(l3) + 1
-        add(_pack_T(e2.is_internal))
-        add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+        add(_pack_TB(e2.is_internal, n7) if n7 < 128 else _pack_T(e2.is_internal) + uvarint(n7))
         for e3 in l3:
             l4 = e3.replica_nodes
             n8 = len(l4) + 1
-            add(_pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch))
-            add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            add(_pack_hiiiB(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch, n8) if n8 < 128 else _pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch) + uvarint(n8))
             if l4:
                 add(encode_array("i", l4))
             l5 = e3.isr_nodes
@@ -886,15 +885,13 @@ def _encode_v10(m: MetadataResponse) -> list[bytes]:
     add = out.append
     l1 = m.brokers
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.host.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("MetadataResponseBroker", "host", len(b1))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_iB(e1.node_id, n2) if n2 < 128 else _pack_i(e1.node_id) + uvarint(n2))
         add(b1)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -918,8 +915,7 @@ def _encode_v10(m: MetadataResponse) -> list[bytes]:
         add(b3)
     l2 = m.topics
     n5 = len(l2) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iB(m.controller_id, n5) if n5 < 128 else _pack_i(m.controller_id) + uvarint(n5))
     for e2 in l2:
         if e2.name is None:
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
@@ -927,18 +923,15 @@ def _encode_v10(m: MetadataResponse) -> list[bytes]:
         n6 = len(b4) + 1
         if n6 > 32768:
             raise short_string("MetadataResponseTopic", "name", len(b4))
-        add(_pack_h(e2.error_code))
-        add(UVARINT[n6] if n6 < 128 else uvarint(n6))
+        add(_pack_hB(e2.error_code, n6) if n6 < 128 else _pack_h(e2.error_code) + uvarint(n6))
         add(b4)
         l3 = e2.partitions
         n7 = len(l3) + 1
-        add(_pack_UT(e2.topic_id.bytes, e2.is_internal))
-        add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+        add(_pack_UTB(e2.topic_id.bytes, e2.is_internal, n7) if n7 < 128 else _pack_UT(e2.topic_id.bytes, e2.is_internal) + uvarint(n7))
         for e3 in l3:
             l4 = e3.replica_nodes
             n8 = len(l4) + 1
-            add(_pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch))
-            add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            add(_pack_hiiiB(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch, n8) if n8 < 128 else _pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch) + uvarint(n8))
             if l4:
                 add(encode_array("i", l4))
             l5 = e3.isr_nodes
@@ -965,15 +958,13 @@ def _encode_v11(m: MetadataResponse) -> list[bytes]:
         raise not_in_version("MetadataResponse", "MetadataResponse.cluster_authorized_operations", m.cluster_authorized_operations)
     l1 = m.brokers
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.host.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("MetadataResponseBroker", "host", len(b1))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_iB(e1.node_id, n2) if n2 < 128 else _pack_i(e1.node_id) + uvarint(n2))
         add(b1)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -997,8 +988,7 @@ def _encode_v11(m: MetadataResponse) -> list[bytes]:
         add(b3)
     l2 = m.topics
     n5 = len(l2) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iB(m.controller_id, n5) if n5 < 128 else _pack_i(m.controller_id) + uvarint(n5))
     for e2 in l2:
         if e2.name is None:
             raise not_in_version("MetadataResponse", "MetadataResponseTopic.name", None)
@@ -1006,18 +996,15 @@ def _encode_v11(m: MetadataResponse) -> list[bytes]:
         n6 = len(b4) + 1
         if n6 > 32768:
             raise short_string("MetadataResponseTopic", "name", len(b4))
-        add(_pack_h(e2.error_code))
-        add(UVARINT[n6] if n6 < 128 else uvarint(n6))
+        add(_pack_hB(e2.error_code, n6) if n6 < 128 else _pack_h(e2.error_code) + uvarint(n6))
         add(b4)
         l3 = e2.partitions
         n7 = len(l3) + 1
-        add(_pack_UT(e2.topic_id.bytes, e2.is_internal))
-        add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+        add(_pack_UTB(e2.topic_id.bytes, e2.is_internal, n7) if n7 < 128 else _pack_UT(e2.topic_id.bytes, e2.is_internal) + uvarint(n7))
         for e3 in l3:
             l4 = e3.replica_nodes
             n8 = len(l4) + 1
-            add(_pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch))
-            add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            add(_pack_hiiiB(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch, n8) if n8 < 128 else _pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch) + uvarint(n8))
             if l4:
                 add(encode_array("i", l4))
             l5 = e3.isr_nodes
@@ -1044,15 +1031,13 @@ def _encode_v12(m: MetadataResponse) -> list[bytes]:
         raise not_in_version("MetadataResponse", "MetadataResponse.cluster_authorized_operations", m.cluster_authorized_operations)
     l1 = m.brokers
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.host.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("MetadataResponseBroker", "host", len(b1))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_iB(e1.node_id, n2) if n2 < 128 else _pack_i(e1.node_id) + uvarint(n2))
         add(b1)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -1076,8 +1061,7 @@ def _encode_v12(m: MetadataResponse) -> list[bytes]:
         add(b3)
     l2 = m.topics
     n5 = len(l2) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iB(m.controller_id, n5) if n5 < 128 else _pack_i(m.controller_id) + uvarint(n5))
     for e2 in l2:
         add(_pack_h(e2.error_code))
         if e2.name is None:
@@ -1091,13 +1075,11 @@ def _encode_v12(m: MetadataResponse) -> list[bytes]:
             add(b4)
         l3 = e2.partitions
         n7 = len(l3) + 1
-        add(_pack_UT(e2.topic_id.bytes, e2.is_internal))
-        add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+        add(_pack_UTB(e2.topic_id.bytes, e2.is_internal, n7) if n7 < 128 else _pack_UT(e2.topic_id.bytes, e2.is_internal) + uvarint(n7))
         for e3 in l3:
             l4 = e3.replica_nodes
             n8 = len(l4) + 1
-            add(_pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch))
-            add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            add(_pack_hiiiB(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch, n8) if n8 < 128 else _pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch) + uvarint(n8))
             if l4:
                 add(encode_array("i", l4))
             l5 = e3.isr_nodes
@@ -1124,15 +1106,13 @@ def _encode_v13(m: MetadataResponse) -> list[bytes]:
         raise not_in_version("MetadataResponse", "MetadataResponse.cluster_authorized_operations", m.cluster_authorized_operations)
     l1 = m.brokers
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.host.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
             raise short_string("MetadataResponseBroker", "host", len(b1))
-        add(_pack_i(e1.node_id))
-        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(_pack_iB(e1.node_id, n2) if n2 < 128 else _pack_i(e1.node_id) + uvarint(n2))
         add(b1)
         add(_pack_i(e1.port))
         if e1.rack is None:
@@ -1156,8 +1136,7 @@ def _encode_v13(m: MetadataResponse) -> list[bytes]:
         add(b3)
     l2 = m.topics
     n5 = len(l2) + 1
-    add(_pack_i(m.controller_id))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iB(m.controller_id, n5) if n5 < 128 else _pack_i(m.controller_id) + uvarint(n5))
     for e2 in l2:
         add(_pack_h(e2.error_code))
         if e2.name is None:
@@ -1171,13 +1150,11 @@ def _encode_v13(m: MetadataResponse) -> list[bytes]:
             add(b4)
         l3 = e2.partitions
         n7 = len(l3) + 1
-        add(_pack_UT(e2.topic_id.bytes, e2.is_internal))
-        add(UVARINT[n7] if n7 < 128 else uvarint(n7))
+        add(_pack_UTB(e2.topic_id.bytes, e2.is_internal, n7) if n7 < 128 else _pack_UT(e2.topic_id.bytes, e2.is_internal) + uvarint(n7))
         for e3 in l3:
             l4 = e3.replica_nodes
             n8 = len(l4) + 1
-            add(_pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch))
-            add(UVARINT[n8] if n8 < 128 else uvarint(n8))
+            add(_pack_hiiiB(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch, n8) if n8 < 128 else _pack_hiii(e3.error_code, e3.partition_index, e3.leader_id, e3.leader_epoch) + uvarint(n8))
             if l4:
                 add(encode_array("i", l4))
             l5 = e3.isr_nodes

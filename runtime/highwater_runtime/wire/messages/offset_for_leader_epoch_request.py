@@ -28,6 +28,7 @@ from highwater_runtime.wire.codec import (
 
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ii: Final = Struct(">ii").pack
 _pack_iii: Final = Struct(">iii").pack
 _pack_iiix: Final = Struct(">iiix").pack
@@ -244,8 +245,7 @@ def _encode_v4(m: OffsetForLeaderEpochRequest) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.replica_id))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.replica_id, n1) if n1 < 128 else _pack_i(m.replica_id) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic.encode()
         n2 = len(b1) + 1

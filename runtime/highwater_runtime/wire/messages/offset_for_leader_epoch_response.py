@@ -30,6 +30,7 @@ _pack_h: Final = Struct(">h").pack
 _pack_hiiq: Final = Struct(">hiiq").pack
 _pack_hiiqx: Final = Struct(">hiiqx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ii: Final = Struct(">ii").pack
 _unpack_h: Final = Struct(">h").unpack_from
 _unpack_hiiq: Final = Struct(">hiiq").unpack_from
@@ -229,8 +230,7 @@ def _encode_v4(m: OffsetForLeaderEpochResponse) -> list[bytes]:
     add = out.append
     l1 = m.topics
     n1 = len(l1) + 1
-    add(_pack_i(m.throttle_time_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.throttle_time_ms, n1) if n1 < 128 else _pack_i(m.throttle_time_ms) + uvarint(n1))
     for e1 in l1:
         b1 = e1.topic.encode()
         n2 = len(b1) + 1

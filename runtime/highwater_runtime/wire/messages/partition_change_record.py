@@ -29,9 +29,8 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
-_pack_b: Final = Struct(">b").pack
-_pack_i: Final = Struct(">i").pack
+_pack_BBb: Final = Struct(">BBb").pack
+_pack_BBi: Final = Struct(">BBi").pack
 _pack_iU: Final = Struct(">i16s").pack
 _unpack_U: Final = Struct(">16s").unpack_from
 _unpack_b: Final = Struct(">b").unpack_from
@@ -203,13 +202,10 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             if l1:
                 p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.leader == -2):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_i(m.leader))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            t1.append(_pack_BBi(1, 4, m.leader))
         if not (m.replicas is None):
             k1 += 1
             p3: list[bytes] = []
@@ -218,8 +214,8 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
             if l2:
                 p3.append(encode_array("i", l2))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
+            q2 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q2)), q2)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
@@ -228,8 +224,8 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
             if l3:
                 p4.append(encode_array("i", l3))
-            q4 = b"".join(p4)
-            t1 += (uvarint(3), uvarint(len(q4)), q4)
+            q3 = b"".join(p4)
+            t1 += (UVARINT[3], uvarint(len(q3)), q3)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
@@ -238,15 +234,12 @@ def _encode_v0(m: PartitionChangeRecord) -> list[bytes]:
             p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
             if l4:
                 p5.append(encode_array("i", l4))
-            q5 = b"".join(p5)
-            t1 += (uvarint(4), uvarint(len(q5)), q5)
+            q4 = b"".join(p5)
+            t1 += (UVARINT[4], uvarint(len(q4)), q4)
         if not (m.leader_recovery_state == -1):
             k1 += 1
-            p6: list[bytes] = []
-            p6.append(_pack_b(m.leader_recovery_state))
-            q6 = b"".join(p6)
-            t1 += (uvarint(5), uvarint(len(q6)), q6)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBb(5, 1, m.leader_recovery_state))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -273,13 +266,10 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             if l1:
                 p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.leader == -2):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_i(m.leader))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            t1.append(_pack_BBi(1, 4, m.leader))
         if not (m.replicas is None):
             k1 += 1
             p3: list[bytes] = []
@@ -288,8 +278,8 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
             if l2:
                 p3.append(encode_array("i", l2))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
+            q2 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q2)), q2)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
@@ -298,8 +288,8 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
             if l3:
                 p4.append(encode_array("i", l3))
-            q4 = b"".join(p4)
-            t1 += (uvarint(3), uvarint(len(q4)), q4)
+            q3 = b"".join(p4)
+            t1 += (UVARINT[3], uvarint(len(q3)), q3)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
@@ -308,14 +298,11 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
             if l4:
                 p5.append(encode_array("i", l4))
-            q5 = b"".join(p5)
-            t1 += (uvarint(4), uvarint(len(q5)), q5)
+            q4 = b"".join(p5)
+            t1 += (UVARINT[4], uvarint(len(q4)), q4)
         if not (m.leader_recovery_state == -1):
             k1 += 1
-            p6: list[bytes] = []
-            p6.append(_pack_b(m.leader_recovery_state))
-            q6 = b"".join(p6)
-            t1 += (uvarint(5), uvarint(len(q6)), q6)
+            t1.append(_pack_BBb(5, 1, m.leader_recovery_state))
         if not (m.directories is None):
             k1 += 1
             p7: list[bytes] = []
@@ -323,10 +310,10 @@ def _encode_v1(m: PartitionChangeRecord) -> list[bytes]:
             n5 = len(l5) + 1
             p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
             for e1 in l5:
-                p7.append(_pack_U(e1.bytes))
-            q7 = b"".join(p7)
-            t1 += (uvarint(8), uvarint(len(q7)), q7)
-        add(uvarint(k1) + b"".join(t1))
+                p7.append(e1.bytes)
+            q5 = b"".join(p7)
+            t1 += (UVARINT[8], uvarint(len(q5)), q5)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -349,13 +336,10 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             if l1:
                 p1.append(encode_array("i", l1))
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
         if not (m.leader == -2):
             k1 += 1
-            p2: list[bytes] = []
-            p2.append(_pack_i(m.leader))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            t1.append(_pack_BBi(1, 4, m.leader))
         if not (m.replicas is None):
             k1 += 1
             p3: list[bytes] = []
@@ -364,8 +348,8 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             p3.append(UVARINT[n2] if n2 < 128 else uvarint(n2))
             if l2:
                 p3.append(encode_array("i", l2))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
+            q2 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q2)), q2)
         if not (m.removing_replicas is None):
             k1 += 1
             p4: list[bytes] = []
@@ -374,8 +358,8 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             p4.append(UVARINT[n3] if n3 < 128 else uvarint(n3))
             if l3:
                 p4.append(encode_array("i", l3))
-            q4 = b"".join(p4)
-            t1 += (uvarint(3), uvarint(len(q4)), q4)
+            q3 = b"".join(p4)
+            t1 += (UVARINT[3], uvarint(len(q3)), q3)
         if not (m.adding_replicas is None):
             k1 += 1
             p5: list[bytes] = []
@@ -384,14 +368,11 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             p5.append(UVARINT[n4] if n4 < 128 else uvarint(n4))
             if l4:
                 p5.append(encode_array("i", l4))
-            q5 = b"".join(p5)
-            t1 += (uvarint(4), uvarint(len(q5)), q5)
+            q4 = b"".join(p5)
+            t1 += (UVARINT[4], uvarint(len(q4)), q4)
         if not (m.leader_recovery_state == -1):
             k1 += 1
-            p6: list[bytes] = []
-            p6.append(_pack_b(m.leader_recovery_state))
-            q6 = b"".join(p6)
-            t1 += (uvarint(5), uvarint(len(q6)), q6)
+            t1.append(_pack_BBb(5, 1, m.leader_recovery_state))
         if not (m.eligible_leader_replicas is None):
             k1 += 1
             p7: list[bytes] = []
@@ -400,8 +381,8 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             p7.append(UVARINT[n5] if n5 < 128 else uvarint(n5))
             if l5:
                 p7.append(encode_array("i", l5))
-            q7 = b"".join(p7)
-            t1 += (uvarint(6), uvarint(len(q7)), q7)
+            q5 = b"".join(p7)
+            t1 += (UVARINT[6], uvarint(len(q5)), q5)
         if not (m.last_known_elr is None):
             k1 += 1
             p8: list[bytes] = []
@@ -410,8 +391,8 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             p8.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
             if l6:
                 p8.append(encode_array("i", l6))
-            q8 = b"".join(p8)
-            t1 += (uvarint(7), uvarint(len(q8)), q8)
+            q6 = b"".join(p8)
+            t1 += (UVARINT[7], uvarint(len(q6)), q6)
         if not (m.directories is None):
             k1 += 1
             p9: list[bytes] = []
@@ -419,10 +400,10 @@ def _encode_v2(m: PartitionChangeRecord) -> list[bytes]:
             n7 = len(l7) + 1
             p9.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
             for e1 in l7:
-                p9.append(_pack_U(e1.bytes))
-            q9 = b"".join(p9)
-            t1 += (uvarint(8), uvarint(len(q9)), q9)
-        add(uvarint(k1) + b"".join(t1))
+                p9.append(e1.bytes)
+            q7 = b"".join(p9)
+            t1 += (UVARINT[8], uvarint(len(q7)), q7)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -444,10 +425,16 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[PartitionChangeRecord, int]:
         pos += 21
         m.topic_id = uuid_of(u1)
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionChangeRecord", "PartitionChangeRecord tagged field", s1, pos, size)
@@ -536,10 +523,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[PartitionChangeRecord, int]:
         pos += 21
         m.topic_id = uuid_of(u1)
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionChangeRecord", "PartitionChangeRecord tagged field", s1, pos, size)
@@ -645,10 +638,16 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[PartitionChangeRecord, int]:
         pos += 21
         m.topic_id = uuid_of(u1)
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionChangeRecord", "PartitionChangeRecord tagged field", s1, pos, size)

@@ -30,10 +30,11 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
-_pack_U: Final = Struct(">16s").pack
-_pack_b: Final = Struct(">b").pack
+_pack_BBb: Final = Struct(">BBb").pack
 _pack_iU: Final = Struct(">i16s").pack
+_pack_iUB: Final = Struct(">i16sB").pack
 _pack_iii: Final = Struct(">iii").pack
+_pack_iiiB: Final = Struct(">iiiB").pack
 _unpack_U: Final = Struct(">16s").unpack_from
 _unpack_b: Final = Struct(">b").unpack_from
 _unpack_iUB: Final = Struct(">i16sB").unpack_from
@@ -205,8 +206,7 @@ def _encode_v0(m: PartitionRecord) -> list[bytes]:
         raise not_in_version("PartitionRecord", "PartitionRecord.last_known_elr", m.last_known_elr)
     l1 = m.replicas
     n1 = len(l1) + 1
-    add(_pack_iU(m.partition_id, m.topic_id.bytes))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iUB(m.partition_id, m.topic_id.bytes, n1) if n1 < 128 else _pack_iU(m.partition_id, m.topic_id.bytes) + uvarint(n1))
     if l1:
         add(encode_array("i", l1))
     l2 = m.isr
@@ -232,11 +232,8 @@ def _encode_v0(m: PartitionRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.leader_recovery_state == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.leader_recovery_state))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBb(0, 1, m.leader_recovery_state))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -250,8 +247,7 @@ def _encode_v1(m: PartitionRecord) -> list[bytes]:
         raise not_in_version("PartitionRecord", "PartitionRecord.last_known_elr", m.last_known_elr)
     l1 = m.replicas
     n1 = len(l1) + 1
-    add(_pack_iU(m.partition_id, m.topic_id.bytes))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iUB(m.partition_id, m.topic_id.bytes, n1) if n1 < 128 else _pack_iU(m.partition_id, m.topic_id.bytes) + uvarint(n1))
     if l1:
         add(encode_array("i", l1))
     l2 = m.isr
@@ -271,10 +267,9 @@ def _encode_v1(m: PartitionRecord) -> list[bytes]:
         add(encode_array("i", l4))
     l5 = m.directories
     n5 = len(l5) + 1
-    add(_pack_iii(m.leader, m.leader_epoch, m.partition_epoch))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iiiB(m.leader, m.leader_epoch, m.partition_epoch, n5) if n5 < 128 else _pack_iii(m.leader, m.leader_epoch, m.partition_epoch) + uvarint(n5))
     for e1 in l5:
-        add(_pack_U(e1.bytes))
+        add(e1.bytes)
     if m.leader_recovery_state == 0:
         add(b"\x00")
     else:
@@ -282,11 +277,8 @@ def _encode_v1(m: PartitionRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.leader_recovery_state == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.leader_recovery_state))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1.append(_pack_BBb(0, 1, m.leader_recovery_state))
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -296,8 +288,7 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
     add = out.append
     l1 = m.replicas
     n1 = len(l1) + 1
-    add(_pack_iU(m.partition_id, m.topic_id.bytes))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iUB(m.partition_id, m.topic_id.bytes, n1) if n1 < 128 else _pack_iU(m.partition_id, m.topic_id.bytes) + uvarint(n1))
     if l1:
         add(encode_array("i", l1))
     l2 = m.isr
@@ -317,10 +308,9 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
         add(encode_array("i", l4))
     l5 = m.directories
     n5 = len(l5) + 1
-    add(_pack_iii(m.leader, m.leader_epoch, m.partition_epoch))
-    add(UVARINT[n5] if n5 < 128 else uvarint(n5))
+    add(_pack_iiiB(m.leader, m.leader_epoch, m.partition_epoch, n5) if n5 < 128 else _pack_iii(m.leader, m.leader_epoch, m.partition_epoch) + uvarint(n5))
     for e1 in l5:
-        add(_pack_U(e1.bytes))
+        add(e1.bytes)
     if m.leader_recovery_state == 0 and m.eligible_leader_replicas is None and m.last_known_elr is None:
         add(b"\x00")
     else:
@@ -328,10 +318,7 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
         t1: list[bytes] = []
         if not (m.leader_recovery_state == 0):
             k1 += 1
-            p1: list[bytes] = []
-            p1.append(_pack_b(m.leader_recovery_state))
-            q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
+            t1.append(_pack_BBb(0, 1, m.leader_recovery_state))
         if not (m.eligible_leader_replicas is None):
             k1 += 1
             p2: list[bytes] = []
@@ -340,8 +327,8 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
             p2.append(UVARINT[n6] if n6 < 128 else uvarint(n6))
             if l6:
                 p2.append(encode_array("i", l6))
-            q2 = b"".join(p2)
-            t1 += (uvarint(1), uvarint(len(q2)), q2)
+            q1 = b"".join(p2)
+            t1 += (UVARINT[1], uvarint(len(q1)), q1)
         if not (m.last_known_elr is None):
             k1 += 1
             p3: list[bytes] = []
@@ -350,9 +337,9 @@ def _encode_v2(m: PartitionRecord) -> list[bytes]:
             p3.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
             if l7:
                 p3.append(encode_array("i", l7))
-            q3 = b"".join(p3)
-            t1 += (uvarint(2), uvarint(len(q3)), q3)
-        add(uvarint(k1) + b"".join(t1))
+            q2 = b"".join(p3)
+            t1 += (UVARINT[2], uvarint(len(q2)), q2)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -405,10 +392,16 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[PartitionRecord, int]:
         m.leader, m.leader_epoch, m.partition_epoch, k1 = _unpack_iiiB(data, pos)
         pos += 13
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionRecord", "PartitionRecord tagged field", s1, pos, size)
@@ -485,10 +478,16 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[PartitionRecord, int]:
         k1 = data[pos]
         pos += 1
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionRecord", "PartitionRecord tagged field", s1, pos, size)
@@ -565,10 +564,16 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[PartitionRecord, int]:
         k1 = data[pos]
         pos += 1
         if k1:
-            k1, pos = uvarint_at(data, pos - 1)
+            if k1 > 127:
+                k1, pos = uvarint_at(data, pos - 1)
             for _ in range(k1):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("PartitionRecord", "PartitionRecord tagged field", s1, pos, size)

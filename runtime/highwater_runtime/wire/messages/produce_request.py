@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import (
 
 _pack_h: Final = Struct(">h").pack
 _pack_hi: Final = Struct(">hi").pack
+_pack_hiB: Final = Struct(">hiB").pack
 _pack_hii: Final = Struct(">hii").pack
 _pack_i: Final = Struct(">i").pack
 _unpack_h: Final = Struct(">h").unpack_from
@@ -254,8 +255,7 @@ def _encode_v9(m: ProduceRequest) -> list[bytes]:
         add(b1)
     l1 = m.topic_data
     n2 = len(l1) + 1
-    add(_pack_hi(m.acks, m.timeout_ms))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_hiB(m.acks, m.timeout_ms, n2) if n2 < 128 else _pack_hi(m.acks, m.timeout_ms) + uvarint(n2))
     for e1 in l1:
         b2 = e1.name.encode()
         n3 = len(b2) + 1

@@ -17,6 +17,7 @@ from highwater_runtime.wire.codec import (
     Buffer,
     DecodeError,
     malformed,
+    not_in_version,
     overrun,
     short_string,
     skip_tagged,
@@ -26,12 +27,14 @@ from highwater_runtime.wire.codec import (
     uvarint_at,
 )
 
+_pack_BBiix: Final = Struct(">BBiix").pack
 _pack_h: Final = Struct(">h").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_ihqq: Final = Struct(">ihqq").pack
 _pack_ihqqq: Final = Struct(">ihqqq").pack
+_pack_ihqqqB: Final = Struct(">ihqqqB").pack
 _pack_ihqqqi: Final = Struct(">ihqqqi").pack
-_pack_iix: Final = Struct(">iix").pack
 _pack_ix: Final = Struct(">ix").pack
 _unpack_h: Final = Struct(">h").unpack_from
 _unpack_i: Final = Struct(">i").unpack_from
@@ -367,6 +370,8 @@ def _encode_v3(m: ProduceResponse) -> list[bytes]:
     # versions 3, 4
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("ProduceResponse", "ProduceResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_i(n1))
@@ -381,6 +386,8 @@ def _encode_v3(m: ProduceResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("ProduceResponse", "PartitionProduceResponse.current_leader", e2.current_leader)
             add(_pack_ihqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms))
     add(_pack_i(m.throttle_time_ms))
     return out
@@ -390,6 +397,8 @@ def _encode_v5(m: ProduceResponse) -> list[bytes]:
     # versions 5, 6, 7
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("ProduceResponse", "ProduceResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_i(n1))
@@ -404,6 +413,8 @@ def _encode_v5(m: ProduceResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("ProduceResponse", "PartitionProduceResponse.current_leader", e2.current_leader)
             add(_pack_ihqqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset))
     add(_pack_i(m.throttle_time_ms))
     return out
@@ -413,6 +424,8 @@ def _encode_v8(m: ProduceResponse) -> list[bytes]:
     # versions 8
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("ProduceResponse", "ProduceResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1)
     add(_pack_i(n1))
@@ -427,6 +440,8 @@ def _encode_v8(m: ProduceResponse) -> list[bytes]:
         n3 = len(l2)
         add(_pack_i(n3))
         for e2 in l2:
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("ProduceResponse", "PartitionProduceResponse.current_leader", e2.current_leader)
             l3 = e2.record_errors
             n4 = len(l3)
             add(_pack_ihqqqi(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4))
@@ -458,6 +473,8 @@ def _encode_v9(m: ProduceResponse) -> list[bytes]:
     # versions 9
     out: list[bytes] = []
     add = out.append
+    if not (not m.node_endpoints):
+        raise not_in_version("ProduceResponse", "ProduceResponse.node_endpoints", m.node_endpoints)
     l1 = m.responses
     n1 = len(l1) + 1
     add(UVARINT[n1] if n1 < 128 else uvarint(n1))
@@ -472,10 +489,11 @@ def _encode_v9(m: ProduceResponse) -> list[bytes]:
         n3 = len(l2) + 1
         add(UVARINT[n3] if n3 < 128 else uvarint(n3))
         for e2 in l2:
+            if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
+                raise not_in_version("ProduceResponse", "PartitionProduceResponse.current_leader", e2.current_leader)
             l3 = e2.record_errors
             n4 = len(l3) + 1
-            add(_pack_ihqqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihqqqB(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4) if n4 < 128 else _pack_ihqqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset) + uvarint(n4))
             for e3 in l3:
                 add(_pack_i(e3.batch_index))
                 if e3.batch_index_error_message is None:
@@ -523,8 +541,7 @@ def _encode_v10(m: ProduceResponse) -> list[bytes]:
         for e2 in l2:
             l3 = e2.record_errors
             n4 = len(l3) + 1
-            add(_pack_ihqqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset))
-            add(UVARINT[n4] if n4 < 128 else uvarint(n4))
+            add(_pack_ihqqqB(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4) if n4 < 128 else _pack_ihqqq(e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset) + uvarint(n4))
             for e3 in l3:
                 add(_pack_i(e3.batch_index))
                 if e3.batch_index_error_message is None:
@@ -553,11 +570,8 @@ def _encode_v10(m: ProduceResponse) -> list[bytes]:
                 t1: list[bytes] = []
                 if not (e2.current_leader.leader_id == -1 and e2.current_leader.leader_epoch == -1):
                     k1 += 1
-                    p1: list[bytes] = []
-                    p1.append(_pack_iix(e2.current_leader.leader_id, e2.current_leader.leader_epoch))
-                    q1 = b"".join(p1)
-                    t1 += (uvarint(0), uvarint(len(q1)), q1)
-                add(uvarint(k1) + b"".join(t1))
+                    t1.append(_pack_BBiix(0, 9, e2.current_leader.leader_id, e2.current_leader.leader_epoch))
+                add(UVARINT[k1] + b"".join(t1))
         add(b"\x00")
     add(_pack_i(m.throttle_time_ms))
     if not m.node_endpoints:
@@ -576,8 +590,7 @@ def _encode_v10(m: ProduceResponse) -> list[bytes]:
                 n8 = len(b4) + 1
                 if n8 > 32768:
                     raise short_string("NodeEndpoint", "host", len(b4))
-                p2.append(_pack_i(e4.node_id))
-                p2.append(UVARINT[n8] if n8 < 128 else uvarint(n8))
+                p2.append(_pack_iB(e4.node_id, n8) if n8 < 128 else _pack_i(e4.node_id) + uvarint(n8))
                 p2.append(b4)
                 p2.append(_pack_i(e4.port))
                 if e4.rack is None:
@@ -590,9 +603,9 @@ def _encode_v10(m: ProduceResponse) -> list[bytes]:
                     p2.append(UVARINT[n9] if n9 < 128 else uvarint(n9))
                     p2.append(b5)
                 p2.append(b"\x00")
-            q2 = b"".join(p2)
-            t2 += (uvarint(0), uvarint(len(q2)), q2)
-        add(uvarint(k2) + b"".join(t2))
+            q1 = b"".join(p2)
+            t2 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k2] + b"".join(t2))
     return out
 
 
@@ -630,7 +643,10 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 e2.log_start_offset = -1
                 e2.record_errors = []
                 e2.error_message = None
-                e2.current_leader = LeaderIdAndEpoch()
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = -1
+                o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms = _unpack_ihqq(data, pos)
                 pos += 22
         (m.throttle_time_ms,) = _unpack_i(data, pos)
@@ -673,7 +689,10 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 l2.append(e2)
                 e2.record_errors = []
                 e2.error_message = None
-                e2.current_leader = LeaderIdAndEpoch()
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = -1
+                o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset = _unpack_ihqqq(data, pos)
                 pos += 30
         (m.throttle_time_ms,) = _unpack_i(data, pos)
@@ -714,7 +733,10 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             for _ in range(n3):
                 e2 = PartitionProduceResponse.__new__(PartitionProduceResponse)
                 l2.append(e2)
-                e2.current_leader = LeaderIdAndEpoch()
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = -1
+                o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4 = _unpack_ihqqqi(data, pos)
                 pos += 34
                 if n4 < 0 or n4 > size - pos:
@@ -790,7 +812,10 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             for _ in range(n3):
                 e2 = PartitionProduceResponse.__new__(PartitionProduceResponse)
                 l2.append(e2)
-                e2.current_leader = LeaderIdAndEpoch()
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = -1
+                o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4 = _unpack_ihqqqB(data, pos)
                 pos += 31
                 if n4 > 127:
@@ -887,7 +912,10 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             for _ in range(n3):
                 e2 = PartitionProduceResponse.__new__(PartitionProduceResponse)
                 l2.append(e2)
-                e2.current_leader = LeaderIdAndEpoch()
+                o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
+                e2.current_leader = o1
+                o1.leader_id = -1
+                o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4 = _unpack_ihqqqB(data, pos)
                 pos += 31
                 if n4 > 127:
@@ -931,16 +959,20 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 k2 = data[pos]
                 pos += 1
                 if k2:
-                    k2, pos = uvarint_at(data, pos - 1)
+                    if k2 > 127:
+                        k2, pos = uvarint_at(data, pos - 1)
                     for _ in range(k2):
-                        g1, pos = uvarint_at(data, pos)
-                        s1, pos = uvarint_at(data, pos)
+                        g1 = data[pos]
+                        s1 = data[pos + 1]
+                        if g1 > 127 or s1 > 127:
+                            g1, pos = uvarint_at(data, pos)
+                            s1, pos = uvarint_at(data, pos)
+                        else:
+                            pos += 2
                         y1 = pos + s1
                         if y1 > size:
                             raise overrun("ProduceResponse", "PartitionProduceResponse tagged field", s1, pos, size)
                         if g1 == 0:
-                            o1 = LeaderIdAndEpoch.__new__(LeaderIdAndEpoch)
-                            e2.current_leader = o1
                             o1.leader_id, o1.leader_epoch, k3 = _unpack_iiB(data, pos)
                             pos += 9
                             if k3:
@@ -956,10 +988,16 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         m.throttle_time_ms, k5 = _unpack_iB(data, pos)
         pos += 5
         if k5:
-            k5, pos = uvarint_at(data, pos - 1)
+            if k5 > 127:
+                k5, pos = uvarint_at(data, pos - 1)
             for _ in range(k5):
-                g2, pos = uvarint_at(data, pos)
-                s2, pos = uvarint_at(data, pos)
+                g2 = data[pos]
+                s2 = data[pos + 1]
+                if g2 > 127 or s2 > 127:
+                    g2, pos = uvarint_at(data, pos)
+                    s2, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y2 = pos + s2
                 if y2 > size:
                     raise overrun("ProduceResponse", "ProduceResponse tagged field", s2, pos, size)

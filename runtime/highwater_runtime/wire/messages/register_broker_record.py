@@ -34,10 +34,11 @@ _pack_Hhx: Final = Struct(">Hhx").pack
 _pack_TT: Final = Struct(">??").pack
 _pack_TTx: Final = Struct(">??x").pack
 _pack_Tx: Final = Struct(">?x").pack
-_pack_U: Final = Struct(">16s").pack
 _pack_hhx: Final = Struct(">hhx").pack
 _pack_iTUq: Final = Struct(">i?16sq").pack
+_pack_iTUqB: Final = Struct(">i?16sqB").pack
 _pack_iUq: Final = Struct(">i16sq").pack
+_pack_iUqB: Final = Struct(">i16sqB").pack
 _unpack_HhB: Final = Struct(">HhB").unpack_from
 _unpack_TB: Final = Struct(">?B").unpack_from
 _unpack_TTB: Final = Struct(">??B").unpack_from
@@ -284,8 +285,7 @@ def _encode_v0(m: RegisterBrokerRecord) -> list[bytes]:
         raise not_in_version("RegisterBrokerRecord", "RegisterBrokerRecord.log_dirs", m.log_dirs)
     l1 = m.end_points
     n1 = len(l1) + 1
-    add(_pack_iUq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iUqB(m.broker_id, m.incarnation_id.bytes, m.broker_epoch, n1) if n1 < 128 else _pack_iUq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -334,8 +334,7 @@ def _encode_v1(m: RegisterBrokerRecord) -> list[bytes]:
         raise not_in_version("RegisterBrokerRecord", "RegisterBrokerRecord.log_dirs", m.log_dirs)
     l1 = m.end_points
     n1 = len(l1) + 1
-    add(_pack_iUq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iUqB(m.broker_id, m.incarnation_id.bytes, m.broker_epoch, n1) if n1 < 128 else _pack_iUq(m.broker_id, m.incarnation_id.bytes, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -382,8 +381,7 @@ def _encode_v2(m: RegisterBrokerRecord) -> list[bytes]:
         raise not_in_version("RegisterBrokerRecord", "RegisterBrokerRecord.log_dirs", m.log_dirs)
     l1 = m.end_points
     n1 = len(l1) + 1
-    add(_pack_iTUq(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iTUqB(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch, n1) if n1 < 128 else _pack_iTUq(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -428,8 +426,7 @@ def _encode_v3(m: RegisterBrokerRecord) -> list[bytes]:
     add = out.append
     l1 = m.end_points
     n1 = len(l1) + 1
-    add(_pack_iTUq(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iTUqB(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch, n1) if n1 < 128 else _pack_iTUq(m.broker_id, m.is_migrating_zk_broker, m.incarnation_id.bytes, m.broker_epoch) + uvarint(n1))
     for e1 in l1:
         b1 = e1.name.encode()
         n2 = len(b1) + 1
@@ -477,10 +474,10 @@ def _encode_v3(m: RegisterBrokerRecord) -> list[bytes]:
             n7 = len(l3) + 1
             p1.append(UVARINT[n7] if n7 < 128 else uvarint(n7))
             for e3 in l3:
-                p1.append(_pack_U(e3.bytes))
+                p1.append(e3.bytes)
             q1 = b"".join(p1)
-            t1 += (uvarint(0), uvarint(len(q1)), q1)
-        add(uvarint(k1) + b"".join(t1))
+            t1 += (UVARINT[0], uvarint(len(q1)), q1)
+        add(UVARINT[k1] + b"".join(t1))
     return out
 
 
@@ -829,10 +826,16 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         m.fenced, m.in_controlled_shutdown, k3 = _unpack_TTB(data, pos)
         pos += 3
         if k3:
-            k3, pos = uvarint_at(data, pos - 1)
+            if k3 > 127:
+                k3, pos = uvarint_at(data, pos - 1)
             for _ in range(k3):
-                g1, pos = uvarint_at(data, pos)
-                s1, pos = uvarint_at(data, pos)
+                g1 = data[pos]
+                s1 = data[pos + 1]
+                if g1 > 127 or s1 > 127:
+                    g1, pos = uvarint_at(data, pos)
+                    s1, pos = uvarint_at(data, pos)
+                else:
+                    pos += 2
                 y1 = pos + s1
                 if y1 > size:
                     raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord tagged field", s1, pos, size)

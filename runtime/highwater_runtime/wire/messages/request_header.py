@@ -15,6 +15,7 @@ from highwater_runtime.wire.codec import (
     Buffer,
     DecodeError,
     malformed,
+    not_in_version,
     overrun,
     short_string,
     skip_tagged,
@@ -122,6 +123,8 @@ def _encode_v0(m: RequestHeader) -> list[bytes]:
     # versions 0
     out: list[bytes] = []
     add = out.append
+    if not (m.client_id == ""):
+        raise not_in_version("RequestHeader", "RequestHeader.client_id", m.client_id)
     add(_pack_hhi(m.request_api_key, m.request_api_version, m.correlation_id))
     return out
 

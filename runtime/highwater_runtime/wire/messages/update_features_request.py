@@ -31,6 +31,7 @@ _pack_Tx: Final = Struct(">?x").pack
 _pack_hTx: Final = Struct(">h?x").pack
 _pack_hbx: Final = Struct(">hbx").pack
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _unpack_TB: Final = Struct(">?B").unpack_from
 _unpack_hTB: Final = Struct(">h?B").unpack_from
 _unpack_hbB: Final = Struct(">hbB").unpack_from
@@ -178,9 +179,10 @@ def _encode_v0(m: UpdateFeaturesRequest) -> list[bytes]:
         raise not_in_version("UpdateFeaturesRequest", "UpdateFeaturesRequest.validate_only", m.validate_only)
     l1 = m.feature_updates
     n1 = len(l1) + 1
-    add(_pack_i(m.timeout_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.timeout_ms, n1) if n1 < 128 else _pack_i(m.timeout_ms) + uvarint(n1))
     for e1 in l1:
+        if not (e1.upgrade_type == 1):
+            raise not_in_version("UpdateFeaturesRequest", "FeatureUpdateKey.upgrade_type", e1.upgrade_type)
         b1 = e1.feature.encode()
         n2 = len(b1) + 1
         if n2 > 32768:
@@ -198,8 +200,7 @@ def _encode_v1(m: UpdateFeaturesRequest) -> list[bytes]:
     add = out.append
     l1 = m.feature_updates
     n1 = len(l1) + 1
-    add(_pack_i(m.timeout_ms))
-    add(UVARINT[n1] if n1 < 128 else uvarint(n1))
+    add(_pack_iB(m.timeout_ms, n1) if n1 < 128 else _pack_i(m.timeout_ms) + uvarint(n1))
     for e1 in l1:
         if not (not e1.allow_downgrade):
             raise not_in_version("UpdateFeaturesRequest", "FeatureUpdateKey.allow_downgrade", e1.allow_downgrade)

@@ -31,6 +31,7 @@ from highwater_runtime.wire.codec import (
 )
 
 _pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
 _pack_iiiUUiqTx: Final = Struct(">iii16s16siq?x").pack
 _pack_iiiUUiqx: Final = Struct(">iii16s16siqx").pack
 _pack_iiiiqx: Final = Struct(">iiiiqx").pack
@@ -287,8 +288,7 @@ def _encode_v1(m: VoteRequest) -> list[bytes]:
         add(b1)
     l1 = m.topics
     n2 = len(l1) + 1
-    add(_pack_i(m.voter_id))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_iB(m.voter_id, n2) if n2 < 128 else _pack_i(m.voter_id) + uvarint(n2))
     for e1 in l1:
         b2 = e1.topic_name.encode()
         n3 = len(b2) + 1
@@ -323,8 +323,7 @@ def _encode_v2(m: VoteRequest) -> list[bytes]:
         add(b1)
     l1 = m.topics
     n2 = len(l1) + 1
-    add(_pack_i(m.voter_id))
-    add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+    add(_pack_iB(m.voter_id, n2) if n2 < 128 else _pack_i(m.voter_id) + uvarint(n2))
     for e1 in l1:
         b2 = e1.topic_name.encode()
         n3 = len(b2) + 1
