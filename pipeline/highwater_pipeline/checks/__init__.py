@@ -1,0 +1,53 @@
+"""Check kernels: pure functions from the tables of one partition to anomalies. One family of checks a module.
+
+A kernel sees one :class:`~highwater_pipeline.units.Unit`, works on whole columns (Arrow, NumPy) and returns what it
+found. It knows nothing of Spark, files or runs: :func:`check_unit` is all that anybody schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from highwater_pipeline.anomalies import CLIENT_CHECKS
+from highwater_pipeline.checks.client import client_anomalies
+from highwater_pipeline.checks.committed_loss import committed_loss
+from highwater_pipeline.checks.divergence import divergence
+from highwater_pipeline.checks.generations import generations
+from highwater_pipeline.checks.isr import isr_incomplete
+from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
+from highwater_pipeline.checks.stale_join import stale_isr_join
+from highwater_pipeline.judgement import MAX_EXAMPLES, Finding, UnitFindings, selected
+from highwater_pipeline.units import Unit
+
+Kernel = Callable[[Unit], Finding]
+
+INSIDE_KERNELS: Final[dict[str, Kernel]] = {
+    "committed-loss": committed_loss,
+    "divergence": divergence,
+    "isr-incomplete": isr_incomplete,
+    "stale-isr-join": stale_isr_join,
+    "two-leaders": two_leaders,
+    "leader-not-in-isr": leader_not_in_isr,
+    "hw-regression": hw_regression,
+}
+
+
+def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
+    """Run the checks asked for (None: all) on one unit."""
+    names = selected(checks)
+    found = client_anomalies(unit) if any(name in CLIENT_CHECKS for name in names) else {}
+    topics = generations(unit)
+    for name, kernel in INSIDE_KERNELS.items():
+        if name in names:
+            found[name] = _together([kernel(topic) for topic in topics])
+    return UnitFindings(
+        unit.facts.run_id,
+        unit.partition,
+        {name: found[name] for name in names if name in found and found[name].count},
+    )
+
+
+def _together(findings: Sequence[Finding]) -> Finding:
+    examples = [example for finding in findings for example in finding.examples]
+    return Finding(sum(finding.count for finding in findings), examples[:MAX_EXAMPLES])

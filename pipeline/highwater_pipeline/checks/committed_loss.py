@@ -1,0 +1,269 @@
+"""committed-loss: a record once below the true HW is missing from, or different on, a later leader.
+
+Leaders say which batches passed their HW (``batch-committed``: offsets, leader epoch and CRC of the batch). Such a
+batch, first committed in leader epoch L, is lost if one of these holds:
+
+* a broker became leader in an epoch above L with a log end offset below the batch's end;
+* a leader of an epoch above L committed another batch at some of its offsets;
+* the dump of the last leader's log lacks some of its records, or has others there. (Offsets below the dump's first are
+  not judged: retention may have deleted them.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from highwater_pipeline.checks.columns import (
+    NOTHING,
+    SHOWN,
+    Bools,
+    Ints,
+    bools,
+    broker_of,
+    finding,
+    ints,
+    listing,
+    of_kind,
+    rows_of,
+    who,
+)
+from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    """Distinct committed batches by offset; ``committed_in`` is the lowest leader epoch that reported each."""
+
+    offset: Ints
+    end: Ints
+    epoch: Ints
+    crc: Ints
+    committed_in: Ints
+    position: Ints  # of that report among the batch-committed events
+
+    @classmethod
+    def of(cls, committed: pa.Table) -> _Batches:
+        columns = [ints(committed, name) for name in ("offset", "end_offset", "epoch", "crc", "leader_epoch")]
+        order = np.lexsort(columns[::-1])
+        fresh = np.zeros(len(order), np.bool_)
+        fresh[:1] = True
+        for column in columns[:4]:
+            fresh[1:] |= column[order][1:] != column[order][:-1]
+        kept = order[fresh]
+        offset, end, epoch, crc, committed_in = (column[kept] for column in columns)
+        return cls(offset, end, epoch, crc, committed_in, kept)
+
+
+def committed_loss(unit: Unit) -> Finding:
+    """Counts lost records; an example is a batch of them."""
+    committed = of_kind(unit.events, "batch-committed")
+    if committed.num_rows == 0:
+        return NOTHING
+    batches = _Batches.of(committed)
+    leaders = of_kind(unit.events, "became-leader")
+    dump = _last_leaders_dump(leaders, unit.replica_log)
+    short = _lacked_by_a_leader(batches, leaders)
+    replaced_in = _replaced_in(batches, committed)
+    gone = _lacked_by_dump(batches, dump)
+    lost = np.flatnonzero(short | (replaced_in >= 0) | gone)
+    records = int((batches.end - batches.offset)[lost].sum())
+
+    def examples() -> Iterator[Example]:
+        for batch in lost.tolist():
+            report = committed.slice(int(batches.position[batch]), 1).to_pylist()[0]
+            if short[batch]:
+                later, row, fate = _short_leader(batches, batch, leaders)
+                proof = rows_of("node_event", [report["row"], row])
+            elif replaced_in[batch] >= 0:
+                later, row, fate = _other_batch(batches, batch, committed, int(replaced_in[batch]))
+                proof = rows_of("node_event", [report["row"], row])
+            else:
+                assert dump is not None
+                later, dumped, fate = _dump_differs(batches, batch, leaders, dump)
+                proof = rows_of("node_event", [report["row"]]) + rows_of("replica_log", dumped)
+            yield _example(unit, batches, batch, report, later, proof, fate)
+
+    return finding(records, examples())
+
+
+def _lacked_by_a_leader(batches: _Batches, leaders: pa.Table) -> Bools:
+    if leaders.num_rows == 0:
+        return np.zeros(len(batches.offset), np.bool_)
+    epoch, leo = ints(leaders, "leader_epoch"), ints(leaders, "end_offset")
+    order = np.argsort(epoch, kind="stable")
+    # Lowest LEO with which anybody from here on became leader; none after the last.
+    lowest = np.append(np.minimum.accumulate(leo[order][::-1])[::-1], np.iinfo(np.int64).max)
+    short: Bools = batches.end > lowest[np.searchsorted(epoch[order], batches.committed_in, side="right")]
+    return short
+
+
+def _replaced_in(batches: _Batches, committed: pa.Table) -> Ints:
+    """For every batch: the first later leader epoch that committed something else at its offsets; −1 if none did."""
+    offset, end = ints(committed, "offset"), ints(committed, "end_offset")
+    epoch, crc, leader_epoch = ints(committed, "epoch"), ints(committed, "crc"), ints(committed, "leader_epoch")
+    replaced = np.full(len(batches.offset), -1, np.int64)
+    levels = np.unique(leader_epoch)
+    for level in levels[levels > batches.committed_in.min()]:
+        of_level = np.flatnonzero(leader_epoch == level)
+        of_level = of_level[np.argsort(offset[of_level], kind="stable")]
+        starts, ends = offset[of_level], np.maximum.accumulate(end[of_level])
+        # Batches that began before the level's last end, and below it in epoch: few, since levels follow each other.
+        upto = int(np.searchsorted(batches.offset, ends[-1]))
+        which = np.flatnonzero((batches.end[:upto] > starts[0]) & (batches.committed_in[:upto] < level))
+        first = np.searchsorted(ends, batches.offset[which], side="right")
+        last = np.searchsorted(starts, batches.end[which], side="left")
+        there = of_level[np.minimum(first, len(of_level) - 1)]
+        same = (
+            (last - first == 1)
+            & (offset[there] == batches.offset[which])
+            & (end[there] == batches.end[which])
+            & (epoch[there] == batches.epoch[which])
+            & (crc[there] == batches.crc[which])
+        )
+        other = which[(last > first) & ~same & (replaced[which] < 0)]
+        replaced[other] = level
+    return replaced
+
+
+@dataclass(frozen=True, slots=True)
+class _Dump:
+    """The last leader's log, by offset; ``changes`` counts how often epoch or CRC changed up to a record."""
+
+    offset: Ints
+    epoch: Ints
+    crc: Ints
+    changes: Ints
+    row: Ints
+
+
+def _last_leaders_dump(leaders: pa.Table, replica_log: pa.Table) -> _Dump | None:
+    if leaders.num_rows == 0 or replica_log.num_rows == 0:
+        return None
+    broker = broker_of(leaders["node"][_last_leader(leaders)].as_py())
+    mine = replica_log.filter(pa.array(ints(replica_log, "broker") == broker))
+    if mine.num_rows == 0:
+        return None  # no dump, or an empty log: then it became leader with too low an end offset, which is seen already
+    offset = ints(mine, "offset")
+    order = np.argsort(offset, kind="stable")
+    epoch, crc = ints(mine, "leader_epoch")[order], ints(mine, "crc")[order]
+    changes = np.zeros(len(order), np.int64)
+    changes[1:] = np.cumsum((epoch[1:] != epoch[:-1]) | (crc[1:] != crc[:-1]))
+    return _Dump(offset[order], epoch, crc, changes, ints(mine, "row")[order])
+
+
+def _last_leader(leaders: pa.Table) -> int:
+    epoch = ints(leaders, "leader_epoch")
+    return int(np.flatnonzero(epoch == epoch.max())[-1])
+
+
+def _lacked_by_dump(batches: _Batches, dump: _Dump | None) -> Bools:
+    if dump is None:
+        return np.zeros(len(batches.offset), np.bool_)
+    start = np.maximum(batches.offset, dump.offset[0])
+    low, high = np.searchsorted(dump.offset, start), np.searchsorted(dump.offset, batches.end)
+    first, last = np.minimum(low, len(dump.offset) - 1), np.maximum(high - 1, 0)
+    whole: Bools = (
+        (high - low == batches.end - start)
+        & (dump.epoch[first] == batches.epoch)
+        & (dump.crc[first] == batches.crc)
+        & (dump.changes[first] == dump.changes[last])
+    )
+    lacking: Bools = (batches.end > start) & ~whole
+    return lacking
+
+
+# --- examples -------------------------------------------------------------------------------------------------------
+
+
+def _short_leader(batches: _Batches, batch: int, leaders: pa.Table) -> tuple[Example, int, str]:
+    epoch, leo = ints(leaders, "leader_epoch"), ints(leaders, "end_offset")
+    without = np.flatnonzero((epoch > batches.committed_in[batch]) & (leo < batches.end[batch]))
+    leader = leaders.slice(int(without[np.argmin(epoch[without])]), 1).to_pylist()[0]
+    later = {key: leader[key] for key in ("node", "leader_epoch", "end_offset")}
+    fate = (
+        f"but {leader['node']} became leader in epoch {leader['leader_epoch']}"
+        f" with log end offset {leader['end_offset']}: gone"
+    )
+    return later, leader["row"], fate
+
+
+def _other_batch(batches: _Batches, batch: int, committed: pa.Table, level: int) -> tuple[Example, int, str]:
+    there = (
+        (ints(committed, "leader_epoch") == level)
+        & (ints(committed, "offset") < batches.end[batch])
+        & (ints(committed, "end_offset") > batches.offset[batch])
+    )
+    other = committed.slice(int(np.argmax(there)), 1).to_pylist()[0]
+    later = {key: other[key] for key in ("node", "leader_epoch", "offset", "end_offset", "epoch", "crc")}
+    fate = (
+        f"but {other['node']} committed another batch (epoch {other['epoch']}) at offset {other['offset']}"
+        f" in leader epoch {level}"
+    )
+    return later, other["row"], fate
+
+
+def _dump_differs(batches: _Batches, batch: int, leaders: pa.Table, dump: _Dump) -> tuple[Example, list[int], str]:
+    leader = leaders.slice(_last_leader(leaders), 1).to_pylist()[0]
+    low, high = np.searchsorted(dump.offset, [batches.offset[batch], batches.end[batch]])
+    later: Example = {key: leader[key] for key in ("node", "leader_epoch")}
+    later["dumped_records"] = int(high - low)
+    what = "holds other records there" if high > low else f"ends at offset {int(dump.offset[-1]) + 1}"
+    fate = f"but the log of {leader['node']}, the last leader, {what} at the end of the run"
+    return later, [int(row) for row in dump.row[low:high][:SHOWN]], fate
+
+
+def _example(
+    unit: Unit, batches: _Batches, batch: int, report: Example, later: Example, proof: list[Example], fate: str
+) -> Example:
+    offset, end = int(batches.offset[batch]), int(batches.end[batch])
+    values, writers, sends = _written(unit, offset, end)
+    dumped = _dumped_values(unit, batches, batch)
+    values = sorted({*values, *dumped})
+    named = f" ({'value' if len(values) == 1 else 'values'} {listing(values)}" if values else ""
+    if writers:
+        named += f"; acknowledged to {listing(writers)}"
+    named += ")" if named else ""
+    which = f"Record {offset}" if end == offset + 1 else f"Records {offset} to {end - 1}"
+    return {
+        "partition": unit.partition,
+        "offset": offset,
+        "end_offset": end,
+        "epoch": int(batches.epoch[batch]),
+        "crc": int(batches.crc[batch]),
+        "values": values[:SHOWN],
+        "committed": {"node": report["node"], "leader_epoch": report["leader_epoch"]},
+        "later": later,
+        "rows": proof + rows_of("operations", sends[:SHOWN]),
+        "story": (
+            f"{which} of {unit.partition}{named} passed the high watermark of {report['node']}"
+            f" in leader epoch {report['leader_epoch']}, {fate}."
+        ),
+    }
+
+
+def _written(unit: Unit, offset: int, end: int) -> tuple[list[int], list[str], list[int]]:
+    """Values that clients were told stand in [offset, end), who was told, and the rows that say so."""
+    at = ints(unit.history, "offset")
+    told = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
+    found = unit.history.filter(pa.array(told)).slice(0, SHOWN).to_pylist()
+    told_to = dict.fromkeys(who(row) for row in found)
+    return [row["value"] for row in found], list(told_to), [row["row"] for row in found]
+
+
+def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:
+    """Values of the batch's records in any replica's dump."""
+    log = unit.replica_log
+    offset = ints(log, "offset")
+    is_it = (
+        (offset >= batches.offset[batch])
+        & (offset < batches.end[batch])
+        & (ints(log, "crc") == batches.crc[batch])
+        & (ints(log, "leader_epoch") == batches.epoch[batch])
+    )
+    return [value for value in log.filter(pa.array(is_it))["value"].unique().to_pylist() if value is not None]

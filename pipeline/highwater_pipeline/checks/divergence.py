@@ -1,0 +1,87 @@
+"""divergence: two replicas differ at an offset below both their HWs; or silently, at equal offset and leader epoch.
+
+Judged by the dumps of all replicas at the end of a run. Replicas may well differ *above* their HWs: a broker that was
+cut off or is down still has what the others never got. So a replica's own HW counts: that of the last leader for the
+members of the last committed ISR; for others the last one that they reported themselves (as leader, or when they became
+leader or follower). At equal offset and leader epoch replicas must never differ, whatever their HWs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from highwater_pipeline.checks.columns import NOTHING, Bools, Ints, broker_of, finding, ints, listing, of_kind, rows_of
+from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.units import Unit
+
+
+def divergence(unit: Unit) -> Finding:
+    """Counts offsets at which replicas differ."""
+    log = unit.replica_log
+    if log.num_rows == 0:
+        return NOTHING
+    broker, offset = ints(log, "broker"), ints(log, "offset")
+    epoch, crc, value = ints(log, "leader_epoch"), ints(log, "crc"), ints(log, "value", np.iinfo(np.int64).min)
+    watermark = _own_high_watermarks(unit.events, np.unique(broker))
+    below = offset < np.array([watermark[int(b)] for b in np.unique(broker)])[np.unique(broker, return_inverse=True)[1]]
+
+    loud = _differing(below, (offset,), (epoch, crc, value))
+    silent = _differing(np.ones(len(offset), np.bool_), (offset, epoch), (crc, value))
+    offsets = np.union1d(offset[loud], offset[silent])
+    silent_offsets = np.unique(offset[silent])
+
+    def examples() -> Iterator[Example]:
+        for at in offsets:
+            found = log.filter(pa.array(offset == at)).to_pylist()
+            found.sort(key=lambda row: row["broker"])
+            is_silent = bool(np.isin(at, silent_offsets))
+            why = "at equal offset and leader epoch" if is_silent else "below both their high watermarks"
+            held = [f"broker {row['broker']} holds {row['value']} of epoch {row['leader_epoch']}" for row in found]
+            yield {
+                "partition": unit.partition,
+                "offset": int(at),
+                "silent": is_silent,
+                "replicas": [
+                    {key: row[key] for key in ("broker", "leader_epoch", "crc", "value")}
+                    | {"high_watermark": watermark[row["broker"]]}
+                    for row in found
+                ],
+                "rows": rows_of("replica_log", (row["row"] for row in found)),
+                "story": f"At offset {at} of {unit.partition} replicas differ {why}: {listing(held)}.",
+            }
+
+    return finding(len(offsets), examples())
+
+
+def _differing(among: Bools, keys: tuple[Ints, ...], parts: tuple[Ints, ...]) -> Ints:
+    """Positions (one or more a group) of records of ``among`` that share all keys with another, but not every part."""
+    which = np.flatnonzero(among)
+    order = which[np.lexsort(tuple(key[which] for key in reversed(keys)))]
+    together = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in keys:
+        together &= key[order][1:] == key[order][:-1]
+    other = np.zeros(len(together), np.bool_)
+    for part in parts:
+        other |= part[order][1:] != part[order][:-1]
+    found: Ints = order[1:][together & other]
+    return found
+
+
+def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
+    """The HW that each broker's replica had at the end, as far as it is known; 0 where it is not."""
+    states = committed_states(events)
+    last_isr: list[int] = states["isr"][-1].as_py() if states.num_rows else []
+    moved = of_kind(events, "high-watermark")
+    final = 0
+    if moved.num_rows:
+        epoch = ints(moved, "leader_epoch")
+        final = int(ints(moved, "offset")[epoch == epoch.max()][-1])
+    own: dict[int, int] = {}
+    told = of_kind(events, "high-watermark", "became-leader", "became-follower")
+    for node, offset in zip(told["node"].to_pylist()[::-1], ints(told, "offset")[::-1], strict=True):
+        own.setdefault(broker_of(node), int(offset))
+    return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}

@@ -1,0 +1,94 @@
+"""The state of a partition after every event, as columns: who is in the ISR, who is registered, LEOs and the true HW.
+
+Replaying events one by one is what these columns avoid: a state that an event *sets* holds until the next one that
+sets it, so it can be filled forward over all positions at once (``columns.last_known``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from highwater_pipeline.checks.columns import Bools, Ints, first_per, ints, is_any, last_known
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Over the positions of ``events``: ``high_watermark`` is the highest HW that any leader has reported so far (0:
+    none); ``state`` the position of the committed partition state in force (−1: none); ``settled`` is false inside a
+    step, where one node emits several events at one time and the state between them never existed for anybody."""
+
+    events: pa.Table
+    high_watermark: Ints
+    state: Ints
+    settled: Bools
+
+    @classmethod
+    def of(cls, events: pa.Table) -> Replay:
+        """Replay one partition's events, cluster events among them."""
+        changed = is_any(events, "kind", "partition-changed")
+        first = first_per(np.where(changed, ints(events, "metadata_offset"), -1))
+        moved = np.where(is_any(events, "kind", "high-watermark"), ints(events, "offset"), 0)
+        return cls(events, np.maximum.accumulate(moved), last_known(first), _settled(events))
+
+    def brokers(self) -> list[int]:
+        """Every broker that ever was a member of the ISR."""
+        members = pc.list_flatten(self.events["isr"].filter(pa.array(self._is_state())))
+        return sorted(members.unique().to_pylist())
+
+    def member(self, broker: int) -> Bools:
+        """Where ``broker`` is a member of the committed ISR."""
+        states = np.flatnonzero(self._is_state())
+        isr = self.events["isr"].take(pa.array(states)).combine_chunks()
+        inside = np.zeros(len(self.state), np.bool_)
+        is_broker = pc.equal(pc.list_flatten(isr), broker).to_numpy(zero_copy_only=False)
+        inside[states[pc.list_parent_indices(isr).to_numpy()[is_broker]]] = True
+        inside &= ~is_any(self.events, "reason", "deleted")
+        member: Bools = np.where(self.state >= 0, inside[self.state], False)
+        return member
+
+    def log_end(self, broker: int) -> Ints:
+        """Position of the event that set the LEO of ``broker``'s replica; −1 where its current incarnation has not
+        told it yet. :func:`log_end_offset` reads it."""
+        mine = self._of_node(broker)
+        sets = mine & is_any(self.events, "kind", "log-loaded", "log-appended", "log-truncated", "log-cut")
+        at = last_known(sets)
+        return np.where(at >= self._began(mine), at, -1)
+
+    def registered(self, broker: int) -> Ints:
+        """Position of the registration of ``broker``'s current incarnation; −1 where it has not registered yet. Later
+        reports of the same registration, by other controllers, do not count."""
+        registered = is_any(self.events, "kind", "broker-registered") & (ints(self.events, "broker") == broker)
+        first = first_per(np.where(registered, ints(self.events, "metadata_offset"), -1))
+        at = last_known(first)
+        return np.where(at >= self._began(self._of_node(broker)), at, -1)
+
+    def _is_state(self) -> Bools:
+        return self.state == np.arange(len(self.state))
+
+    def _of_node(self, broker: int) -> Bools:
+        return is_any(self.events, "node", f"broker-{broker}")
+
+    def _began(self, mine: Bools) -> Ints:
+        """Position of the first event of the node's current incarnation."""
+        incarnation = np.maximum.accumulate(np.where(mine, ints(self.events, "incarnation"), 0))
+        rises = np.ones(len(incarnation), np.bool_)
+        rises[1:] = incarnation[1:] != incarnation[:-1]
+        return last_known(rises)
+
+
+def log_end_offset(events: pa.Table) -> Ints:
+    """The LEO that each event of a log sets."""
+    truncated = is_any(events, "kind", "log-truncated")
+    return np.where(truncated, ints(events, "offset"), ints(events, "end_offset"))
+
+
+def _settled(events: pa.Table) -> Bools:
+    time = ints(events, "time_ns")
+    node = pc.dictionary_encode(events["node"]).combine_chunks().indices.to_numpy()
+    settled = np.ones(len(time), np.bool_)
+    settled[:-1] = (time[1:] != time[:-1]) | (node[1:] != node[:-1])
+    return settled

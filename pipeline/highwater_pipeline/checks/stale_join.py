@@ -1,0 +1,119 @@
+"""stale-isr-join: a replica enters the ISR under a broker epoch that is no longer its own (KIP-903, KAFKA-14139).
+
+The controller says how it judged each AlterPartition (``alter-partition-handled``): the epochs that the leader claimed
+for the members, and those in force. A member that is new to the ISR must have been claimed under the epoch in force.
+Where the request does not tell (−1: AlterPartition below version 3), the leader's ``isr-proposed`` event says what it
+knew from Fetch; where that does not tell either, a registration of the member between proposal and judgement proves it
+stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints, is_any, of_kind, rows_of
+from highwater_pipeline.checks.leadership import committed_states
+from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.units import Unit
+
+UNKNOWN = -1
+
+
+def stale_isr_join(unit: Unit) -> Finding:
+    """Counts (accepted request, member) pairs. Requests are few beside records, so they are gone through one by one."""
+    handled = of_kind(unit.events, "alter-partition-handled")
+    handled = handled.filter(pa.array(is_any(handled, "reason", "NONE") & (ints(handled, "metadata_offset") >= 0)))
+    if handled.num_rows == 0:
+        return NOTHING
+    found = list(_stale(unit, handled.to_pylist()))
+    return finding(len(found), found)
+
+
+def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
+    states = committed_states(unit.events)
+    state_offsets, isrs = ints(states, "metadata_offset"), states["isr"]
+    proposals = of_kind(unit.events, "isr-proposed").to_pylist()
+    registrations = of_kind(unit.events, "broker-registered")
+    registrations = registrations.filter(pa.array(first_per(ints(registrations, "metadata_offset"))))
+    registered = registrations.select(["broker", "broker_epoch", "row"]).to_pylist()
+    for request in handled:
+        before = np.flatnonzero(state_offsets < request["metadata_offset"])
+        old_isr = isrs[int(before[-1])].as_py() if len(before) else [request["broker"]]
+        members = zip(request["isr"], request["isr_epochs"], request["registered_epochs"], strict=True)
+        for member, told, in_force in members:
+            if member in old_isr:
+                continue
+            proposal = _proposal(proposals, request, member)
+            claimed = told if told != UNKNOWN or proposal is None else _epoch_in(proposal, member)
+            if claimed != UNKNOWN:
+                stale, again = claimed != in_force, None
+            else:
+                again = _registered_between(registered, member, proposal, request)
+                stale = again is not None
+            if stale:
+                yield _example(unit, request, member, claimed, in_force, proposal, again)
+
+
+def _proposal(proposals: list[Example], request: Example, member: int) -> Example | None:
+    """The leader's last proposal before the judgement that has the member in it."""
+    leader = f"broker-{request['broker']}"
+    for proposal in reversed(proposals):
+        if (
+            proposal["row"] < request["row"]
+            and proposal["node"] == leader
+            and proposal["leader_epoch"] == request["leader_epoch"]
+            and member in proposal["isr"]
+        ):
+            return proposal
+    return None
+
+
+def _epoch_in(proposal: Example, member: int) -> int:
+    epochs = dict(zip(proposal["isr"], proposal["isr_epochs"], strict=True))
+    return int(epochs[member])
+
+
+def _registered_between(
+    registered: list[Example], member: int, proposal: Example | None, request: Example
+) -> Example | None:
+    if proposal is None:
+        return None
+    for registration in registered:
+        if registration["broker"] == member and proposal["row"] < registration["row"] < request["row"]:
+            return registration
+    return None
+
+
+def _example(
+    unit: Unit,
+    request: Example,
+    member: int,
+    claimed: int,
+    in_force: int,
+    proposal: Example | None,
+    again: Example | None,
+) -> Example:
+    if again is None:
+        why = f"claimed under epoch {claimed}, while the epoch in force was {in_force}"
+    else:
+        why = f"proposed before it registered anew under epoch {again['broker_epoch']}"
+    rows = [request["row"], *(event["row"] for event in (proposal, again) if event is not None)]
+    return {
+        "partition": unit.partition,
+        "broker": member,
+        "claimed_epoch": claimed,
+        "registered_epoch": in_force,
+        "proposed_by": request["broker"],
+        "isr": request["isr"],
+        "leader_epoch": request["leader_epoch"],
+        "partition_epoch": request["partition_epoch"],
+        "metadata_offset": request["metadata_offset"],
+        "rows": rows_of("node_event", rows),
+        "story": (
+            f"{request['node']} let broker {member} join the ISR {request['isr']} of {unit.partition}"
+            f" on broker {request['broker']}'s word: {why}."
+        ),
+    }

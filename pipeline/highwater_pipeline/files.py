@@ -1,0 +1,96 @@
+"""Reads and writes tables as JSON Lines and Parquet, strictly: a bad line is an error that names file and line.
+
+A history that is half read is worse than none, since what is missing from it cannot fail a check. So nothing is
+skipped, guessed or repaired: unknown fields, missing fields, wrong types and torn lines are refused alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from highwater_pipeline.rows import Row, RowKind
+
+_SHOWN = 160
+
+
+class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
+    """A file is not the table that it should be; the message says where, what was expected and what was found."""
+
+
+def read_jsonl(path: Path, kind: RowKind[Row], run_id: str) -> pa.Table:
+    """A JSON Lines file as an Arrow table of ``kind.schema``; ``run_id`` stands where lines name none.
+
+    Raises :class:`BadTable` for the first bad line, ``OSError`` where the file cannot be read.
+    """
+    return parse_jsonl(path.read_bytes(), kind, run_id, str(path))
+
+
+def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
+    """As :func:`read_jsonl`, from bytes; ``path`` is what errors call them."""
+    lines = data.split(b"\n")
+    if lines[-1]:
+        raise BadTable(f"{path}:{len(lines)}: expected a line feed at the end, found a torn line: {_shown(lines[-1])}")
+    lines.pop()
+    decode = msgspec.json.Decoder(kind.row).decode
+    complaint = kind.complaint
+    rows: list[Row] = []
+    previous: Row | None = None
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):
+            row = decode(line)
+            if wrong := complaint(row, previous):
+                raise BadTable(f"{path}:{number}: {wrong}; the line: {_shown(line)}")
+            rows.append(row)
+            previous = row
+    except msgspec.DecodeError as error:  # ValidationError included
+        what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
+        raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - 1])}") from error
+    return kind.to_table(rows, run_id, lines)
+
+
+def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as JSON Lines, replacing the file; its directory is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    encode = msgspec.json.Encoder().encode
+    with path.open("wb") as file:
+        file.writelines(encode(row) + b"\n" for row in rows)
+
+
+def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
+    """A Parquet file as an Arrow table of ``kind.schema``.
+
+    Raises :class:`BadTable` where the columns or their types are others, or a column that must not be null is.
+    """
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
+    found = {field.name: field.type for field in table.schema}
+    for field in kind.schema:
+        if field.name not in found:
+            raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found))}")
+    for name in found:
+        if name not in kind.schema.names:
+            raise BadTable(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
+    try:
+        table = table.select(kind.schema.names).cast(kind.schema)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as error:
+        raise BadTable(f"{path}: expected the columns of {kind.name}, found: {error}") from error
+    return table
+
+
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """Write a table as one Parquet file, replacing it; its directory is made where it is missing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table, path, compression="zstd")
+
+
+def _shown(line: bytes) -> str:
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

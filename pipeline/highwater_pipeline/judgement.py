@@ -1,0 +1,127 @@
+"""Verdicts, and how what units found becomes one: counts add up, examples stay few, order does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDS
+from highwater_pipeline.units import RunFacts
+
+MAX_EXAMPLES: Final = 10
+"""Examples kept of one anomaly, in a unit and in a verdict alike."""
+
+Verdict = Literal["pass", "fail", "inconclusive"]
+CheckState = Literal["ok", "failed", "unknown", "not-available"]
+Example = dict[str, Any]
+"""One instance of an anomaly, as JSON: ``partition``, ``story`` (one sentence), ``rows`` (``[{"table", "index"}]``: the
+rows that prove it, counted from 0), and what the check names besides (offsets, epochs, nodes, values)."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What one check found in one unit: how many instances, and the first few of them."""
+
+    count: int
+    examples: list[Example]
+
+
+class UnitFindings(msgspec.Struct, frozen=True):
+    """What the checks found in one unit; checks that found nothing are not named."""
+
+    run_id: str
+    partition: str
+    findings: dict[str, Finding]
+
+
+class AnomalyReport(msgspec.Struct, frozen=True):
+    """One anomaly of a run: ``count`` instances, at most :data:`MAX_EXAMPLES` of them told."""
+
+    count: int
+    examples: list[Example]
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What the checks say of one run.
+
+    ``checks`` says of every check asked for: ``ok`` (done, found nothing), ``failed``, ``unknown`` (the history does
+    not allow an answer) or ``not-available`` (the tables it needs were not recorded). ``reasons`` are sentences.
+    """
+
+    run_id: str
+    verdict: Verdict
+    reasons: list[str]
+    anomalies: dict[str, AnomalyReport]
+    checks: dict[str, CheckState]
+
+    def to_json(self) -> bytes:
+        """Canonical JSON: equal judgements are equal bytes."""
+        return msgspec.json.encode(self)
+
+
+def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one.
+
+    Raises ``ValueError`` for a name that is not a check's.
+    """
+    if checks is None or "all" in checks:
+        return tuple(CHECKS)
+    for name in checks:
+        if name not in CHECKS:
+            raise ValueError(f"expected a check ({', '.join(CHECKS)}), found {name!r}")
+    return tuple(name for name in CHECKS if name in checks)
+
+
+def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
+    """One judgement from what was found in a run's units, in whatever order they come."""
+    ordered = sorted(units, key=lambda unit: unit.partition)
+    anomalies: dict[str, AnomalyReport] = {}
+    states: dict[str, CheckState] = {}
+    for name in selected(checks):
+        found = [unit.findings[name] for unit in ordered if name in unit.findings]
+        examples = [example for finding in found for example in finding.examples][:MAX_EXAMPLES]
+        count = sum(finding.count for finding in found)
+        if count:
+            anomalies[name] = AnomalyReport(count, examples)
+        states[name] = "failed" if count else _state_without_anomaly(name, facts)
+    reasons = _reasons(facts, anomalies, states)
+    return Judgement(facts.run_id, _verdict(states), reasons, anomalies, states)
+
+
+def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
+    if name in CLIENT_CHECKS:
+        unknown = facts.acknowledged == 0 or (name == "unseen" and not facts.drained)
+        return "unknown" if unknown else "ok"
+    recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
+    return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
+
+
+def _verdict(states: Mapping[str, CheckState]) -> Verdict:
+    if "failed" in states.values():
+        return "fail"
+    if "unknown" in states.values() or all(state == "not-available" for state in states.values()):
+        return "inconclusive"
+    return "pass"
+
+
+def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
+    reasons = [f"{name}: {CHECKS[name]} ({report.count} found)" for name, report in anomalies.items()]
+    unknown = [name for name, state in states.items() if state == "unknown"]
+    if unknown:
+        if facts.operations == 0:
+            why = "the history has no operations"
+        elif facts.acknowledged == 0:
+            why = f"none of {facts.operations} operations acknowledged a record"
+        else:
+            why = "no poll began after the last acknowledged send, so the final reads are missing"
+        reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
+    missing = [name for name, state in states.items() if state == "not-available"]
+    if missing:
+        what = " and ".join(
+            what
+            for what, recorded in (("node events", facts.has_events), ("replica dumps", facts.has_replica_log))
+            if not recorded
+        )
+        reasons.append(f"no {what} recorded: not judged on {', '.join(missing)}")
+    return reasons

@@ -1,0 +1,143 @@
+"""The history seen from its records: one row for each record sent or read, with the outcome of its operation.
+
+An operation is an ``invoke`` and a completion by the same process. Its outcome is that of the completion, or ``info``
+where none was recorded. What the checks need to know of a *send* beyond its own row, whether it must have committed,
+may depend on other partitions (one write of the same operation was read there), so it is settled here, once per run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+OK: Final = 0
+FAIL: Final = 1
+INFO: Final = 2
+OUTCOMES: Final = ("ok", "fail", "info")
+
+MICRO_OPERATIONS: Final = pa.schema(
+    [
+        pa.field("partition", pa.string()),
+        pa.field("row", pa.int64()),  # of the operation's last event in the table of operations
+        pa.field("invoke_row", pa.int64()),  # of its invocation; -1: not recorded
+        pa.field("index", pa.int64()),  # the last event's index
+        pa.field("process", pa.int64()),
+        pa.field("client", pa.string()),
+        pa.field("outcome", pa.int8()),  # OK, FAIL, INFO
+        pa.field("is_send", pa.bool_()),  # else a poll
+        pa.field("offset", pa.int64()),  # -1: not known
+        pa.field("value", pa.int64()),
+        pa.field("must_commit", pa.bool_()),  # a send that was acknowledged, or whose operation was seen
+    ]
+)
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A run's micro-operations in order of completion, and what can be said of the run as a whole.
+
+    ``acknowledged``: records whose send completed ok. ``drained``: whether some poll began after the last send had been
+    acknowledged, and completed ok; where none did, nobody can say that a record stays unread.
+    """
+
+    micro_operations: pa.Table
+    operations: int
+    acknowledged: int
+    drained: bool
+
+
+def micro_operations(operations: pa.Table) -> History:
+    """Flatten a table of operations (``schemas.OPERATIONS``) into :data:`MICRO_OPERATIONS`."""
+    operations = operations.combine_chunks()
+    rows = operations.num_rows
+    process = operations["process"].to_numpy()
+    is_invoke = pc.equal(operations["type"], "invoke").to_numpy()
+    invoke_of, is_open = _pair(process, is_invoke)
+
+    ends = np.flatnonzero(~is_invoke | is_open)
+    outcome = np.full(rows, INFO, np.int8)
+    outcome[pc.equal(operations["type"], "ok").to_numpy()] = OK
+    outcome[pc.equal(operations["type"], "fail").to_numpy()] = FAIL
+
+    values = operations["value"].combine_chunks() if rows else pa.array([], operations.schema.field("value").type)
+    length = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
+    # A failed or unknown completion need not repeat what was sent: then the invocation says it.
+    says_nothing = (length[ends] == 0) & (outcome[ends] != OK) & (invoke_of[ends] >= 0)
+    source = np.where(says_nothing, invoke_of[ends], ends)
+
+    taken = values.take(pa.array(source, pa.int64()))
+    parent = pc.list_parent_indices(taken).to_numpy()
+    flat = pc.list_flatten(taken)
+    op = flat.field("op")
+    wanted = pc.or_(pc.equal(op, "send"), pc.equal(op, "poll"))
+    if not pc.all(wanted).as_py() and len(flat):
+        parent = parent[wanted.to_numpy(zero_copy_only=False)]
+        flat = flat.filter(wanted)
+        op = flat.field("op")
+
+    row = ends[parent]
+    is_send = pc.equal(op, "send").to_numpy(zero_copy_only=False)
+    value = pc.fill_null(flat.field("value"), 0).to_numpy(zero_copy_only=False)
+    offset = pc.fill_null(flat.field("offset"), -1).to_numpy(zero_copy_only=False)
+    result = outcome[row]
+    acknowledged = is_send & (result == OK)
+    table = pa.Table.from_arrays(
+        [
+            flat.field("key"),
+            row,
+            invoke_of[row],
+            operations["index"].take(pa.array(row)),
+            process[row],
+            operations["client"].take(pa.array(row)),
+            result,
+            is_send,
+            offset,
+            value,
+            acknowledged | (is_send & (result == INFO) & _seen(parent, is_send, result, value)),
+        ],
+        schema=MICRO_OPERATIONS,
+    )
+    last_acknowledged = int(row[acknowledged].max()) if acknowledged.any() else -1
+    polls_ok = pc.and_(pc.equal(operations["f"], "poll"), pc.equal(operations["type"], "ok")).to_numpy()
+    began = np.where(invoke_of >= 0, invoke_of, np.arange(rows))[polls_ok]
+    return History(
+        table,
+        operations=len(ends),
+        acknowledged=int(acknowledged.sum()),
+        drained=bool((began > last_acknowledged).any()),
+    )
+
+
+def _pair(process: Ints, is_invoke: Bools) -> tuple[Ints, Bools]:
+    """For every row: the row of its invocation (-1: it is one itself, or has none), and whether it is an invocation
+    that nothing completes. A completion belongs to the row of its process right before it, if that is an invocation."""
+    rows = len(process)
+    order = np.argsort(process, kind="stable")
+    same = process[order][1:] == process[order][:-1]
+    completes = same & is_invoke[order][:-1] & ~is_invoke[order][1:]
+    invoke_of = np.full(rows, -1, np.int64)
+    invoke_of[order[1:][completes]] = order[:-1][completes]
+    is_open = is_invoke.copy()
+    is_open[order[:-1][completes]] = False
+    return invoke_of, is_open
+
+
+def _seen(parent: Ints, is_send: Bools, outcome: npt.NDArray[np.int8], value: Ints) -> Bools:
+    """For every micro-operation: whether some send of its operation was read by a poll that completed ok."""
+    doubtful = is_send & (outcome == INFO)
+    if not doubtful.any():
+        return np.zeros(len(parent), np.bool_)
+    read = np.unique(value[~is_send & (outcome == OK)])
+    seen = doubtful.copy()
+    seen[doubtful] = np.isin(value[doubtful], read)
+    operation_seen = np.zeros(int(parent.max()) + 1, np.bool_)
+    operation_seen[parent[seen]] = True
+    return operation_seen[parent]

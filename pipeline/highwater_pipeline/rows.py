@@ -1,0 +1,217 @@
+"""Rows of the tables as JSON Lines have them: one strict struct per table, and the way to Arrow and back.
+
+A struct says which fields there are and of what type; what a type cannot say (which kinds of events need which fields,
+that a record read has an offset, that order is order) :func:`complaint` functions say, one row at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Literal, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
+from highwater_runtime.ports.trace import NodeEvent
+
+OperationType = Literal["invoke", "ok", "fail", "info"]
+OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash"]
+MicroKind = Literal["send", "poll", "assign"]
+
+
+class MicroOp(msgspec.Struct, forbid_unknown_fields=True):
+    """One record sent or read, or one position assigned; see :data:`~highwater_pipeline.schemas.MICRO_OPERATION`."""
+
+    op: MicroKind
+    key: str
+    offset: int | None = None
+    value: int | None = None
+
+
+class Operation(msgspec.Struct, forbid_unknown_fields=True):
+    """One row of the history; see :data:`~highwater_pipeline.schemas.OPERATIONS`."""
+
+    index: int
+    time: int
+    process: int
+    type: OperationType
+    f: OperationKind
+    value: list[MicroOp] | None = None
+    client: str | None = None
+    error: str | None = None
+    run_id: str | None = None
+
+
+class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """One node event; see :data:`~highwater_pipeline.schemas.NODE_EVENT`."""
+
+    seq: int
+    time_ns: int
+    node_time_ns: int
+    node: str
+    incarnation: int
+    kind: str
+    run_id: str | None = None
+    partition: str | None = None
+    topic_id: str | None = None
+    broker: int | None = None
+    broker_epoch: int | None = None
+    leader: int | None = None
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    replicas: list[int] | None = None
+    isr: list[int] | None = None
+    isr_epochs: list[int] | None = None
+    registered_epochs: list[int] | None = None
+    offset: int | None = None
+    end_offset: int | None = None
+    epoch: int | None = None
+    crc: int | None = None
+    metadata_offset: int | None = None
+    reason: str | None = None
+
+
+class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """One record of one replica; see :data:`~highwater_pipeline.schemas.REPLICA_LOG`."""
+
+    broker: int
+    partition: str
+    topic_id: str
+    offset: int
+    leader_epoch: int
+    producer_id: int
+    sequence: int
+    value: int | None
+    crc: int
+    run_id: str | None = None
+
+
+class FaultRow(msgspec.Struct):
+    """One injected fault; see :data:`~highwater_pipeline.schemas.FAULTS`. Other fields are kept in ``detail``."""
+
+    kind: str
+    id: str | int | None = None
+    name: str | None = None
+    targets: list[str] | None = None
+    injected_ns: int | None = None
+    healed_ns: int | None = None
+    confirmed: bool | None = None
+    run_id: str | None = None
+
+
+Row = TypeVar("Row", Operation, NodeEventRow, ReplicaRecord, FaultRow)
+
+
+@dataclass(frozen=True, slots=True)
+class RowKind(Generic[Row]):
+    """How one table is written as JSON Lines: its struct, its Arrow schema, and what else must hold.
+
+    ``complaint(row, previous)`` says what is wrong with a row ("expected …, found …"), None where nothing is.
+    ``rows_only`` are columns of the schema that are computed, not fields of the struct.
+    """
+
+    name: str
+    row: type[Row]
+    schema: pa.Schema
+    complaint: Callable[[Row, Row | None], str | None]
+
+    def to_table(self, rows: Sequence[Row], run_id: str, lines: Sequence[bytes] = ()) -> pa.Table:
+        """Rows as an Arrow table of ``schema``; ``run_id`` stands where a row names none."""
+        columns = [pa.array(_column(rows, field, run_id, lines), field.type) for field in self.schema]
+        return pa.Table.from_arrays(columns, schema=self.schema)
+
+
+def _column(rows: Sequence[Any], field: pa.Field, run_id: str, lines: Sequence[bytes]) -> Any:
+    match field.name:
+        case "run_id":
+            return [row.run_id or run_id for row in rows]
+        case "value" if field.type == OPERATIONS.field("value").type:
+            return _micro_operations(rows)
+        case "detail":
+            return [line.decode() for line in lines]
+        case "id":
+            return [None if row.id is None else str(row.id) for row in rows]
+        case name:
+            return [getattr(row, name) for row in rows]
+
+
+def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
+    """The nested column, built from its flat parts: ten times faster than from a list of dictionaries."""
+    flat = [item for row in rows if row.value for item in row.value]
+    ends = [0]
+    for row in rows:
+        ends.append(ends[-1] + (len(row.value) if row.value else 0))
+    items = pa.StructArray.from_arrays(
+        [
+            pa.array([item.op for item in flat], pa.string()),
+            pa.array([item.key for item in flat], pa.string()),
+            pa.array([item.offset for item in flat], pa.int64()),
+            pa.array([item.value for item in flat], pa.int64()),
+        ],
+        fields=list(MICRO_OPERATION),
+    )
+    lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items)
+    return lists.cast(OPERATIONS.field("value").type)
+
+
+# --- what types cannot say ------------------------------------------------------------------------------------------
+
+
+def _operation_complaint(row: Operation, previous: Operation | None) -> str | None:
+    if previous is not None and row.index <= previous.index:
+        return f"expected `index` above {previous.index}, found {row.index}"
+    for position, item in enumerate(row.value or ()):
+        at = f"`value[{position}]`"
+        if item.op != "assign" and item.value is None:
+            return f"expected a `value` in {at} of a {item.op}, found null"
+        if item.op == "poll" and item.offset is None:
+            return f"expected an `offset` in {at} of a poll, found null"
+        if item.offset is not None and item.offset < 0:
+            return f"expected `offset` of {at} to be null or at least 0, found {item.offset}"
+    return None
+
+
+def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | None:
+    if previous is not None and row.seq <= previous.seq:
+        return f"expected `seq` above {previous.seq}, found {row.seq}"
+    required = EVENT_FIELDS.get(row.kind)
+    if required is None:
+        return f"expected `kind` to be one of {', '.join(sorted(EVENT_FIELDS))}, found {row.kind!r}"
+    for name in required:
+        if getattr(row, name) is None:
+            return f"expected a {row.kind} event to have `{name}`, found none"
+    return None
+
+
+def _record_complaint(row: ReplicaRecord, previous: ReplicaRecord | None) -> str | None:
+    del previous
+    return f"expected `offset` to be at least 0, found {row.offset}" if row.offset < 0 else None
+
+
+def _fault_complaint(row: FaultRow, previous: FaultRow | None) -> str | None:
+    del row, previous
+    return None
+
+
+def _event_classes(base: type[NodeEvent] = NodeEvent) -> Iterator[type[NodeEvent]]:
+    for event in base.__subclasses__():
+        yield event
+        yield from _event_classes(event)
+
+
+EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    **{
+        str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event))
+        for event in _event_classes()
+    },
+    "node-started": (),
+    "node-stopped": ("reason",),
+}
+"""Required fields of each kind of event: those of ``highwater_runtime.ports.trace``, and the host's own two."""
+
+OPERATION_ROWS: Final = RowKind("operations", Operation, OPERATIONS, _operation_complaint)
+NODE_EVENT_ROWS: Final = RowKind("node_event", NodeEventRow, NODE_EVENT, _event_complaint)
+REPLICA_LOG_ROWS: Final = RowKind("replica_log", ReplicaRecord, REPLICA_LOG, _record_complaint)
+FAULT_ROWS: Final = RowKind("faults", FaultRow, FAULTS, _fault_complaint)

@@ -1,0 +1,74 @@
+"""The tables of one run, as a run directory holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from highwater_pipeline.files import BadTable, read_jsonl, read_parquet
+from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
+
+OPERATIONS_FILE = "history/operations"
+NODE_EVENTS_FILE = "events/nodes"
+REPLICA_LOG_FILE = "dumps/replica_log"
+FAULTS_FILE = "faults"
+
+
+@dataclass(frozen=True, slots=True)
+class RunTables:
+    """What was recorded of one run, as Arrow tables of ``highwater_pipeline.schemas``; None: not recorded at all,
+    which is not the same as a table without rows."""
+
+    run_id: str
+    operations: pa.Table
+    node_events: pa.Table | None = None
+    replica_log: pa.Table | None = None
+    faults: pa.Table | None = None
+
+
+def load_run(run_dir: Path | str) -> RunTables:
+    """Read a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
+    ``.jsonl`` or ``.parquet``. Only the history must be there.
+
+    Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTable` where a file is not
+    strictly what it should be.
+    """
+    directory = Path(run_dir)
+    run_id = directory.resolve().name
+    operations = _read(directory, OPERATIONS_FILE, OPERATION_ROWS, run_id)
+    if operations is None:
+        raise FileNotFoundError(
+            f"{directory}: expected a run directory with {OPERATIONS_FILE}.jsonl or .parquet, found neither"
+        )
+    if operations.num_rows:
+        run_id = operations["run_id"][0].as_py()
+    tables = RunTables(
+        run_id,
+        operations,
+        _read(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS, run_id),
+        _read(directory, REPLICA_LOG_FILE, REPLICA_LOG_ROWS, run_id),
+        _read(directory, FAULTS_FILE, FAULT_ROWS, run_id),
+    )
+    for table in (tables.operations, tables.node_events, tables.replica_log, tables.faults):
+        if table is not None:
+            _one_run(directory, table, run_id)
+    return tables
+
+
+def _read(directory: Path, name: str, kind: RowKind[Row], run_id: str) -> pa.Table | None:
+    lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
+    if lines.exists() and parquet.exists():
+        raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
+    if lines.exists():
+        return read_jsonl(lines, kind, run_id)
+    if parquet.exists():
+        return read_parquet(parquet, kind)
+    return None
+
+
+def _one_run(directory: Path, table: pa.Table, run_id: str) -> None:
+    found = table["run_id"].unique().to_pylist()
+    if found not in ([], [run_id]):
+        raise BadTable(f"{directory}: expected one run, {run_id}, found {', '.join(sorted(found))}")

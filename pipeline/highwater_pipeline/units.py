@@ -1,0 +1,105 @@
+"""What one check kernel sees: the tables of one partition of one run. Splitting a run into such units, and no more.
+
+Units are what Spark schedules, and what a simulator's worker goes through one after the other. Events that concern a
+whole cluster (registrations, nodes starting and stopping) go into the unit of every partition, in their place in the
+order of things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from highwater_pipeline.micro_operations import History, Ints, micro_operations
+from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
+from highwater_pipeline.tables import RunTables
+
+CLUSTER_EVENTS: Final = (
+    "broker-registered",
+    "broker-registration-changed",
+    "broker-state",
+    "node-started",
+    "node-stopped",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of a run as a whole before any partition is looked at.
+
+    ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
+    """
+
+    run_id: str
+    operations: int
+    acknowledged: int
+    drained: bool
+    has_events: bool
+    has_replica_log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One partition of one run: ``history`` as ``micro_operations.MICRO_OPERATIONS``, ``events`` and ``replica_log``
+    as their schemas with a column ``row`` (position in the run's table) added, all in the run's order."""
+
+    facts: RunFacts
+    partition: str
+    history: pa.Table
+    events: pa.Table
+    replica_log: pa.Table
+
+
+def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
+    """A run's facts and its units in order of partition name; a run in which no partition occurs has no units."""
+    history: History = micro_operations(tables.operations)
+    facts = RunFacts(
+        run_id=tables.run_id,
+        operations=history.operations,
+        acknowledged=history.acknowledged,
+        drained=history.drained,
+        has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
+        has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
+    )
+    return facts, _units(facts, history.micro_operations, tables)
+
+
+def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Unit]:
+    events = _numbered(tables.node_events, NODE_EVENT)
+    replica_log = _numbered(tables.replica_log, REPLICA_LOG)
+    of_cluster = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS)).to_numpy()
+    by_history = _Grouped(history)
+    by_events = _Grouped(events, shared=np.flatnonzero(of_cluster))
+    by_log = _Grouped(replica_log)
+    for partition in sorted({*by_history.codes, *by_events.codes, *by_log.codes}):
+        yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
+
+
+def _numbered(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
+    table = schema.empty_table() if table is None else table
+    return table.append_column("row", pa.array(np.arange(table.num_rows, dtype=np.int64)))
+
+
+class _Grouped:
+    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group."""
+
+    def __init__(self, table: pa.Table, shared: Ints | None = None) -> None:
+        self._table = table
+        self._shared = shared
+        encoded = pc.dictionary_encode(table["partition"]).combine_chunks()
+        codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        self._order = np.argsort(codes, kind="stable")
+        self._starts = np.searchsorted(codes[self._order], np.arange(len(encoded.dictionary) + 1))
+        self.codes: dict[str, int] = {name: code for code, name in enumerate(encoded.dictionary.to_pylist())}
+
+    def of(self, partition: str) -> pa.Table:
+        code = self.codes.get(partition)
+        rows = np.empty(0, np.int64) if code is None else self._order[self._starts[code] : self._starts[code + 1]]
+        if self._shared is not None:
+            rows = np.sort(np.concatenate([rows, self._shared]))
+        return self._table.take(pa.array(rows, pa.int64()))
