@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from highwater_runtime.controller.kraft.broker_state import is_active
-from highwater_runtime.controller.kraft.decision import check_broker_epoch
+from highwater_runtime.controller.kraft.decision import Refused, check_broker_epoch
 from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, leader_changes
 from highwater_runtime.metadata import (
     LeaderRecoveryState,
@@ -76,13 +76,19 @@ class AlterPartitionDecision:
 def alter_partition(
     image: MetadataImage, request: AlterPartitionRequest, version: int, epochs_match: EpochsMatch
 ) -> AlterPartitionDecision:
-    """Judge every proposal of one request, sent in ``version`` of the API.
-
-    Raises:
-        Refused: STALE_BROKER_EPOCH.
-    """
-    check_broker_epoch(image, request.broker_id, request.broker_epoch)
+    """Judge every proposal of one request, sent in ``version`` of the API."""
     decision = AlterPartitionDecision(AlterPartitionResponse())
+    try:
+        check_broker_epoch(image, request.broker_id, request.broker_epoch)
+    except Refused as refused:
+        decision.response.error_code = int(refused.code)
+        for asked in request.topics:
+            known = image.topics_by_id.get(asked.topic_id)
+            for proposal in asked.partitions:
+                if known is not None:
+                    members = _members(proposal, version)
+                    decision.judgements.append(_judgement(image, known, proposal, members, refused.code, -1))
+        return decision
     judged: set[tuple[str, int]] = set()
     for asked in request.topics:
         result = TopicResult(topic_id=asked.topic_id)
@@ -139,17 +145,8 @@ def _judge(
         partition = merge_partition_change(partition, record)
         if leader_changes(record, sender):
             error = ErrorCode.NEW_LEADER_ELECTED
-    decision.judgements.append(
-        Judgement(
-            topic=topic,
-            partition=index,
-            proposal=proposal,
-            members=members,
-            registered_epochs=tuple(_registered_epoch(image, member.broker_id) for member in members),
-            error=error,
-            record_index=-1 if record is None else len(decision.records) - 1,
-        )
-    )
+    record_index = -1 if record is None else len(decision.records) - 1
+    decision.judgements.append(_judgement(image, topic, proposal, members, error, record_index))
     if error is not ErrorCode.NONE or partition is None:
         return _error(index, error)
     return ProposalResult(
@@ -168,9 +165,24 @@ def _members(proposal: Proposal, version: int) -> tuple[BrokerState, ...]:
     return tuple(BrokerState(broker_id=replica, broker_epoch=UNKNOWN_BROKER_EPOCH) for replica in proposal.new_isr)
 
 
-def _registered_epoch(image: MetadataImage, broker_id: int) -> int:
-    broker = image.brokers.get(broker_id)
-    return UNKNOWN_BROKER_EPOCH if broker is None else broker.epoch
+def _judgement(
+    image: MetadataImage,
+    topic: TopicImage,
+    proposal: Proposal,
+    members: tuple[BrokerState, ...],
+    error: ErrorCode,
+    record_index: int,
+) -> Judgement:
+    registered = (image.brokers.get(member.broker_id) for member in members)
+    return Judgement(
+        topic=topic,
+        partition=proposal.partition_index,
+        proposal=proposal,
+        members=members,
+        registered_epochs=tuple(UNKNOWN_BROKER_EPOCH if broker is None else broker.epoch for broker in registered),
+        error=error,
+        record_index=record_index,
+    )
 
 
 def _validate_epochs(sender: int, partition: PartitionRegistration, proposal: Proposal) -> ErrorCode:

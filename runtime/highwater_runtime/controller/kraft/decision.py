@@ -6,12 +6,10 @@ one atomic batch, applies them to its latest image, and sends ``response`` when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from highwater_runtime.metadata import MetadataImage
-from highwater_runtime.ports import ApiMessage
 from highwater_runtime.wire.errors import ErrorCode
 
 R = TypeVar("R")
@@ -43,7 +41,3 @@ def check_broker_epoch(image: MetadataImage, broker_id: int, epoch: int) -> None
         raise Refused(
             ErrorCode.STALE_BROKER_EPOCH, f"expected broker epoch {broker.epoch} of broker {broker_id}, found {epoch}"
         )
-
-
-Handler = Callable[[Any], Decision[ApiMessage]]
-Handlers = Mapping[type, Handler]
