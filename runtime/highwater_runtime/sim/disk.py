@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 
 from highwater_runtime.ports import MS, path_components
 from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
+from highwater_runtime.sim.open_file import Fsync, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
 from highwater_runtime.sim.seeds import derive_random
 
@@ -61,108 +62,6 @@ class Owner(Protocol):
         """Run ``callback(argument)`` as (part of) an event of this process, unless it is dead."""
 
 
-class _Fsync:
-    """One fsync under way."""
-
-    __slots__ = ("disk", "end", "file", "generation", "on_done", "owner")
-
-    def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
-        self.disk = disk
-        self.file = file
-        self.end = file.end_of_operations()
-        self.on_done = on_done
-        self.owner = disk.owner
-        self.generation = disk.generation
-
-
-class SimFile:
-    """An open :class:`highwater_runtime.ports.DiskFile` of a :class:`SimDisk`."""
-
-    __slots__ = ("_disk", "_file", "_path")
-
-    def __init__(self, disk: SimDisk, file: CachedFile, path: str) -> None:
-        self._disk = disk
-        self._file: CachedFile | None = file
-        self._path = path
-
-    def _open_file(self) -> CachedFile:
-        if self._file is None:
-            raise ValueError(f"{self._path!r} is closed")
-        return self._file
-
-    def append(self, data: bytes | bytearray | memoryview) -> int:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        if type(data) is not bytes:
-            data = bytes(data)
-        disk = self._disk
-        disk.operations += 1
-        cache = file.cache
-        position = len(cache)
-        if disk.armed:
-            disk.admit_write(file, self._path, position, data)
-        file.operations.append((position, data))
-        cache += data
-        return position
-
-    def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        if position < 0:
-            raise ValueError(f"position {position} is negative")
-        if type(data) is not bytes:
-            data = bytes(data)
-        disk = self._disk
-        disk.operations += 1
-        if disk.armed:
-            disk.admit_write(file, self._path, position, data)
-        if data:
-            file.write(position, data)
-
-    def read(self, position: int, length: int) -> bytes:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        if position < 0 or length < 0:
-            raise ValueError(f"cannot read {length} bytes at {position}")
-        if self._disk.armed:
-            self._disk.admit_read(self._path)
-        return bytes(memoryview(file.cache)[position : position + length])
-
-    def size(self) -> int:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        return len(self._open_file().cache)
-
-    def truncate(self, length: int) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        if length < 0:
-            raise ValueError(f"length {length} is negative")
-        self._disk.begin(self._path)
-        file.truncate(length)
-
-    def fsync(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        disk = self._disk
-        disk.operations += 1
-        if disk.armed:
-            disk.check_power()
-        disk.finish_fsync(file, file.end_of_operations(), self._path)
-
-    def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        file = self._open_file()
-        disk = self._disk
-        disk.operations += 1
-        if disk.armed:
-            disk.check_power()
-        disk.begin_fsync(_Fsync(disk, file, on_done))
-
-    def close(self) -> None:
-        """See :class:`highwater_runtime.ports.DiskFile`."""
-        self._file = None
-
-
 class SimDisk:
     """A :class:`highwater_runtime.ports.Disk` in memory that can lose power.
 
@@ -186,7 +85,7 @@ class SimDisk:
         self._now_ns = now_ns
         self._timing = timing or DiskTiming()
         self._tree = DirectoryTree()
-        self._waiting: list[_Fsync] = []
+        self._waiting: list[Fsync] = []
         self._quota: int | None = None
         self._errors: DiskErrors | None = None
         self._stalled = False
@@ -422,7 +321,7 @@ class SimDisk:
                     file.write(position, prefix)
                 raise self._failed(errno.ENOSPC, path)
 
-    def begin_fsync(self, job: _Fsync) -> None:
+    def begin_fsync(self, job: Fsync) -> None:
         """Let ``job`` end some time later."""
         if self._stalled:
             self.fault_hits += 1
@@ -438,7 +337,7 @@ class SimDisk:
             raise self._failed(errno.EIO, path)
         file.settle(end)
 
-    def hold_if_stalled(self, job: _Fsync) -> bool:
+    def hold_if_stalled(self, job: Fsync) -> bool:
         """A stall that began after the fsync holds it up too."""
         if self._stalled and self._schedule is not None:
             self.fault_hits += 1
@@ -468,7 +367,7 @@ class SimDisk:
         self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
 
 
-def _end_fsync(job: _Fsync) -> None:
+def _end_fsync(job: Fsync) -> None:
     disk = job.disk
     if job.generation != disk.generation or disk.hold_if_stalled(job):
         return

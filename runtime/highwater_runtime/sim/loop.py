@@ -42,7 +42,7 @@ class EventLoop:
 
     __slots__ = ("after_event", "cancelled", "events_run", "heap", "now", "on_error", "running", "sequence")
 
-    def __init__(self, on_error: Callable[[BaseException], None] | None = None) -> None:
+    def __init__(self, on_error: Callable[[BaseException, Function], None] | None = None) -> None:
         self.heap: list[Event] = []
         self.now = 0
         self.sequence = 0
@@ -52,7 +52,7 @@ class EventLoop:
         self.running: Any = None
         """Whose code the current event runs: a process, or None for the harness."""
         self.on_error = on_error
-        """Gets what an event raised; returns if the run can go on."""
+        """Gets what an event raised, and its function; returns if the run can go on."""
 
     def push(self, when: int, function: Function, argument: Any) -> None:
         """Run ``function(argument)`` at ``when`` (ns, not before now)."""
@@ -93,12 +93,13 @@ class EventLoop:
             when, _, function, argument = heappop(heap)
             self.now = when
             self.events_run += 1
+            self.running = None
             try:
                 function(argument)
             except BaseException as error:
                 if self.on_error is None:
                     raise
-                self.on_error(error)
+                self.on_error(error, function)
             if hooks:
                 for hook in hooks:
                     hook()
@@ -115,7 +116,6 @@ def _run_harness(timer: Cancellable) -> None:
         timer.loop.cancelled -= 1
         return
     timer.callback = None
-    timer.loop.running = None
     callback()
 
 

@@ -19,14 +19,13 @@ from heapq import heappush
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
-from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, ResponseHandler
+from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.sim.connection import (
     Connection,
     ConnectionState,
     Line,
     Pair,
     SimRequest,
-    check_deadlines,
     is_dead,
 )
 from highwater_runtime.sim.faults import (
@@ -94,7 +93,7 @@ class Fabric:
         """A stream of its own: a run is the same whatever goes through the codec."""
         self._spike_above = 1.0 - timing.spike_fraction
         self.codec_fraction = {"never": 0.0, "some": codec_fraction, "all": 1.0}[codec]
-        self._check_mutation = check_mutation
+        self.check_mutation = check_mutation
         self.hosts: dict[str, SimNode] = {}
         self.messages = 0
         """Requests and responses handed over so far."""
@@ -142,7 +141,7 @@ class Fabric:
         """Put a response on an open connection, unless a rule catches it."""
         if self.codec_fraction:
             call.response = self.through_codec(call.response, call.version)
-        if self._check_mutation:
+        if self.check_mutation:
             call.fingerprint = call.response.encode(call.version)
         extra = 0
         if connection.held_by is not None:
@@ -322,7 +321,7 @@ class Fabric:
 
     def check_unchanged(self, call: SimRequest, message: Any, when: str) -> None:
         """Raise :class:`MutationError` if ``message`` is not what was sent."""
-        if self._check_mutation and call.fingerprint != message.encode(call.version):
+        if self.check_mutation and call.fingerprint != message.encode(call.version):
             raise MutationError(f"{message.NAME} from or to {call.peer} was changed {when}")
 
     def _trace(self, what: str, direction: RpcDirection, call: SimRequest, pair: Pair) -> None:
@@ -334,7 +333,7 @@ class Fabric:
         if self.trace.messages:
             self._trace("deliver", "request", call, pair)
         self.loop.running = server
-        if self._check_mutation:
+        if self.check_mutation:
             self.check_unchanged(call, call.body, "by its sender")
             server.core.on_request(call)
             self.check_unchanged(call, call.body, "by its receiver")
@@ -356,54 +355,12 @@ class Fabric:
         else:
             inflight.remove(call)
         self.loop.running = connection.client
-        if self._check_mutation:
+        if self.check_mutation:
             self.check_unchanged(call, call.response, "by its sender")
             handler(call.response)
             self.check_unchanged(call, call.response, "by its receiver")
         else:
             handler(call.response)
-
-
-class SimNetwork:
-    """The :class:`highwater_runtime.ports.Network` of one process."""
-
-    __slots__ = ("_fabric", "_process")
-
-    def __init__(self, fabric: Fabric, process: Process) -> None:
-        self._fabric = fabric
-        self._process = process
-
-    def send(
-        self,
-        to: Endpoint,
-        request: ApiMessage,
-        version: int,
-        on_response: ResponseHandler,
-        *,
-        timeout_ns: int,
-        channel: str = "",
-    ) -> None:
-        """See :class:`highwater_runtime.ports.Network`."""
-        process = self._process
-        if is_dead(process):
-            return
-        fabric = self._fabric
-        connection = process.connections.get((to, channel))
-        if connection is None:
-            connection = fabric.connect(process, to, channel)
-        body = fabric.through_codec(request, version) if fabric.codec_fraction else request
-        deadline = fabric.loop.now + process.host.clock.run_delay(timeout_ns)
-        call = SimRequest(body, version, process.name, connection, on_response, deadline)
-        if fabric._check_mutation:
-            call.fingerprint = request.encode(version)
-        connection.inflight.append(call)
-        if deadline < connection.check_at:
-            connection.check_at = deadline
-            fabric.loop.push(deadline, check_deadlines, connection)
-        if connection.state is ConnectionState.OPEN:
-            fabric.send_request(connection, call)
-        else:
-            connection.outbox.append(call)
 
 
 # --- events ------------------------------------------------------------------------------------------------------
@@ -474,7 +431,6 @@ def _response_arrives(line: Line) -> None:
         return
     call = queue.popleft()
     if call is None:
-        fabric.loop.running = None
         _reset(connection)
     else:
         _hand_back(call)

@@ -6,6 +6,7 @@ Everything that happens to a core passes through its :class:`Process`: a running
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
 from random import Random
@@ -24,7 +25,9 @@ class ProcessState(IntEnum):
 
     RUNNING = 0
     PAUSED = 1
-    DEAD = 2
+    RESUMING = 2
+    """Going on, with events of the pause still to run: new ones queue up behind them."""
+    DEAD = 3
 
 
 class Process:
@@ -62,14 +65,14 @@ class Process:
         """Those it opened, by (endpoint, channel)."""
         self.accepted: dict[Connection, None] = {}
         """Those it serves, in the order in which they were opened."""
-        self.backlog: list[tuple[Callable[[Any], None], Any]] = []
+        self.backlog: deque[tuple[Callable[[Any], None], Any]] = deque()
 
     def __repr__(self) -> str:
         return f"<{self.name}#{self.incarnation} {self.state.name.lower()}>"
 
     def park(self, function: Callable[[Any], None], argument: Any) -> None:
         """An event found the process not running: a paused one gets it later, a dead one never."""
-        if self.state is ProcessState.PAUSED:
+        if self.state is not ProcessState.DEAD:
             self.backlog.append((function, argument))
 
     def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
@@ -78,10 +81,8 @@ class Process:
 
     def resume(self) -> None:
         """Go on; what waited becomes events of now, in the order in which it came."""
-        self.state = ProcessState.RUNNING
-        backlog, self.backlog = self.backlog, []
-        for function, argument in backlog:
-            self.loop.push(self.loop.now, function, argument)
+        self.state = ProcessState.RESUMING
+        self.loop.push(self.loop.now, _resume_next, self)
 
 
 def _deliver(delivery: tuple[Process, Callable[[Any], None], Any]) -> None:
@@ -91,3 +92,15 @@ def _deliver(delivery: tuple[Process, Callable[[Any], None], Any]) -> None:
         return
     process.loop.running = process
     callback(argument)
+
+
+def _resume_next(process: Process) -> None:
+    if process.state is not ProcessState.RESUMING:
+        return
+    process.state = ProcessState.RUNNING
+    if process.backlog:
+        function, argument = process.backlog.popleft()
+        function(argument)
+        if process.state is ProcessState.RUNNING:
+            process.state = ProcessState.RESUMING
+            process.loop.push(process.loop.now, _resume_next, process)

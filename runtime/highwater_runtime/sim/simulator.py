@@ -19,7 +19,8 @@ from highwater_runtime.sim.disk import DiskTiming, KeepChoice, PowerCut, PowerLo
 from highwater_runtime.sim.faults import NetworkFaults
 from highwater_runtime.sim.loop import FOREVER, EventLoop
 from highwater_runtime.sim.metrics import MetricSample
-from highwater_runtime.sim.network import CodecMode, Fabric, NetworkTiming, SimNetwork
+from highwater_runtime.sim.network import CodecMode, Fabric, NetworkTiming
+from highwater_runtime.sim.network_port import SimNetwork
 from highwater_runtime.sim.node import CoreFactory, NodeCrash, SimNode
 from highwater_runtime.sim.process import Process, ProcessState
 from highwater_runtime.sim.seeds import derive_random
@@ -32,13 +33,16 @@ DISK_FAILURES: Final = frozenset({errno.EIO, errno.ENOSPC, errno.EROFS, errno.ED
 class SimulationError(Exception):
     """A core raised: a bug. The cause (``__cause__``) is what it raised."""
 
-    def __init__(self, node: str, incarnation: int, time_ns: int, error: BaseException) -> None:
+    def __init__(self, node: str, incarnation: int, time_ns: int, event: str, error: BaseException) -> None:
         super().__init__(
-            f"{node} (incarnation {incarnation}) raised {type(error).__name__} at {time_ns / 1e9:.9f} s: {error}"
+            f"{node} (incarnation {incarnation}) raised {type(error).__name__} at {time_ns / 1e9:.9f} s,"
+            f" in event {event!r}: {error}"
         )
         self.node = node
         self.incarnation = incarnation
         self.time_ns = time_ns
+        self.event = event
+        """What was going on: ``boot``, ``fire`` (a timer), ``request arrives``, ``response arrives`` …"""
         self.error = error
 
 
@@ -205,7 +209,7 @@ class Simulator:
     def pause(self, name: str) -> bool:
         """SIGSTOP. Returns whether there was a running process."""
         process = self.node(name).process
-        if process is None or process.state is not ProcessState.RUNNING:
+        if process is None or process.state not in (ProcessState.RUNNING, ProcessState.RESUMING):
             return False
         process.state = ProcessState.PAUSED
         return True
@@ -274,7 +278,7 @@ class Simulator:
         self.fabric.process_died(process, resets=reason != "power-loss")
         return True
 
-    def _on_error(self, error: BaseException) -> None:
+    def _on_error(self, error: BaseException, function: Callable[[Any], None]) -> None:
         process = self.loop.running
         if process is None:
             raise error
@@ -286,7 +290,8 @@ class Simulator:
                 node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error))
                 self._end_process(node, "crash")
             case Exception():
-                bug = SimulationError(node.name, process.incarnation, self.loop.now, error)
+                event = getattr(function, "__name__", repr(function)).strip("_").replace("_", " ")
+                bug = SimulationError(node.name, process.incarnation, self.loop.now, event, error)
                 self.errors.append(bug)
                 raise bug from error
             case _:

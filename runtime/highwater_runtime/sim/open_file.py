@@ -1,0 +1,113 @@
+"""Open files of a :class:`highwater_runtime.sim.disk.SimDisk`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from highwater_runtime.sim.page_cache import CachedFile
+
+if TYPE_CHECKING:
+    from highwater_runtime.sim.disk import SimDisk
+
+
+class Fsync:
+    """One fsync under way."""
+
+    __slots__ = ("disk", "end", "file", "generation", "on_done", "owner")
+
+    def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
+        self.disk = disk
+        self.file = file
+        self.end = file.end_of_operations()
+        self.on_done = on_done
+        self.owner = disk.owner
+        self.generation = disk.generation
+
+
+class SimFile:
+    """An open :class:`highwater_runtime.ports.DiskFile` of a :class:`SimDisk`."""
+
+    __slots__ = ("_disk", "_file", "_path")
+
+    def __init__(self, disk: SimDisk, file: CachedFile, path: str) -> None:
+        self._disk = disk
+        self._file: CachedFile | None = file
+        self._path = path
+
+    def _open_file(self) -> CachedFile:
+        if self._file is None:
+            raise ValueError(f"{self._path!r} is closed")
+        return self._file
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if type(data) is not bytes:
+            data = bytes(data)
+        disk = self._disk
+        disk.operations += 1
+        cache = file.cache
+        position = len(cache)
+        if disk.armed:
+            disk.admit_write(file, self._path, position, data)
+        file.operations.append((position, data))
+        cache += data
+        return position
+
+    def pwrite(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if position < 0:
+            raise ValueError(f"position {position} is negative")
+        if type(data) is not bytes:
+            data = bytes(data)
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.admit_write(file, self._path, position, data)
+        if data:
+            file.write(position, data)
+
+    def read(self, position: int, length: int) -> bytes:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if position < 0 or length < 0:
+            raise ValueError(f"cannot read {length} bytes at {position}")
+        if self._disk.armed:
+            self._disk.admit_read(self._path)
+        return bytes(memoryview(file.cache)[position : position + length])
+
+    def size(self) -> int:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        return len(self._open_file().cache)
+
+    def truncate(self, length: int) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        if length < 0:
+            raise ValueError(f"length {length} is negative")
+        self._disk.begin(self._path)
+        file.truncate(length)
+
+    def fsync(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.check_power()
+        disk.finish_fsync(file, file.end_of_operations(), self._path)
+
+    def fsync_later(self, on_done: Callable[[OSError | None], None]) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        file = self._open_file()
+        disk = self._disk
+        disk.operations += 1
+        if disk.armed:
+            disk.check_power()
+        disk.begin_fsync(Fsync(disk, file, on_done))
+
+    def close(self) -> None:
+        """See :class:`highwater_runtime.ports.DiskFile`."""
+        self._file = None
