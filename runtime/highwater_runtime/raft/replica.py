@@ -1,19 +1,64 @@
-"""One replica of the metadata log: signatures first, the protocol grows behind them."""
+"""One replica of the metadata log: a voter or an observer of the quorum (KIP-595).
+
+The replica holds what outlives a role (state, log, HW, waiting fetches, the listener's place), routes requests, and
+goes from role to role. The rules are elsewhere: the states in :mod:`.states`, the decisions of an election in
+:mod:`.election`, what each role does in its own module.
+
+Every event (request, answer, timer, flush) runs to its end and then *settles*: waiting fetches are judged anew, the
+listener is told what is new, the gauges are set.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import assert_never
 
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log import Log
-from highwater_runtime.log.records import Record, build_batch
-from highwater_runtime.ports import Endpoint, InboundRequest, Ports
+from highwater_runtime.log.log import Log
+from highwater_runtime.ports import ApiMessage, Endpoint, InboundRequest, Ports, Timer
+from highwater_runtime.ports.trace import RaftHighWatermark
+from highwater_runtime.raft import messages
+from highwater_runtime.raft.campaign import Campaign
+from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
+from highwater_runtime.raft.election import Timing, grants_vote
 from highwater_runtime.raft.errors import NotLeader
+from highwater_runtime.raft.fetching import Fetching
+from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
+from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.metadata_log import MetadataLog
+from highwater_runtime.raft.metrics import RaftMetrics
+from highwater_runtime.raft.purgatory import FetchPurgatory
+from highwater_runtime.raft.quorum import Quorum
+from highwater_runtime.raft.quorum_state_store import QuorumStateStore
+from highwater_runtime.raft.resigning import Resigning
+from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.states import (
+    Candidate,
+    Follower,
+    Leader,
+    Observer,
+    Resigned,
+    State,
+    Unattached,
+    Voted,
+)
+from highwater_runtime.raft.waiting import Waiting
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 
 class RaftReplica:
-    """A voter (``node_id`` in ``voters``) or an observer of the quorum."""
+    """A voter (``node_id`` in ``voters``) or an observer.
+
+    ``voters`` maps each voter's id to where it listens. ``log`` is open and belongs to the caller, who closes it after
+    :meth:`stop`. ``directory`` holds the file ``quorum-state``. Nothing happens before :meth:`start`.
+
+    A failed flush or write of the quorum state raises ``OSError`` out of the event in which it was found: the node
+    must not go on, as what it has promised may be lost.
+    """
 
     def __init__(
         self,
@@ -27,70 +72,350 @@ class RaftReplica:
         *,
         directory: str = "__cluster_metadata-0",
     ) -> None:
-        self.node_id = node_id
-        self.voters = dict(voters)
-        self._ports = ports
-        self._log = log
-        self._listener = listener
-        self._epoch = 0
-        self._leader_id: int | None = None
+        assert voters, "a quorum needs at least one voter"
+        voter_ids = tuple(sorted(voters))
+        store = QuorumStateStore(ports.disk, directory, voter_ids)
+        self._quorum = Quorum(node_id, voter_ids, store, ports.trace)
+        self._log = MetadataLog(log, ports.clock, ports.trace, self._on_flushed)
+        self._shared = Shared(
+            node_id=node_id,
+            endpoints=dict(voters),
+            cluster_id=cluster_id,
+            ports=ports,
+            timing=Timing.of(config),
+            quorum=self._quorum,
+            log=self._log,
+            event=self._event,
+        )
+        self._purgatory = FetchPurgatory(self._judge_fetch, self._stamp, self._call_later)
+        self._feed = CommitFeed(log, listener, self._leadership)
+        self._metrics = RaftMetrics(ports.metrics)
         self._high_watermark = 0
+        self._role: Role | None = None
+        self._is_settling = False
+        self._is_closed = False
+        self._on_stopped: Callable[[], None] | None = None
+
+    # --- what the node sees --------------------------------------------------------------------------------------
+
+    @property
+    def node_id(self) -> int:
+        """This replica's id."""
+        return self._shared.node_id
+
+    @property
+    def is_voter(self) -> bool:
+        """Whether this replica votes; else it observes."""
+        return self._quorum.is_voter
+
+    @property
+    def state(self) -> State:
+        """The state this replica is in; see :mod:`.states`."""
+        return self._quorum.state
 
     @property
     def epoch(self) -> int:
         """The quorum's epoch as this replica knows it; never goes back, not even over restarts."""
-        return self._epoch
+        return self._quorum.epoch
 
     @property
     def leader_id(self) -> int | None:
         """Who leads :attr:`epoch`; ``None`` where that is not known."""
-        return self._leader_id
+        return self._quorum.leader_id
 
     @property
     def is_leader(self) -> bool:
-        """Whether this replica leads now (it may not yet have been announced to the listener)."""
-        return self._leader_id == self.node_id
+        """Whether this replica leads now (the listener may not have heard of it yet)."""
+        return isinstance(self._quorum.state, Leader)
 
     @property
     def high_watermark(self) -> int:
-        """Exclusive end of what this replica knows to be committed; 0 until it learns more."""
+        """Exclusive end of what this replica knows to be committed; 0 after a restart, until it learns more."""
         return self._high_watermark
+
+    @property
+    def log(self) -> Log:
+        """The log it was given, to read: whoever appends to it or cuts it back behind the replica breaks the quorum."""
+        return self._log.log
 
     @property
     def log_end_offset(self) -> int:
         """The next offset of this replica's log."""
-        return self._log.log_end_offset
+        return self._log.end_offset
 
     def start(self) -> None:
-        """Load the quorum state and begin. Raises ``OSError`` where the disk fails."""
-        self._epoch, self._leader_id = 1, self.node_id
+        """Load the quorum state, make the log durable, and begin.
+
+        Raises:
+            OSError: the disk failed.
+            QuorumStateError: the file ``quorum-state`` cannot be read.
+        """
+        self._log.make_durable()
+        self._quorum.load(self._log.last_epoch)
+        self._event(self._play)
 
     def handles(self, request: InboundRequest) -> bool:
         """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log."""
-        return False
+        body = request.body
+        if isinstance(body, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest):
+            return True
+        return messages.is_metadata_fetch(body)
 
     def on_request(self, request: InboundRequest) -> None:
-        """Answer a request for which :meth:`handles` is true, now or later."""
+        """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""
+        if self._is_closed:
+            request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
+        else:
+            self._event(lambda: self._handle(request))
 
     def append(self, records: list[bytes]) -> int:
-        """Append the record values as one atomic batch; returns the offset of the last.
+        """Append the record values (at least one) as one atomic batch; returns the offset of the last.
 
-        It is committed when ``on_commit`` says so, or lost if leadership is. Raises :class:`NotLeader`.
+        The batch is committed when ``on_commit`` says so; it may be lost if this replica loses its leadership before.
+
+        Raises:
+            NotLeader: this replica does not lead.
+            highwater_runtime.log.errors.RecordTooLarge: the batch exceeds what one batch may hold; nothing was
+                appended.
         """
-        if not self.is_leader:
-            raise NotLeader(self._leader_id, self._epoch)
-        batch = build_batch([Record(value=value) for value in records], leader_epoch=self._epoch)
-        info = self._log.append_as_leader(batch, self._epoch, self._ports.clock.wall_ms())
-        self._log.flush_later(lambda error: self._commit(info.first_offset, records))
-        return info.last_offset
-
-    def _commit(self, base_offset: int, records: list[bytes]) -> None:
-        self._high_watermark = base_offset + len(records)
-        self._listener.on_commit(base_offset, self._epoch, records, self._high_watermark - 1)
+        if not isinstance(self._role, Leading):
+            raise NotLeader(self.leader_id, self.epoch)
+        last_offset = self._role.append(records)
+        if not self._is_settling:
+            self._purgatory.recheck()
+        return last_offset
 
     def resign(self) -> None:
-        """Give up leadership; nothing happens on a replica that does not lead."""
+        """Give up leadership, let the most caught-up voter stand; nothing happens on a replica that does not lead."""
+        self._event(self._resign)
 
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
-        """Leave cleanly: a leader hands over first (EndQuorumEpoch). Then calls ``on_stopped`` once."""
+        """Leave cleanly, then call ``on_stopped`` once.
+
+        A leader resigns first and waits until the others have been told, or another leads, or a request time-out is
+        over. From then on this replica refuses every request with BROKER_NOT_AVAILABLE.
+        """
+        assert self._on_stopped is None, "stop was called before"
+        self._on_stopped = on_stopped
+        self._event(self._hand_over)
+
+    # --- events --------------------------------------------------------------------------------------------------
+
+    def _event(self, happen: Callable[[], None]) -> None:
+        if not self._is_closed:
+            happen()
+            self._settle()
+
+    def _call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        return self._shared.ports.clock.call_later(delay_ns, lambda: self._event(callback))
+
+    def _on_flushed(self) -> None:
+        if self._role is not None:
+            self._event(self._role.on_flushed)
+
+    def _settle(self) -> None:
+        if self._is_settling:
+            return
+        self._is_settling = True
+        try:
+            self._purgatory.recheck()
+            while self._feed.tell(self._high_watermark):
+                self._purgatory.recheck()
+        finally:
+            self._is_settling = False
+        self._metrics.report(self._quorum, self._log, self._high_watermark)
+        if self._on_stopped is not None and not self._is_handing_over():
+            self._close(self._on_stopped)
+
+    def _leadership(self) -> Leadership:
+        claim_from = self._role.epoch_start if isinstance(self._role, Leading) else None
+        return Leadership(self.leader_id, self.epoch, claim_from)
+
+    def _stamp(self) -> tuple[int, ...]:
+        return self.epoch, int(self.is_leader), self._log.end_offset, self._high_watermark
+
+    # --- from role to role ---------------------------------------------------------------------------------------
+
+    def _go(self, state: State) -> None:
+        if self._role is not None:
+            self._role.scope.close()
+        self._quorum.transition(state)
+        self._play()
+
+    def _play(self) -> None:
+        role: Role
+        match self._quorum.state:
+            case Unattached() if not self.is_voter:
+                role = Fetching(self._shared, self, None)
+            case Unattached() | Voted():
+                role = Waiting(self._shared, self)
+            case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
+                role = Fetching(self._shared, self, leader_id)
+            case Candidate() as candidate:
+                role = Campaign(self._shared, self, candidate)
+            case Leader() as leader:
+                role = Leading(self._shared, self, leader)
+            case Resigned() as resigned:
+                role = Resigning(self._shared, self, resigned)
+            case state:
+                assert_never(state)
+        self._role = role
+        role.start()
+
+    def learned(self, answer: Answer) -> bool:
+        """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
+        epoch, leader_id = answer.epoch, answer.leader_id
+        known = self._quorum.leader_id
+        is_other_voter = leader_id in self._quorum.voters and leader_id != self.node_id
+        if epoch > self.epoch:
+            self._go(self._following(epoch, leader_id) if is_other_voter else Unattached(epoch))
+            return True
+        if epoch < self.epoch or not is_other_voter:
+            return False
+        assert known in (None, leader_id), f"epoch {epoch} is led by {known}, and {leader_id} is said to lead it too"
+        if known is not None:
+            return False
+        self._go(self._following(epoch, leader_id))
+        return True
+
+    def _following(self, epoch: int, leader_id: int) -> State:
+        if not self.is_voter:
+            return Observer(epoch, leader_id)
+        return Follower(epoch, leader_id, self._quorum.voted_id if epoch == self.epoch else None)
+
+    def stand(self, retries: int) -> None:
+        """Stand for election; see :class:`.scope.Actions`.
+
+        With pre-vote (KIP-650) a replica would become prospective here, and a candidate once a majority would grant.
+        """
+        assert self.is_voter, "an observer does not stand for election"
+        if self._on_stopped is None:
+            self._go(Candidate(self.epoch + 1, self.node_id, retries))
+
+    def won(self, granting: tuple[int, ...]) -> None:
+        """Lead; see :class:`.scope.Actions`."""
+        assert len(granting) >= self._quorum.majority, f"{granting} is no majority of {self._quorum.voters}"
+        assert self.node_id in granting
+        self._go(Leader(self.epoch, self.node_id, granting))
+
+    def give_up(self, successors: tuple[int, ...]) -> None:
+        """Lead no more; see :class:`.scope.Actions`."""
+        self._go(Resigned(self.epoch, self.node_id, successors))
+
+    def commit_up_to(self, offset: int, leader_id: int) -> None:
+        """Move the HW; see :class:`.scope.Actions`."""
+        assert offset > self._high_watermark, f"the HW goes up only: {self._high_watermark} to {offset}"
+        assert offset <= self._log.end_offset, f"HW {offset} above the log's end {self._log.end_offset}"
+        self._high_watermark = offset
+        self._shared.ports.trace.emit(RaftHighWatermark(offset=offset, epoch=self.epoch, leader=leader_id))
+
+    # --- stopping ------------------------------------------------------------------------------------------------
+
+    def _resign(self) -> None:
+        if isinstance(self._role, Leading):
+            self.give_up(self._role.progress.successors())
+
+    def _hand_over(self) -> None:
+        self._resign()
+        if isinstance(self._role, Resigning):
+            self._role.scope.later(self._shared.timing.request_ns, self._stop_waiting)
+
+    def _stop_waiting(self) -> None:
+        if isinstance(self._role, Resigning):
+            self._role.untold.clear()
+
+    def _is_handing_over(self) -> bool:
+        return isinstance(self._role, Resigning) and bool(self._role.untold)
+
+    def _close(self, on_stopped: Callable[[], None]) -> None:
+        assert not self._is_closed
+        assert self._role is not None
+        self._role.scope.close()
+        self._is_closed = True
+        assert len(self._purgatory) == 0, "only a leader keeps fetches waiting"
         on_stopped()
+
+    # --- requests ------------------------------------------------------------------------------------------------
+
+    def _handle(self, request: InboundRequest) -> None:
+        body = request.body
+        if body.cluster_id is not None and body.cluster_id != self._shared.cluster_id:
+            request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        match body:
+            case VoteRequest():
+                ballot = messages.ballot_of(body)
+                answer = None if ballot is None else self._vote(ballot)
+            case BeginQuorumEpochRequest():
+                notice = messages.begin_of(body)
+                answer = None if notice is None else self._begin_epoch(notice)
+            case EndQuorumEpochRequest():
+                notice = messages.end_of(body)
+                answer = None if notice is None else self._end_epoch(notice)
+            case _:
+                ask = messages.fetch_ask_of(request)
+                if ask is not None:
+                    self._fetch(request, ask)
+                    return
+                answer = None
+        if answer is None:
+            request.reply(messages.refusal(request, ErrorCode.INVALID_REQUEST))
+        else:
+            request.reply(messages.reply(request, answer))
+
+    def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> Answer:
+        leader_id = self.leader_id
+        return Answer(error, self.epoch, -1 if leader_id is None else leader_id, vote_granted)
+
+    def _vote(self, ballot: Ballot) -> Answer:
+        is_among_voters = self.is_voter and ballot.candidate_id in self._quorum.voters
+        if not is_among_voters or ballot.candidate_id == self.node_id:
+            return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
+        if ballot.epoch < self.epoch:
+            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        granted = grants_vote(self.state, ballot.epoch, ballot.candidate_id, ballot.log_end, self._log.end)
+        new: State = Voted(ballot.epoch, ballot.candidate_id) if granted else Unattached(ballot.epoch)
+        if new.epoch > self.epoch or (granted and self.state != new):
+            self._go(new)  # durable before the answer
+        assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
+        return self._answer(ErrorCode.NONE, vote_granted=granted)
+
+    def _begin_epoch(self, notice: LeaderNotice) -> Answer:
+        error = self._notice_error(notice)
+        if error is ErrorCode.NONE:
+            self.learned(Answer(error, notice.epoch, notice.leader_id))
+        return self._answer(error)
+
+    def _end_epoch(self, notice: LeaderNotice) -> Answer:
+        error = self._notice_error(notice)
+        if error is ErrorCode.NONE:
+            self.learned(Answer(error, notice.epoch, notice.leader_id))
+            if self.is_voter and isinstance(self._role, Fetching):
+                line = notice.successors
+                position = line.index(self.node_id) if self.node_id in line else len(line)
+                timing = self._shared.timing
+                self._role.stand_after(timing.successor_backoff_ns(position, len(line)))
+        return self._answer(error)
+
+    def _notice_error(self, notice: LeaderNotice) -> ErrorCode:
+        if not self.is_voter or notice.leader_id not in self._quorum.voters or notice.leader_id == self.node_id:
+            return ErrorCode.INCONSISTENT_VOTER_SET
+        if notice.epoch < self.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.NONE
+
+    def _fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+        if isinstance(self._role, Leading) and ask.epoch == self.epoch:
+            self._role.on_fetch(ask)
+        self._purgatory.submit(request, ask)
+
+    def _judge_fetch(self, ask: FetchAsk, *, may_wait: bool) -> ApiMessage | None:
+        if ask.epoch == self.epoch and isinstance(self._role, Leading):
+            return self._role.answer_fetch(ask, may_wait=may_wait)
+        if ask.epoch < self.epoch:
+            error = ErrorCode.FENCED_LEADER_EPOCH
+        elif ask.epoch > self.epoch:
+            error = ErrorCode.UNKNOWN_LEADER_EPOCH
+        else:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return messages.fetched(self._answer(error))

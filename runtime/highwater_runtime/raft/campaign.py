@@ -1,0 +1,70 @@
+"""A candidate: asks every other voter until it has won, lost, or run out of time.
+
+An answer that does not come is asked for again. After a loss, or an election time-out without majority, the candidate
+waits (binary exponential back-off) and stands again in the next epoch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft.election import VoteTally, retry_backoff_ns
+from highwater_runtime.raft.messages import VOTE_VERSION, Ballot, answer_of, vote
+from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.raft.states import Candidate
+
+
+class Campaign:
+    """One election of one candidate."""
+
+    def __init__(self, shared: Shared, actions: Actions, state: Candidate) -> None:
+        self.scope = Scope(shared)
+        self._shared = shared
+        self._actions = actions
+        self._state = state
+        self._tally = VoteTally(shared.node_id, shared.quorum.voters)
+        self._request = vote(shared.cluster_id, Ballot(state.epoch, shared.node_id, shared.log.end))
+        self._is_over = False
+
+    def start(self) -> None:
+        """Ask all other voters; a single voter has won already."""
+        if self._tally.is_won:
+            self._actions.won(self._tally.granting)
+            return
+        self.scope.later(self._shared.timing.election_timeout_ns(self._shared.ports.random), self._lost)
+        for voter in self._shared.quorum.others:
+            self._ask(voter, failures=0)
+
+    def on_flushed(self) -> None:
+        """Nothing depends on it here: what counts for a vote is what the log holds, durable or not."""
+
+    def _ask(self, voter: int, failures: int) -> None:
+        def answered(response: Any) -> None:
+            self._answered(voter, failures, response)
+
+        self.scope.send(voter, self._request, VOTE_VERSION, answered, channel="raft")
+
+    def _answered(self, voter: int, failures: int, response: Any) -> None:
+        if isinstance(response, RpcFailure):
+            self.scope.later(retry_backoff_ns(failures + 1), lambda: self._ask(voter, failures + 1))
+            return
+        answer = answer_of(response)
+        if answer is not None and self._actions.learned(answer):
+            return
+        granted = answer is not None and answer.vote_granted
+        assert not granted or (answer is not None and answer.epoch == self._state.epoch), (
+            f"a vote for another epoch: {answer}"
+        )
+        self._tally.record(voter, granted)
+        if self._tally.is_won:
+            self._actions.won(self._tally.granting)
+        elif self._tally.is_lost:
+            self._lost()
+
+    def _lost(self) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        backoff = self._shared.timing.election_backoff_ns(self._state.retries, self._shared.ports.random)
+        self.scope.later(backoff, lambda: self._actions.stand(self._state.retries + 1))

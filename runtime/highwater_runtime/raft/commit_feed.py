@@ -1,0 +1,65 @@
+"""Tells the listener what is committed and who leads, in the order it can rely on.
+
+The order: the loss of leadership before any further commit, every commit in offset order, the gain of leadership
+after the commit of the leader's own LeaderChange record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from highwater_runtime.log.log import Log
+from highwater_runtime.raft.listener import RaftListener
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """Who leads what. ``claim_from`` is set where this replica does: the offset of its LeaderChange record."""
+
+    leader_id: int | None
+    epoch: int
+    claim_from: int | None = None
+
+
+class CommitFeed:
+    """One listener's place in the log: :attr:`next_offset` is the end of what it was told."""
+
+    def __init__(self, log: Log, listener: RaftListener, leadership: Callable[[], Leadership]) -> None:
+        self._log = log
+        self._listener = listener
+        self._leadership = leadership
+        self._told: tuple[int | None, int] = (None, 0)
+        self.next_offset = log.log_start_offset
+
+    def tell(self, high_watermark: int) -> bool:
+        """Bring the listener up to date; whether there was anything to tell.
+
+        The listener may append or resign meanwhile: who leads is asked anew before and after every batch.
+        """
+        told = self._tell_leadership()
+        if self.next_offset < high_watermark:
+            for batch in self._log.batches_between(self.next_offset, high_watermark):
+                assert batch.base_offset == self.next_offset, f"told up to {self.next_offset}, then {batch.base_offset}"
+                assert batch.last_offset < high_watermark, f"the HW {high_watermark} cuts a batch in two"
+                self.next_offset = batch.last_offset + 1
+                values = [] if batch.is_control else [record.value or b"" for record in batch.records()]
+                self._listener.on_commit(batch.base_offset, batch.leader_epoch, values, batch.last_offset)
+                self._tell_leadership()
+            assert self.next_offset == high_watermark, f"the log ends at {self.next_offset}, below {high_watermark}"
+            told = True
+        return told
+
+    def _tell_leadership(self) -> bool:
+        now = self._leadership()
+        news: tuple[int | None, int] = (now.leader_id, now.epoch)
+        if now.claim_from is not None and self.next_offset <= now.claim_from:
+            if self._told[0] is None:
+                return False  # not complete yet: nobody leads, as far as the listener goes
+            news = (None, now.epoch)
+        if news == self._told:
+            return False
+        assert news[1] >= self._told[1], f"the listener was told of {self._told}, and now of {news}"
+        self._told = news
+        self._listener.on_leader_change(*news)
+        return True

@@ -1,0 +1,131 @@
+"""Followers and observers: fetch, append, flush, fetch on (KIP-595).
+
+One fetch is under way at a time. It says *all below its offset is on my disk*, so after records have come, the next
+one waits for the flush. A fetch that follows a failure asks not to be kept waiting: what the lost answer would have
+told, the HW above all, is told at once.
+
+A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
+observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
+from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchAsk, fetch, fetched_of
+from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.fetch_response import PartitionData
+
+
+class Fetching:
+    """Follows ``leader_id`` in one epoch, or, an observer, looks for it (None)."""
+
+    def __init__(self, shared: Shared, actions: Actions, leader_id: int | None) -> None:
+        assert leader_id is not None or not shared.quorum.is_voter
+        self.scope = Scope(shared)
+        self._shared = shared
+        self._actions = actions
+        self._leader_id = leader_id
+        self._failures = 0
+        self._is_sure = False
+        self._is_fetching = False
+        self._waits_for_flush = False
+        self._is_hurried = False
+        self._heard_ns = shared.ports.clock.now_ns()
+
+    def start(self) -> None:
+        """Fetch; a voter watches its leader."""
+        if self._shared.quorum.is_voter:
+            self._watch_leader()
+        self._fetch_when_durable()
+
+    def on_flushed(self) -> None:
+        """What was fetched is durable: fetch on."""
+        if self._waits_for_flush:
+            self._waits_for_flush = False
+            self._fetch_when_durable()
+
+    def stand_after(self, delay_ns: int) -> None:
+        """The leader has resigned: stand after ``delay_ns``, unless another is quicker."""
+        if not self._is_hurried:
+            self._is_hurried = True
+            self.scope.later(delay_ns, lambda: self._actions.stand(0))
+
+    def _watch_leader(self) -> None:
+        left_ns = self._heard_ns + self._shared.timing.fetch_ns - self._shared.ports.clock.now_ns()
+        if left_ns <= 0:
+            self._actions.stand(0)
+        else:
+            self.scope.later(left_ns, self._watch_leader)
+
+    def _fetch_when_durable(self) -> None:
+        log = self._shared.log
+        if log.flushed_end < log.end_offset:
+            self._waits_for_flush = True
+            log.flush_soon()
+        else:
+            self._fetch()
+
+    def _fetch(self) -> None:
+        assert not self._is_fetching, "one fetch at a time"
+        log = self._shared.log
+        end = log.end
+        assert log.flushed_end == end.offset, f"a fetch at {end.offset} would claim more than {log.flushed_end} flushed"
+        ask = FetchAsk(
+            replica_id=self._shared.node_id,
+            epoch=self._shared.quorum.epoch,
+            offset=end.offset,
+            last_epoch=end.epoch,
+            max_bytes=MAX_FETCH_BYTES,
+            max_wait_ms=self._shared.timing.fetch_wait_ms if self._is_sure else 0,
+        )
+        self._is_fetching = True
+        request = fetch(self._shared.cluster_id, ask)
+        self.scope.send(self._target(), request, FETCH_VERSION, self._fetched, channel="raft-fetch")
+
+    def _target(self) -> int:
+        quorum = self._shared.quorum
+        if self._leader_id is not None and (quorum.is_voter or self._failures % 2 == 0):
+            return self._leader_id
+        return self._shared.ports.random.choice(quorum.voters)
+
+    def _fetched(self, response: Any) -> None:
+        self._is_fetching = False
+        parts = None if isinstance(response, RpcFailure) else fetched_of(response)
+        if parts is None:
+            self._failed()
+            return
+        answer, data = parts
+        if self._actions.learned(answer):
+            return
+        if answer.error is not ErrorCode.NONE:
+            self._failed()
+            return
+        assert (answer.epoch, answer.leader_id) == (self._shared.quorum.epoch, self._leader_id), (
+            f"{answer} as one who follows {self._leader_id} in epoch {self._shared.quorum.epoch}"
+        )
+        self._heard_ns = self._shared.ports.clock.now_ns()
+        self._failures = 0
+        self._is_sure = True
+        self._take(data)
+        self._fetch_when_durable()
+
+    def _take(self, data: PartitionData) -> None:
+        log, epoch = self._shared.log, self._shared.quorum.epoch
+        if data.diverging_epoch.epoch >= 0:
+            diverging = LogEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+            log.truncate_to_diverging(diverging, self._actions.high_watermark, epoch)
+        elif data.records:
+            log.append_fetched(data.records, epoch)
+        assert self._leader_id is not None
+        known = min(data.high_watermark, log.end_offset)
+        if known > self._actions.high_watermark:
+            self._actions.commit_up_to(known, self._leader_id)
+
+    def _failed(self) -> None:
+        self._failures += 1
+        self._is_sure = False
+        self.scope.later(retry_backoff_ns(self._failures), self._fetch_when_durable)

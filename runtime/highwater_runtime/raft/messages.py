@@ -1,0 +1,297 @@
+"""The quorum's messages, each about the one partition of the metadata log: built here and taken apart here.
+
+Versions are those of a fixed set of voters (KIP-595); the fields for dynamic voters (KIP-853) and for pre-vote
+(KIP-650, later KIP-996) belong to higher versions of the same messages.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from highwater_runtime.ports import ApiMessage, InboundRequest
+from highwater_runtime.raft.election import LogEnd
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages import (
+    begin_quorum_epoch_request,
+    begin_quorum_epoch_response,
+    end_quorum_epoch_request,
+    end_quorum_epoch_response,
+    fetch_request,
+    fetch_response,
+    vote_request,
+    vote_response,
+)
+from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from highwater_runtime.wire.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
+from highwater_runtime.wire.messages.fetch_request import FetchRequest
+from highwater_runtime.wire.messages.fetch_response import FetchResponse
+from highwater_runtime.wire.messages.vote_request import VoteRequest
+from highwater_runtime.wire.messages.vote_response import VoteResponse
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+METADATA_TOPIC_ID: Final = UUID(int=1)
+"""Kafka's fixed topic id of the metadata log."""
+
+METADATA_PARTITION: Final = 0
+
+VOTE_VERSION: Final = 0
+BEGIN_QUORUM_EPOCH_VERSION: Final = 0
+END_QUORUM_EPOCH_VERSION: Final = 0
+FETCH_VERSION: Final = 15
+
+MAX_FETCH_BYTES: Final = 8 * 1024 * 1024
+"""Most that one answer holds (Kafka's MAX_BATCH_SIZE_BYTES); one batch is sent whatever its size."""
+
+QuorumRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest
+
+
+class Ballot(NamedTuple):
+    """What a Vote request asks."""
+
+    epoch: int
+    candidate_id: int
+    log_end: LogEnd
+
+
+class LeaderNotice(NamedTuple):
+    """What BeginQuorumEpoch and EndQuorumEpoch say; ``successors`` (EndQuorumEpoch): who should stand, first first."""
+
+    epoch: int
+    leader_id: int
+    successors: tuple[int, ...] = ()
+
+
+class FetchAsk(NamedTuple):
+    """What a replica's Fetch asks; ``replica_id`` −1: no replica."""
+
+    replica_id: int
+    epoch: int
+    offset: int
+    last_epoch: int
+    max_bytes: int
+    max_wait_ms: int
+
+
+class Answer(NamedTuple):
+    """What every answer says: the error, and the epoch and leader that the answering node knows (−1: none)."""
+
+    error: ErrorCode
+    epoch: int
+    leader_id: int
+    vote_granted: bool = False
+
+
+# --- requests --------------------------------------------------------------------------------------------------------
+
+
+def vote(cluster_id: str, ballot: Ballot) -> VoteRequest:
+    """A candidate's request."""
+    partition = vote_request.PartitionData(
+        partition_index=METADATA_PARTITION,
+        replica_epoch=ballot.epoch,
+        replica_id=ballot.candidate_id,
+        last_offset_epoch=ballot.log_end.epoch,
+        last_offset=ballot.log_end.offset,
+    )
+    topic = vote_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    return VoteRequest(cluster_id=cluster_id, topics=[topic])
+
+
+def begin_quorum_epoch(cluster_id: str, notice: LeaderNotice) -> BeginQuorumEpochRequest:
+    """A leader's call to follow it."""
+    partition = begin_quorum_epoch_request.PartitionData(
+        partition_index=METADATA_PARTITION, leader_id=notice.leader_id, leader_epoch=notice.epoch
+    )
+    topic = begin_quorum_epoch_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    return BeginQuorumEpochRequest(cluster_id=cluster_id, topics=[topic])
+
+
+def end_quorum_epoch(cluster_id: str, notice: LeaderNotice) -> EndQuorumEpochRequest:
+    """A resigned leader's call to elect another."""
+    partition = end_quorum_epoch_request.PartitionData(
+        partition_index=METADATA_PARTITION,
+        leader_id=notice.leader_id,
+        leader_epoch=notice.epoch,
+        preferred_successors=list(notice.successors),
+    )
+    topic = end_quorum_epoch_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
+    return EndQuorumEpochRequest(cluster_id=cluster_id, topics=[topic])
+
+
+def fetch(cluster_id: str, ask: FetchAsk) -> FetchRequest:
+    """A voter's or observer's fetch."""
+    partition = fetch_request.FetchPartition(
+        partition=METADATA_PARTITION,
+        current_leader_epoch=ask.epoch,
+        fetch_offset=ask.offset,
+        last_fetched_epoch=ask.last_epoch,
+        log_start_offset=0,
+        partition_max_bytes=ask.max_bytes,
+    )
+    return FetchRequest(
+        cluster_id=cluster_id,
+        replica_state=fetch_request.ReplicaState(replica_id=ask.replica_id),
+        max_wait_ms=ask.max_wait_ms,
+        min_bytes=0,
+        max_bytes=ask.max_bytes,
+        topics=[fetch_request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
+    )
+
+
+# --- what inbound requests say ---------------------------------------------------------------------------------------
+
+
+def is_metadata_fetch(body: object) -> bool:
+    """Whether a request is a Fetch that names the metadata log."""
+    return isinstance(body, FetchRequest) and any(topic.topic_id == METADATA_TOPIC_ID for topic in body.topics)
+
+
+def ballot_of(request: VoteRequest) -> Ballot | None:
+    """What the request says; None where it is not about exactly the metadata log."""
+    partition: vote_request.PartitionData | None = _only_partition(request.topics)
+    if partition is None:
+        return None
+    log_end = LogEnd(partition.last_offset_epoch, partition.last_offset)
+    return Ballot(partition.replica_epoch, partition.replica_id, log_end)
+
+
+def begin_of(request: BeginQuorumEpochRequest) -> LeaderNotice | None:
+    """What the request says; None where it is not about exactly the metadata log."""
+    partition: begin_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    return None if partition is None else LeaderNotice(partition.leader_epoch, partition.leader_id)
+
+
+def end_of(request: EndQuorumEpochRequest) -> LeaderNotice | None:
+    """What the request says; None where it is not about exactly the metadata log."""
+    partition: end_quorum_epoch_request.PartitionData | None = _only_partition(request.topics)
+    if partition is None:
+        return None
+    return LeaderNotice(partition.leader_epoch, partition.leader_id, tuple(partition.preferred_successors))
+
+
+def fetch_ask_of(request: InboundRequest) -> FetchAsk | None:
+    """What a Fetch asks; None where it is malformed or not about exactly the metadata log."""
+    body: FetchRequest = request.body
+    if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
+        return None
+    partition = body.topics[0].partitions[0]
+    if (
+        body.topics[0].topic_id != METADATA_TOPIC_ID
+        or partition.partition != METADATA_PARTITION
+        or partition.fetch_offset < 0
+        or partition.last_fetched_epoch < 0
+        or partition.current_leader_epoch < 0
+        or body.max_wait_ms < 0
+    ):
+        return None
+    return FetchAsk(
+        replica_id=body.replica_state.replica_id if request.version >= 15 else body.replica_id,
+        epoch=partition.current_leader_epoch,
+        offset=partition.fetch_offset,
+        last_epoch=partition.last_fetched_epoch,
+        max_bytes=min(partition.partition_max_bytes, body.max_bytes, MAX_FETCH_BYTES),
+        max_wait_ms=body.max_wait_ms,
+    )
+
+
+def _only_partition(topics: list[Any]) -> Any:
+    if len(topics) != 1 or topics[0].topic_name != METADATA_TOPIC or len(topics[0].partitions) != 1:
+        return None
+    partition = topics[0].partitions[0]
+    return partition if partition.partition_index == METADATA_PARTITION else None
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
+    """An answer that says nothing but ``error``, of the request as a whole."""
+    match request.body:
+        case VoteRequest():
+            return VoteResponse(error_code=error)
+        case BeginQuorumEpochRequest():
+            return BeginQuorumEpochResponse(error_code=error)
+        case EndQuorumEpochRequest():
+            return EndQuorumEpochResponse(error_code=error)
+        case FetchRequest():
+            return FetchResponse(error_code=error)
+        case body:
+            raise AssertionError(f"not a request to the quorum: {body!r}")
+
+
+def reply(request: InboundRequest, answer: Answer) -> ApiMessage:
+    """The answer to a Vote, BeginQuorumEpoch, EndQuorumEpoch or refused Fetch."""
+    common: dict[str, Any] = {
+        "partition_index": METADATA_PARTITION,
+        "error_code": answer.error,
+        "leader_id": answer.leader_id,
+        "leader_epoch": answer.epoch,
+    }
+    match request.body:
+        case VoteRequest():
+            vote_data = vote_response.PartitionData(vote_granted=answer.vote_granted, **common)
+            return VoteResponse(topics=[vote_response.TopicData(topic_name=METADATA_TOPIC, partitions=[vote_data])])
+        case BeginQuorumEpochRequest():
+            begin_topic = begin_quorum_epoch_response.TopicData(
+                topic_name=METADATA_TOPIC, partitions=[begin_quorum_epoch_response.PartitionData(**common)]
+            )
+            return BeginQuorumEpochResponse(topics=[begin_topic])
+        case EndQuorumEpochRequest():
+            end_topic = end_quorum_epoch_response.TopicData(
+                topic_name=METADATA_TOPIC, partitions=[end_quorum_epoch_response.PartitionData(**common)]
+            )
+            return EndQuorumEpochResponse(topics=[end_topic])
+        case FetchRequest():
+            return fetched(answer)
+        case body:
+            raise AssertionError(f"not a request to the quorum: {body!r}")
+
+
+def fetched(
+    answer: Answer,
+    *,
+    high_watermark: int = -1,
+    log_start_offset: int = -1,
+    records: bytes | None = b"",
+    diverging: LogEnd | None = None,
+) -> FetchResponse:
+    """The answer to a Fetch of the metadata log."""
+    data = fetch_response.PartitionData(
+        partition_index=METADATA_PARTITION,
+        error_code=answer.error,
+        high_watermark=high_watermark,
+        last_stable_offset=high_watermark,
+        log_start_offset=log_start_offset,
+        current_leader=fetch_response.LeaderIdAndEpoch(leader_id=answer.leader_id, leader_epoch=answer.epoch),
+        records=records,
+    )
+    if diverging is not None:
+        data.diverging_epoch = fetch_response.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
+    topic = fetch_response.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])
+    return FetchResponse(responses=[topic])
+
+
+def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse) -> Answer | None:
+    """What an answer says; None where the request as a whole was refused."""
+    if response.error_code != ErrorCode.NONE:
+        return None
+    data: Any = _only_partition(response.topics)
+    if data is None:
+        return None
+    granted = isinstance(response, VoteResponse) and data.vote_granted
+    return Answer(ErrorCode(data.error_code), data.leader_epoch, data.leader_id, granted)
+
+
+def fetched_of(response: FetchResponse) -> tuple[Answer, fetch_response.PartitionData] | None:
+    """What an answer to a Fetch says; None where the request as a whole was refused."""
+    if response.error_code != ErrorCode.NONE or len(response.responses) != 1:
+        return None
+    topic = response.responses[0]
+    if topic.topic_id != METADATA_TOPIC_ID or len(topic.partitions) != 1:
+        return None
+    data = topic.partitions[0]
+    current = data.current_leader
+    return Answer(ErrorCode(data.error_code), current.leader_epoch, current.leader_id), data

@@ -1,0 +1,162 @@
+"""The metadata log as Raft sees it: what is on disk for sure, where two logs part, what was cut.
+
+Wraps :class:`highwater_runtime.log.Log` and adds the one number that Raft rests on, :attr:`MetadataLog.flushed_end`:
+everything below it survives a power loss. Flushes run one at a time; an append during one starts the next when it is
+done, so a burst of appends shares a flush.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from highwater_runtime.log.control import build_leader_change
+from highwater_runtime.log.log import AppendInfo, Log
+from highwater_runtime.log.records import build_batch, iter_batches
+from highwater_runtime.ports import Clock, Trace
+from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
+from highwater_runtime.raft.election import LogEnd
+
+
+class MetadataLog:
+    """One replica's copy of the metadata log. Epochs are ≥ 1 in batches; 0 stands for the empty log's."""
+
+    def __init__(self, log: Log, clock: Clock, trace: Trace, on_flushed: Callable[[], None]) -> None:
+        self.log = log
+        self._clock = clock
+        self._trace = trace
+        self._on_flushed = on_flushed
+        self._flushing_to: int | None = None
+        self.flushed_end = log.log_start_offset
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset this log holds."""
+        return self.log.log_start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The offset of the next record."""
+        return self.log.log_end_offset
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record; 0 where there is none."""
+        return max(self.log.latest_epoch, 0) if self.end_offset > 0 else 0
+
+    @property
+    def end(self) -> LogEnd:
+        """Last epoch and end offset: how complete this log is."""
+        return LogEnd(self.last_epoch, self.end_offset)
+
+    def make_durable(self) -> None:
+        """Flush and wait. After a restart: a process crash leaves unsynced bytes in the page cache, and what this
+        replica now reads in its log it will tell others that it has."""
+        self.log.flush()
+        self.flushed_end = self.end_offset
+
+    def append_leader_change(
+        self, epoch: int, leader_id: int, voters: tuple[int, ...], granting: tuple[int, ...]
+    ) -> int:
+        """Begin a leader's epoch; returns the record's offset."""
+        batch = build_leader_change(leader_id, voters, granting, leader_epoch=epoch, timestamp_ms=self._clock.wall_ms())
+        return self._append_as_leader(batch, epoch)
+
+    def append_records(self, records: list[bytes], epoch: int) -> int:
+        """Append the values as one batch of ``epoch``; returns the last offset."""
+        assert records, "an empty batch has no offset"
+        return self._append_as_leader(
+            build_batch(records, leader_epoch=epoch, timestamp_ms=self._clock.wall_ms()), epoch
+        )
+
+    def _append_as_leader(self, batch: bytes, epoch: int) -> int:
+        assert epoch >= self.last_epoch, f"epochs in the log never go back: {self.last_epoch} to {epoch}"
+        before = self.end_offset
+        info = self.log.append_as_leader(batch, epoch, self._clock.wall_ms(), origin="raft")
+        assert info.first_offset == before, f"appended at {info.first_offset}, expected {before}"
+        assert info.last_offset == self.end_offset - 1
+        self._report_appended(info)
+        return info.last_offset
+
+    def append_fetched(self, records: bytes, epoch: int) -> None:
+        """Append what the leader of ``epoch`` sent, whole batches that begin at the log's end; a cut-off one at the
+        end of ``records`` is left out."""
+        whole, expected, last_epoch = 0, self.end_offset, self.last_epoch
+        for batch in iter_batches(records):
+            batch.ensure_valid()
+            assert batch.base_offset == expected, f"fetched a batch at {batch.base_offset}, asked for {expected}"
+            assert last_epoch <= batch.leader_epoch <= epoch, (
+                f"batch at {batch.base_offset} has epoch {batch.leader_epoch}, expected {last_epoch} to {epoch}"
+            )
+            whole += batch.size_in_bytes
+            expected, last_epoch = batch.last_offset + 1, batch.leader_epoch
+        if whole == 0:
+            return
+        info = self.log.append_as_follower(records[:whole])
+        assert self.end_offset == expected, f"log ends at {self.end_offset}, expected {expected}"
+        self._report_appended(info)
+
+    def _report_appended(self, info: AppendInfo) -> None:
+        for mark in info.marks:
+            self._trace.emit(
+                RaftAppended(offset=mark.base_offset, end_offset=mark.end_offset, epoch=mark.epoch, crc=mark.crc)
+            )
+
+    def flush_soon(self) -> None:
+        """Make everything appended so far durable; ``on_flushed`` is called when :attr:`flushed_end` has moved.
+
+        A flush that fails raises its ``OSError`` in the event of its completion: what it covered may be lost, so the
+        replica must not go on.
+        """
+        if self._flushing_to is None and self.flushed_end < self.end_offset:
+            self._flushing_to = self.end_offset
+            self.log.flush_later(self._flushed)
+
+    def _flushed(self, error: OSError | None) -> None:
+        if error is not None:
+            raise error
+        assert self._flushing_to is not None
+        assert self._flushing_to <= self.end_offset
+        self.flushed_end = max(self.flushed_end, self._flushing_to)
+        self._flushing_to = None
+        self.flush_soon()
+        self._on_flushed()
+
+    def end_of_epoch(self, epoch: int) -> LogEnd:
+        """The largest epoch of this log that is not above ``epoch``, and where it ends; (0, start) if there is none."""
+        if epoch >= self.last_epoch:
+            return self.end
+        found = self.log.epoch_end_offset(epoch)
+        if found.epoch < 0 or found.end_offset <= self.start_offset:
+            return LogEnd(0, self.start_offset)
+        return LogEnd(found.epoch, found.end_offset)
+
+    def diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> LogEnd | None:
+        """Where a log that ends at ``fetch_offset`` with ``last_fetched_epoch`` parts from this one; None: nowhere.
+
+        The other log cuts itself back to the end of the epoch named, or to its own end of it where that is less.
+        """
+        if fetch_offset == 0 and last_fetched_epoch == 0:
+            return None
+        end = self.end_of_epoch(last_fetched_epoch)
+        if end.epoch == last_fetched_epoch and fetch_offset <= end.offset:
+            return None
+        return end
+
+    def truncate_to_diverging(self, diverging: LogEnd, high_watermark: int, epoch: int) -> None:
+        """Cut back to where this log and the one that told ``diverging`` may still agree."""
+        own = self.end_of_epoch(diverging.epoch)
+        target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset
+        before = self.end_offset
+        assert target < before, f"told that the log diverges at {diverging}, but it ends at {self.end}"
+        assert target >= high_watermark, f"would cut the log to {target}, below the committed {high_watermark}"
+        self.log.truncate_to(target)
+        assert self.end_offset <= target, f"cut to {target}, the log ends at {self.end_offset}"
+        assert self.end_offset >= high_watermark
+        self.flushed_end = min(self.flushed_end, self.end_offset)
+        if self._flushing_to is not None:
+            self._flushing_to = min(self._flushing_to, self.end_offset)
+        self._trace.emit(RaftTruncated(offset=self.end_offset, end_offset=before, epoch=epoch))
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """Whole batches from ``offset`` on, at least one where there is any."""
+        return self.log.read(offset, max_bytes)

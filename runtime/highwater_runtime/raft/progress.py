@@ -1,0 +1,61 @@
+"""What a leader knows of the other replicas, and what follows from it: the HW, check-quorum, the line of successors.
+
+Pure: times come in as arguments, and nothing here acts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class ReplicaProgress:
+    """One other replica as seen from the leader.
+
+    ``end_offset`` what it has on disk (−1 before it fetched in this epoch), ``heard_ns`` when it last fetched (at
+    first: when the epoch began), ``told_high_watermark`` the HW of the last answer it was sent.
+    """
+
+    heard_ns: int
+    end_offset: int = -1
+    told_high_watermark: int = -1
+
+
+class LeaderProgress:
+    """The progress of all replicas in one leader's epoch.
+
+    ``others``: the other voters' ids, ascending; ``epoch_start``: the offset of the leader's LeaderChange record.
+    """
+
+    def __init__(self, others: tuple[int, ...], epoch_start: int, now_ns: int) -> None:
+        self.epoch_start = epoch_start
+        self.voters = {voter: ReplicaProgress(now_ns) for voter in others}
+        self.observers: dict[int, ReplicaProgress] = {}
+        self._majority = (len(others) + 1) // 2 + 1
+
+    def of(self, replica_id: int, now_ns: int) -> ReplicaProgress:
+        """The replica's record; one that is no voter is an observer from its first fetch on."""
+        voter = self.voters.get(replica_id)
+        if voter is not None:
+            return voter
+        return self.observers.setdefault(replica_id, ReplicaProgress(now_ns))
+
+    def high_watermark(self, own_flushed_end: int) -> int | None:
+        """The offset that a majority of voters has on disk, the leader included.
+
+        None while that covers no record of this epoch: until then nothing may be called committed.
+        """
+        ends = sorted([own_flushed_end, *(progress.end_offset for progress in self.voters.values())], reverse=True)
+        reached = ends[self._majority - 1]
+        return reached if reached > self.epoch_start else None
+
+    def majority_heard_ns(self) -> int | None:
+        """The latest time by which a majority, the leader included, had fetched; None: the leader is one alone."""
+        if self._majority == 1:
+            return None
+        heard = sorted((progress.heard_ns for progress in self.voters.values()), reverse=True)
+        return heard[self._majority - 2]
+
+    def successors(self) -> tuple[int, ...]:
+        """The other voters, the most caught up first, ties by id."""
+        return tuple(sorted(self.voters, key=lambda voter: (-self.voters[voter].end_offset, voter)))

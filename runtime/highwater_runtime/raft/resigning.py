@@ -1,0 +1,52 @@
+"""A resigned leader: tells the voters that its epoch is over (EndQuorumEpoch), then waits like any voter.
+
+It answers nobody as a leader. It may stand again after an election time-out; one that is shutting down does not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft.election import retry_backoff_ns
+from highwater_runtime.raft.messages import END_QUORUM_EPOCH_VERSION, LeaderNotice, answer_of, end_quorum_epoch
+from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.raft.states import Resigned
+
+
+class Resigning:
+    """A former leader in its epoch. :attr:`untold` are the voters that have not answered yet."""
+
+    def __init__(self, shared: Shared, actions: Actions, state: Resigned) -> None:
+        self.scope = Scope(shared)
+        self._shared = shared
+        self._actions = actions
+        self._state = state
+        self.untold = dict.fromkeys(state.successors, True)
+
+    def start(self) -> None:
+        """Tell the others; a single voter stands again at once, there is nobody to wait for."""
+        if not self._state.successors:
+            self._actions.stand(0)
+            return
+        timeout = self._shared.timing.election_timeout_ns(self._shared.ports.random)
+        self.scope.later(timeout, lambda: self._actions.stand(0))
+        for voter in self._state.successors:
+            self._tell(voter, failures=0)
+
+    def on_flushed(self) -> None:
+        """Nothing depends on it here."""
+
+    def _tell(self, voter: int, failures: int) -> None:
+        def answered(response: Any) -> None:
+            if isinstance(response, RpcFailure):
+                self.scope.later(retry_backoff_ns(failures + 1), lambda: self._tell(voter, failures + 1))
+                return
+            del self.untold[voter]
+            answer = answer_of(response)
+            if answer is not None:
+                self._actions.learned(answer)
+
+        notice = LeaderNotice(self._state.epoch, self._shared.node_id, self._state.successors)
+        request = end_quorum_epoch(self._shared.cluster_id, notice)
+        self.scope.send(voter, request, END_QUORUM_EPOCH_VERSION, answered, channel="raft")
