@@ -1,0 +1,52 @@
+"""The tiny histories of ``stories.py`` as test cases, and one Spark session for all tests that need one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"pipeline_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+stories = _load("stories")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes ``case`` runs once for every story."""
+    if "case" in metafunc.fixturenames:
+        metafunc.parametrize("case", stories.CASES, ids=[case.name for case in stories.CASES])
+
+
+@pytest.fixture
+def story() -> Any:
+    """An empty history to write on."""
+    return stories.Story()
+
+
+@pytest.fixture(scope="session")
+def all_stories() -> list[Any]:
+    """Every story, for tests that judge many runs at once."""
+    return list(stories.CASES)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One session for the whole test run."""
+    from highwater_pipeline.spark.session import open_session
+
+    with open_session(master="local[2]") as session:
+        yield session

@@ -1,0 +1,604 @@
+"""Tiny histories, each with the anomalies that it must show and one sentence why (the docstring).
+
+A story is written as things happen: sends, polls and node events share one clock. In a dump, a record stands for a batch
+of its own whose crc is its value, unless the story says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from highwater_pipeline.files import write_jsonl
+from highwater_pipeline.rows import (
+    NODE_EVENT_ROWS,
+    OPERATION_ROWS,
+    REPLICA_LOG_ROWS,
+    MicroOp,
+    NodeEventRow,
+    Operation,
+    ReplicaRecord,
+)
+from highwater_pipeline.tables import RunTables
+
+TOPIC_ID = "0" * 31 + "1"
+P0 = "orders-0"
+
+
+@dataclass
+class Story:
+    """A history as it is written down."""
+
+    operations: list[Operation] = field(default_factory=list)
+    events: list[NodeEventRow] = field(default_factory=list)
+    dumps: list[ReplicaRecord] = field(default_factory=list)
+    now: int = 0
+
+    # --- clients ---
+
+    def _row(self, process: int, kind: str, f: str, value: list[MicroOp], client: str) -> None:
+        self.now += 1
+        self.operations.append(
+            Operation(
+                index=len(self.operations),
+                time=self.now,
+                process=process,
+                type=kind,
+                f=f,
+                value=value,
+                client=client,
+            )
+        )
+
+    def send(
+        self, *values: int, at: int | None = None, outcome: str | None = "ok", key: str = P0, process: int = 0
+    ) -> Story:
+        """Producer ``process`` sends values; ``outcome`` None: no completion was ever recorded."""
+        client = f"producer-{process}"
+        self._row(process, "invoke", "send", [MicroOp("send", key, None, v) for v in values], client)
+        if outcome is not None:
+            told = [MicroOp("send", key, None if at is None else at + i, v) for i, v in enumerate(values)]
+            self._row(process, outcome, "send", told, client)
+        return self
+
+    def poll(self, *records: tuple[int, int], key: str = P0, outcome: str = "ok", process: int = 100) -> Story:
+        """Consumer ``process`` reads (offset, value) records."""
+        client = f"consumer-{process - 100}"
+        self._row(process, "invoke", "poll", [], client)
+        self._row(process, outcome, "poll", [MicroOp("poll", key, o, v) for o, v in records], client)
+        return self
+
+    def operation(self, process: int, kind: str, f: str, *value: MicroOp) -> Story:
+        self._row(process, kind, f, list(value), f"client-{process}")
+        return self
+
+    # --- nodes ---
+
+    def event(self, node: str, kind: str, *, incarnation: int = 1, same_time: bool = False, **fields: Any) -> Story:
+        if not same_time:
+            self.now += 1
+        self.events.append(
+            NodeEventRow(
+                seq=len(self.events),
+                time_ns=self.now,
+                node_time_ns=self.now,
+                node=node,
+                incarnation=incarnation,
+                kind=kind,
+                **fields,
+            )
+        )
+        return self
+
+    def started(self, broker: int, *, epoch: int, leo: int, incarnation: int = 1, partition: str = P0) -> Story:
+        """A broker starts, loads its log and registers."""
+        node = f"broker-{broker}"
+        self.event(node, "node-started", incarnation=incarnation)
+        self.event(
+            node, "log-loaded", incarnation=incarnation, partition=partition, topic_id=TOPIC_ID, offset=0,
+            end_offset=leo, reason="recovered" if incarnation > 1 else "created",
+        )  # fmt: skip
+        return self.registered(broker, epoch=epoch)
+
+    def registered(self, broker: int, *, epoch: int, controller: int = 0, same_time: bool = False) -> Story:
+        return self.event(
+            f"controller-{controller}", "broker-registered", broker=broker, broker_epoch=epoch, metadata_offset=epoch,
+            reason="0" * 32, same_time=same_time,
+        )  # fmt: skip
+
+    def state(
+        self,
+        isr: list[int],
+        *,
+        offset: int,
+        leader: int = 0,
+        leader_epoch: int = 0,
+        controller: int = 0,
+        same_time: bool = False,
+        topic_id: str = TOPIC_ID,
+        partition: str = P0,
+    ) -> Story:
+        """A committed partition state at metadata ``offset``."""
+        return self.event(
+            f"controller-{controller}", "partition-changed", partition=partition, topic_id=topic_id, replicas=[0, 1, 2],
+            isr=isr, leader=leader, leader_epoch=leader_epoch, partition_epoch=offset, metadata_offset=offset,
+            reason="changed", same_time=same_time,
+        )  # fmt: skip
+
+    def leads(
+        self,
+        broker: int,
+        leader_epoch: int,
+        *,
+        leo: int,
+        hw: int = 0,
+        incarnation: int = 1,
+        topic_id: str = TOPIC_ID,
+        partition: str = P0,
+    ) -> Story:
+        return self.event(
+            f"broker-{broker}", "became-leader", incarnation=incarnation, partition=partition, topic_id=topic_id,
+            leader_epoch=leader_epoch, partition_epoch=0, offset=hw, end_offset=leo, isr=[broker], replicas=[0, 1, 2],
+        )  # fmt: skip
+
+    def follows(self, broker: int, leader: int, leader_epoch: int, *, leo: int, hw: int) -> Story:
+        return self.event(
+            f"broker-{broker}", "became-follower", partition=P0, topic_id=TOPIC_ID, leader=leader,
+            leader_epoch=leader_epoch, offset=hw, end_offset=leo,
+        )  # fmt: skip
+
+    def appends(
+        self, broker: int, start: int, end: int, *, leader_epoch: int = 0, leader: bool = False, incarnation: int = 1
+    ) -> Story:
+        return self.event(
+            f"broker-{broker}", "log-appended", incarnation=incarnation, partition=P0, leader_epoch=leader_epoch,
+            offset=start, end_offset=end, reason="leader" if leader else "follower",
+        )  # fmt: skip
+
+    def truncates(self, broker: int, to: int, end: int, *, leader_epoch: int) -> Story:
+        return self.event(
+            f"broker-{broker}", "log-truncated", partition=P0, leader_epoch=leader_epoch, offset=to, end_offset=end,
+            reason="diverging-epoch",
+        )  # fmt: skip
+
+    def passes_hw(
+        self,
+        broker: int,
+        start: int,
+        end: int,
+        *,
+        leader_epoch: int = 0,
+        epoch: int | None = None,
+        crc: int = 7,
+        partition: str = P0,
+    ) -> Story:
+        """A batch is about to pass the leader's HW."""
+        return self.event(
+            f"broker-{broker}", "batch-committed", partition=partition, leader_epoch=leader_epoch, offset=start,
+            end_offset=end, epoch=leader_epoch if epoch is None else epoch, crc=crc,
+        )  # fmt: skip
+
+    def commits(
+        self, broker: int, start: int, end: int, *, leader_epoch: int = 0, epoch: int | None = None, crc: int = 7
+    ) -> Story:
+        """A batch passes the leader's HW, which moves to its end."""
+        self.passes_hw(broker, start, end, leader_epoch=leader_epoch, epoch=epoch, crc=crc)
+        return self.moves_hw(broker, end, leader_epoch=leader_epoch)
+
+    def moves_hw(self, broker: int, to: int, *, leader_epoch: int = 0, partition: str = P0) -> Story:
+        return self.event(
+            f"broker-{broker}", "high-watermark", partition=partition, leader_epoch=leader_epoch, offset=to
+        )
+
+    def proposes(self, broker: int, isr: list[int], epochs: list[int], *, leader_epoch: int = 0) -> Story:
+        return self.event(
+            f"broker-{broker}", "isr-proposed", partition=P0, leader_epoch=leader_epoch, partition_epoch=0, isr=isr,
+            isr_epochs=epochs, reason="expand",
+        )  # fmt: skip
+
+    def handles(
+        self,
+        isr: list[int],
+        claimed: list[int],
+        registered: list[int],
+        *,
+        offset: int,
+        broker: int = 0,
+        leader_epoch: int = 0,
+        reason: str = "NONE",
+    ) -> Story:
+        """The controller judges broker's AlterPartition; ``offset`` is that of the change it wrote."""
+        return self.event(
+            "controller-0", "alter-partition-handled", partition=P0, broker=broker, leader_epoch=leader_epoch,
+            partition_epoch=0, isr=isr, isr_epochs=claimed, registered_epochs=registered, metadata_offset=offset,
+            reason=reason,
+        )  # fmt: skip
+
+    def dump(
+        self, broker: int, *records: tuple[int, int, int], crc: int | None = None, topic_id: str = TOPIC_ID
+    ) -> Story:
+        """Broker's log at the end: (offset, leader epoch, value) records."""
+        for offset, epoch, value in records:
+            self.dumps.append(
+                ReplicaRecord(
+                    broker=broker, partition=P0, topic_id=topic_id, offset=offset, leader_epoch=epoch, producer_id=-1,
+                    sequence=-1, value=value, crc=value if crc is None else crc,
+                )
+            )  # fmt: skip
+        return self
+
+    # --- as tables, as files ---
+
+    def tables(self, run_id: str = "tiny") -> RunTables:
+        return RunTables(
+            run_id,
+            OPERATION_ROWS.to_table(self.operations, run_id),
+            NODE_EVENT_ROWS.to_table(self.events, run_id) if self.events else None,
+            REPLICA_LOG_ROWS.to_table(self.dumps, run_id) if self.dumps else None,
+        )
+
+    def write(self, run_dir: Path) -> Path:
+        write_jsonl(run_dir / "history" / "operations.jsonl", self.operations)
+        if self.events:
+            write_jsonl(run_dir / "events" / "nodes.jsonl", self.events)
+        if self.dumps:
+            write_jsonl(run_dir / "dumps" / "replica_log.jsonl", self.dumps)
+        return run_dir
+
+
+@dataclass(frozen=True)
+class Case:
+    """A story, the verdict on it, and the anomalies that it must show: those and no others."""
+
+    name: str
+    why: str
+    build: Callable[[], Story]
+    verdict: str
+    anomalies: dict[str, int]
+
+
+CASES: list[Case] = []
+
+
+def case(verdict: str = "fail", **anomalies: int) -> Callable[[Callable[[Story], Any]], Callable[[Story], Any]]:
+    """Registers a story: ``@case(lost_write=1)`` must be judged ``fail`` for one lost write."""
+
+    def register(tell: Callable[[Story], Any]) -> Callable[[Story], Any]:
+        def build() -> Story:
+            written = Story()
+            tell(written)
+            return written
+
+        counts = {name.replace("_", "-"): count for name, count in anomalies.items()}
+        CASES.append(Case(tell.__name__, (tell.__doc__ or "").strip(), build, verdict, counts))
+        return tell
+
+    return register
+
+
+def happy(story: Story) -> Story:
+    """A history in which nothing is wrong, to put something wrong beside it."""
+    return story.send(1, at=0).poll((0, 1))
+
+
+# --- nothing wrong --------------------------------------------------------------------------------------------------
+
+
+@case("pass")
+def everything_read(story: Story) -> None:
+    """Every acknowledged value is read where it was acknowledged."""
+    story.send(1, at=0).send(2, at=1, process=1).poll((0, 1)).poll((1, 2))
+
+
+@case("inconclusive")
+def empty(story: Story) -> None:
+    """Where nothing was done nothing can have gone wrong, nor right."""
+
+
+@case("inconclusive")
+def all_failed(story: Story) -> None:
+    """Nothing was acknowledged, so no promise was tried."""
+    story.send(1, outcome="fail").send(2, outcome="info", process=1).poll()
+
+
+@case("inconclusive")
+def no_final_reads(story: Story) -> None:
+    """The last poll began before the last acknowledgement: the second value may yet be read."""
+    story.send(1, at=0).poll((0, 1)).send(2, at=1)
+
+
+@case("pass")
+def failed_over_without_loss(story: Story) -> None:
+    """A new leader begins with an older copy of the HW and cuts nobody's committed records."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1), (1, 2))
+    story.started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    story.leads(0, 0, leo=0).follows(1, 0, 0, leo=0, hw=0)
+    story.appends(0, 0, 2, leader=True).appends(1, 0, 2).commits(0, 0, 2, crc=7)
+    story.appends(0, 2, 3, leader=True)  # never replicated
+    story.state([1], leader=1, leader_epoch=1, offset=30).leads(1, 1, leo=2, hw=0)
+    story.commits(1, 0, 2, leader_epoch=1, epoch=0, crc=7).follows(0, 1, 1, leo=3, hw=2)
+    story.truncates(0, 2, 3, leader_epoch=1).state([1, 0], leader=1, leader_epoch=1, offset=40)
+    story.dump(0, (0, 0, 1), (1, 0, 2), crc=7).dump(1, (0, 0, 1), (1, 0, 2), crc=7)
+
+
+# --- what clients see -----------------------------------------------------------------------------------------------
+
+
+@case(lost_write=1, unseen=1)
+def read_past(story: Story) -> None:
+    """Value 2 was acknowledged at offset 1, and the consumer went from 0 to 2."""
+    story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))
+
+
+@case("fail", unseen=1)
+def not_read_yet(story: Story) -> None:
+    """Nobody read past value 2, so it may still be there; but the final reads did not bring it."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1))
+
+
+@case("pass")
+def unknown_outcome_may_be_lost(story: Story) -> None:
+    """Nobody was promised value 2, so nobody misses it."""
+    story.send(1, at=0).send(2, outcome="info", process=1).send(3, at=2).poll((0, 1), (2, 3))
+
+
+@case("pass")
+def never_completed_may_be_lost(story: Story) -> None:
+    """A send without completion is one of unknown outcome."""
+    story.send(1, at=0).send(2, outcome=None, process=1).send(3, at=2).poll((0, 1), (2, 3))
+
+
+@case(lost_write=1)
+def seen_in_part(story: Story) -> None:
+    """The operation of values 2 and 3 has no known outcome, but 3 was read: so 2 must have been written too."""
+    both = [MicroOp("send", P0, 1, 2), MicroOp("send", P0, 2, 3)]
+    story.send(1, at=0).operation(5, "invoke", "txn", *both).operation(5, "info", "txn", *both).poll((0, 1), (2, 3))
+
+
+@case(lost_write=1)
+def seen_in_part_elsewhere(story: Story) -> None:
+    """As before, but the part that was read is in another partition."""
+    both = [MicroOp("send", P0, 1, 2), MicroOp("send", "orders-1", 0, 3)]
+    story.send(1, at=0).operation(5, "invoke", "txn", *both).operation(5, "info", "txn", *both)
+    story.send(4, at=2).poll((0, 1), (2, 4)).poll((0, 3), key="orders-1")
+
+
+@case(duplicate=1)
+def written_twice(story: Story) -> None:
+    """A retry was appended a second time."""
+    story.send(1, at=0).poll((0, 1), (1, 1))
+
+
+@case(duplicate=1)
+def acknowledged_elsewhere(story: Story) -> None:
+    """An acknowledgement is evidence too: value 1 stands at 0, says the leader, and at 4, says the reader."""
+    story.send(1, at=0).poll((4, 1))
+
+
+@case(inconsistent_offsets=1)
+def two_readers_disagree(story: Story) -> None:
+    """Offset 1 is value 2 for one reader and value 3 for another."""
+    story.send(1, at=0).send(2, at=1).send(3, outcome="info", process=1)
+    story.poll((0, 1), (1, 2)).poll((1, 3), process=101)
+
+
+@case(aborted_read=1)
+def failed_yet_read(story: Story) -> None:
+    """The producer was told that value 2 had not been written."""
+    story.send(1, at=0).send(2, outcome="fail").poll((0, 1), (1, 2))
+
+
+@case("pass")
+def failed_then_sent_again(story: Story) -> None:
+    """The first attempt failed for certain, the second one succeeded: the value may be read."""
+    story.send(2, outcome="fail").send(2, at=0).poll((0, 2))
+
+
+@case(lost_write=1, unseen=2)
+def partitions_are_apart(story: Story) -> None:
+    """In orders-0 value 2 is lost; in orders-1 nobody read past value 4, which is only unseen."""
+    story.send(1, at=0).send(2, at=1).send(3, at=2).send(4, at=7, key="orders-1").poll((0, 1), (2, 3))
+
+
+# --- what only nodes see --------------------------------------------------------------------------------------------
+
+
+def _committed_by_0(story: Story) -> Story:
+    """Values 1 and 2 are committed by broker 0 alone, in leader epoch 0."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1), (1, 2))
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story.appends(0, 0, 2, leader=True)
+    return story.commits(0, 0, 1, crc=1).commits(0, 1, 2, crc=2)
+
+
+@case(committed_loss=2)
+def leader_with_less(story: Story) -> None:
+    """Two records had passed the HW, and the next leader began with an empty log."""
+    _committed_by_0(story).leads(1, 1, leo=0)
+
+
+@case(committed_loss=1)
+def leader_with_one_less(story: Story) -> None:
+    """Only the second record is above the next leader's log end."""
+    _committed_by_0(story).leads(1, 1, leo=1)
+
+
+@case(committed_loss=1, divergence=1)
+def another_record_committed(story: Story) -> None:
+    """The next leader committed another batch at offset 1, though its log was long enough."""
+    _committed_by_0(story).leads(1, 1, leo=2).commits(1, 1, 2, leader_epoch=1, epoch=0, crc=99)
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 1), (1, 0, 99))
+
+
+@case("pass")
+def same_record_committed_again(story: Story) -> None:
+    """A new leader begins with an old HW and sees old batches pass it once more: that is no loss."""
+    _committed_by_0(story).leads(1, 1, leo=2).passes_hw(1, 0, 1, leader_epoch=1, epoch=0, crc=1)
+    story.commits(1, 1, 2, leader_epoch=1, epoch=0, crc=2)
+
+
+@case(committed_loss=1)
+def last_leaders_log_ends_early(story: Story) -> None:
+    """At the end of the run the last leader's log has record 0 and no longer record 1."""
+    _committed_by_0(story).dump(0, (0, 0, 1))
+
+
+@case(committed_loss=1)
+def last_leaders_log_differs(story: Story) -> None:
+    """At the end of the run the last leader's log has another record at offset 1."""
+    _committed_by_0(story).dump(0, (0, 0, 1), (1, 0, 3))
+
+
+@case("pass")
+def retention_deleted_the_head(story: Story) -> None:
+    """What lies below the first offset of a log was deleted by retention, not lost."""
+    _committed_by_0(story).dump(0, (1, 0, 2))
+
+
+@case(divergence=1)
+def replicas_differ_below_hw(story: Story) -> None:
+    """Both members of the ISR have everything below HW 2, but at offset 1 in different epochs."""
+    happy(story).started(0, epoch=10, leo=2).started(1, epoch=11, leo=2).state([0, 1], offset=20)
+    story.moves_hw(0, 2).dump(0, (0, 0, 1), (1, 0, 2), crc=7).dump(1, (0, 0, 1), (1, 1, 2), crc=7)
+
+
+@case("pass")
+def replicas_differ_above_hw(story: Story) -> None:
+    """Broker 1 is out of the ISR and keeps a record that was never committed: it will truncate when it returns."""
+    happy(story).started(0, epoch=10, leo=2).state([0], offset=20, leader_epoch=1)
+    story.follows(1, 0, 0, leo=2, hw=1).moves_hw(0, 2, leader_epoch=1).appends(0, 0, 2)
+    story.dump(0, (0, 0, 1), (1, 1, 3)).dump(1, (0, 0, 1), (1, 0, 2))
+
+
+@case(divergence=1)
+def silent_divergence(story: Story) -> None:
+    """Nobody can find a difference by epochs where offset and epoch are equal, so there must be none, at any HW."""
+    happy(story).dump(0, (0, 0, 1), (1, 0, 2)).dump(2, (0, 0, 1), (1, 0, 3))
+
+
+@case(isr_incomplete=1, stale_isr_join=1)
+def empty_member(story: Story) -> None:
+    """KAFKA-14139: broker 1 came back with an empty disk under epoch 30, and was let in under epoch 11."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0], offset=20)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    story.proposes(0, [0, 1], [10, 11]).event("broker-1", "node-stopped", reason="power-loss")
+    story.started(1, epoch=30, leo=0, incarnation=2)
+    story.handles([0, 1], [10, 11], [10, 30], offset=40).state([0, 1], offset=40)
+    story.state([0, 1], offset=40, controller=1).state([0], offset=50)
+
+
+@case("pass")
+def restarted_member_leaves_in_the_same_step(story: Story) -> None:
+    """Registration and removal from the ISR commit together: nobody ever sees the state between them."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    story.event("broker-1", "node-started", incarnation=2)
+    story.event(
+        "broker-1", "log-loaded", incarnation=2, partition=P0, topic_id=TOPIC_ID, offset=0, end_offset=0,
+        reason="recovered",
+    )  # fmt: skip
+    story.registered(1, epoch=30).state([0], offset=31, same_time=True)
+    story.registered(1, epoch=11, controller=1).registered(1, epoch=30, controller=1)
+
+
+@case(isr_incomplete=1)
+def restarted_member_stays(story: Story) -> None:
+    """Broker 1 came back with less, registered, and the controller left it in the ISR."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    story.started(1, epoch=30, leo=0, incarnation=2).moves_hw(0, 1)
+
+
+@case("pass")
+def restarted_member_not_registered_yet(story: Story) -> None:
+    """Until the new incarnation registers, the controller cannot know; an old registration's late report is not one."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    story.event("broker-1", "node-started", incarnation=2)
+    story.event(
+        "broker-1", "log-loaded", incarnation=2, partition=P0, topic_id=TOPIC_ID, offset=0, end_offset=0,
+        reason="recovered",
+    )  # fmt: skip
+    story.registered(1, epoch=11, controller=1)
+
+
+@case(isr_incomplete=1)
+def truncated_below_hw(story: Story) -> None:
+    """KIP-101: a follower in the ISR cuts its log below the true HW, and for a while it could be elected without it."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    story.appends(0, 0, 2, leader=True).appends(1, 0, 2).moves_hw(0, 2)
+    story.truncates(1, 1, 2, leader_epoch=0).appends(1, 1, 2)
+
+
+@case(stale_isr_join=1)
+def proposal_tells_the_epoch(story: Story) -> None:
+    """AlterPartition 2 carries no epochs, but the leader says that it knew broker 1 under epoch 11."""
+    happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [10, 11])
+    story.registered(1, epoch=30).handles([0, 1], [-1, -1], [10, 30], offset=40)
+
+
+@case(stale_isr_join=1)
+def registered_between(story: Story) -> None:
+    """Nobody tells the epoch, but broker 1 registered anew between the proposal and its acceptance."""
+    happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [-1, -1])
+    story.registered(1, epoch=30).handles([0, 1], [-1, -1], [10, 30], offset=40)
+
+
+@case("pass")
+def joins_under_its_own_epoch(story: Story) -> None:
+    """Epochs agree; a stale one was refused; an old member's epoch is not the question; a retry changes nothing."""
+    happy(story).registered(1, epoch=11).state([0, 2], offset=20).proposes(0, [0, 1], [10, 11])
+    story.handles([0, 1], [10, 11], [10, 30], offset=-1, reason="INELIGIBLE_REPLICA")
+    story.handles([0, 2, 1], [10, 5, 11], [10, 6, 11], offset=40).state([0, 2, 1], offset=40)
+    story.handles([0, 2, 1], [10, 5, 11], [10, 6, 11], offset=-1)
+
+
+@case(two_leaders=1)
+def two_nodes_one_epoch(story: Story) -> None:
+    """Two nodes append as leader in leader epoch 3."""
+    happy(story).appends(0, 0, 1, leader=True, leader_epoch=3).appends(1, 0, 1, leader=True, leader_epoch=3)
+
+
+@case(two_leaders=1)
+def two_lives_one_epoch(story: Story) -> None:
+    """A leader crashed and led on in its old epoch, as if it had never been away."""
+    happy(story).appends(0, 0, 1, leader=True, leader_epoch=3)
+    story.appends(0, 0, 1, leader=True, leader_epoch=3, incarnation=2)
+
+
+@case("pass")
+def one_leader_an_epoch(story: Story) -> None:
+    """Followers append in the leader's epoch too, and a new leader has a new one."""
+    happy(story).appends(0, 0, 1, leader=True, leader_epoch=3).appends(1, 0, 1, leader_epoch=3)
+    story.appends(1, 1, 2, leader=True, leader_epoch=4).appends(0, 2, 3, leader=True, leader_epoch=3)
+
+
+@case(leader_not_in_isr=1)
+def leader_outside(story: Story) -> None:
+    """Broker 0 leads, and the ISR is broker 1; three controllers report it, and it is one state."""
+    happy(story).state([0, 1], offset=20).state([1], offset=21).state([1], offset=21, controller=1)
+    story.state([1], offset=22, leader=-1)
+
+
+@case(hw_regression=1)
+def hw_goes_back(story: Story) -> None:
+    """The new leader's HW moved, and to less than the old leader's."""
+    happy(story).moves_hw(0, 5).moves_hw(1, 3, leader_epoch=1).moves_hw(1, 6, leader_epoch=1)
+
+
+@case("pass")
+def deposed_leader_lags(story: Story) -> None:
+    """A deposed leader that does not know it yet may say less than the new one has."""
+    happy(story).moves_hw(0, 5).moves_hw(1, 8, leader_epoch=1).moves_hw(0, 6).moves_hw(1, 9, leader_epoch=1)
+
+
+@case("pass")
+def topic_created_anew(story: Story) -> None:
+    """Offsets and epochs begin anew with a topic of the same name: its first generation was deleted, not lost."""
+    _committed_by_0(story)
+    new = "f" * 32
+    story.state([1], leader=1, offset=50, topic_id=new).leads(1, 0, leo=0, topic_id=new)
+    story.commits(1, 0, 1, leader_epoch=0, crc=55).moves_hw(1, 1)
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 55), topic_id=new)

@@ -1,0 +1,41 @@
+"""Every tiny history shows the anomalies that it must show, and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_pipeline.anomalies import CHECKS
+from highwater_pipeline.judge import judge_run
+
+
+def test_story(case: Any) -> None:
+    judgement = judge_run(case.build().tables())
+    found = {name: report.count for name, report in judgement.anomalies.items()}
+    assert (judgement.verdict, found) == (case.verdict, case.anomalies), case.why
+
+
+def test_every_check_has_a_story_that_fails_it_and_one_that_passes(all_stories: list[Any]) -> None:
+    """Which is what makes the stories a test of the checks."""
+    failing = {name for case in all_stories for name in case.anomalies}
+    assert failing == set(CHECKS)
+    passing = {
+        name
+        for case in all_stories
+        if case.verdict == "pass"
+        for name, state in judge_run(case.build().tables()).checks.items()
+        if state == "ok"
+    }
+    assert passing == set(CHECKS)
+
+
+def test_examples_name_rows_that_exist(case: Any) -> None:
+    """An example proves itself by rows of the tables, and says in a sentence what happened."""
+    tables = case.build().tables()
+    rows = {"operations": tables.operations, "node_event": tables.node_events, "replica_log": tables.replica_log}
+    for report in judge_run(tables).anomalies.values():
+        assert len(report.examples) == min(report.count, 10) or report.examples
+        for example in report.examples:
+            assert example["rows"], example
+            assert example["story"].endswith("."), example
+            for row in example["rows"]:
+                assert 0 <= row["index"] < rows[row["table"]].num_rows
