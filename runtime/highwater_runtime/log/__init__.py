@@ -39,10 +39,16 @@ Who reads this to code against it finds the whole surface here.
 **LogManager** (:mod:`.manager`), owner of a data directory::
 
     LogManager(ports, config: NodeConfig, cluster_id, node_id, high_watermarks: Callable[[], Mapping[tp, int]])
-    .start()                       # load everything, begin checkpoints, retention and flush timers
-    .clean_start .logs (dict by TopicPartition) .get(topic, partition) .get_or_create(topic, partition, topic_id, …)
-    .checkpointed_high_watermark(topic, partition) -> int            # 0 where unknown, never above the LEO
-    .delete(topic, partition)      .shutdown(on_done: Callable[[OSError | None], None])
+    .start(topic_properties=None)  # load everything, begin checkpoints, retention and flush timers
+    .clean_start .previous_broker_epoch .logs: dict[TopicPartition, Log] (sorted when loaded)
+    .get(topic, partition) -> Log | None
+    .get_or_create(topic, partition, topic_id: UUID, properties: Mapping[str, str] | None = None) -> Log
+    .configure(topic, partition, properties)      .delete(topic, partition)
+    .checkpointed_high_watermark(topic, partition) -> int            # brought within [log start, LEO]
+    .checkpoint_high_watermarks() (and by timer)  .shutdown(on_done: Callable[[OSError | None], None], broker_epoch=-1)
+
+``TopicPartition(topic, partition)`` is a NamedTuple, equal to the plain tuple. A node without partitions (controller)
+calls ``ensure_meta_properties(disk, cluster_id, node_id)`` itself.
 
 **Errors** (:mod:`.errors`): each class has ``KAFKA_ERROR``, the name in ``ErrorCode``.
 
@@ -53,3 +59,47 @@ recovery cut is then in ``log.recovery``.
 """
 
 from __future__ import annotations
+
+from highwater_runtime.log.checkpoints import ensure_meta_properties
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.control import (
+    ControlType,
+    LeaderChange,
+    build_control_batch,
+    build_leader_change,
+    control_type_of,
+    read_leader_change,
+)
+from highwater_runtime.log.epoch_cache import UNDEFINED_EPOCH, UNDEFINED_OFFSET, EpochEnd
+from highwater_runtime.log.errors import LogError
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
+from highwater_runtime.log.records import BatchView, Record, build_batch, iter_batches
+from highwater_runtime.log.results import AppendInfo, BatchMark, TimestampOffset
+
+__all__ = [
+    "METADATA_LOG_DIR",
+    "UNDEFINED_EPOCH",
+    "UNDEFINED_OFFSET",
+    "AppendInfo",
+    "BatchMark",
+    "BatchView",
+    "ControlType",
+    "EpochEnd",
+    "LeaderChange",
+    "Log",
+    "LogConfig",
+    "LogError",
+    "LogManager",
+    "Record",
+    "TimestampOffset",
+    "TopicPartition",
+    "build_batch",
+    "build_control_batch",
+    "build_leader_change",
+    "control_type_of",
+    "ensure_meta_properties",
+    "iter_batches",
+    "read_leader_change",
+]

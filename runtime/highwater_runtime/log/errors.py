@@ -92,3 +92,9 @@ class InconsistentMetaProperties(LogError):  # noqa: N818
 
 class CorruptCheckpoint(LogError):  # noqa: N818
     """A checkpoint file that cannot be parsed."""
+
+
+class EpochRegression(LogError):  # noqa: N818
+    """A follower was given a batch of an older leader epoch than its log already ends with."""
+
+    KAFKA_ERROR = "FENCED_LEADER_EPOCH"

@@ -1,0 +1,306 @@
+"""The owner of a data directory: every partition's log, and the files that speak of all of them.
+
+* On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
+  would switch recovery off), then opens every log, with recovery unless the marker was there.
+* From time to time it writes the recovery points, log start offsets and high watermarks. A recovery point that a
+  truncation lowered is written within the truncation: stale and too high, it would vouch for bytes that were written
+  anew since.
+* A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
+  after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began.
+* On shutdown everything is flushed and closed, then the checkpoints are written, then the marker.
+
+``__cluster_metadata-0`` lies in the same directory but belongs to the quorum's replica (:mod:`highwater_runtime.raft`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from errno import EIO
+from typing import Final
+from uuid import UUID
+
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.checkpoints import (
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    ensure_meta_properties,
+    read_offsets,
+    take_clean_shutdown,
+    write_clean_shutdown,
+    write_offsets,
+)
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, TopicPartition, parse_partition_dir
+from highwater_runtime.ports import MS, Ports, Timer
+
+_NEVER: Final = 2**63 - 1
+_LONGEST_NAME: Final = 255
+_INITIAL_RETENTION_DELAY_MS: Final = 30_000
+
+
+class LogManager:
+    """Logs by partition, in ``logs``. ``high_watermarks`` tells the current HW of the partitions the broker runs.
+
+    ``clean_start``: the last incarnation was shut down cleanly, in broker epoch ``previous_broker_epoch`` (−1:
+    unknown). Both are known after :meth:`start`.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        config: NodeConfig,
+        cluster_id: str,
+        node_id: int,
+        high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+    ) -> None:
+        self.logs: dict[TopicPartition, Log] = {}
+        self.clean_start = False
+        self.previous_broker_epoch = -1
+        self._ports = ports
+        self._disk = ports.disk
+        self._config = config
+        self._cluster_id = cluster_id
+        self._node_id = node_id
+        self._high_watermarks = high_watermarks
+        self._checkpointed_hw: dict[TopicPartition, int] = {}
+        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._timers: dict[str, Timer] = {}
+
+    # --- start -------------------------------------------------------------------------------------------------------
+
+    def start(self, topic_properties: Callable[[str], Mapping[str, str]] | None = None) -> None:
+        """Load every log and begin the periodic work. ``topic_properties`` gives a topic's own settings, if known.
+
+        Raises:
+            InconsistentMetaProperties: the directory belongs to another node or cluster.
+            OSError: the disk failed.
+        """
+        ensure_meta_properties(self._disk, self._cluster_id, self._node_id)
+        marker = take_clean_shutdown(self._disk)
+        self.clean_start = marker is not None
+        self.previous_broker_epoch = -1 if marker is None else marker
+        recovery_points = self._read(RECOVERY_POINTS)
+        start_offsets = self._read(LOG_START_OFFSETS)
+        self._checkpointed_hw = self._read(HIGH_WATERMARKS)
+        for name in self._disk.list():
+            if name.endswith(DELETE_DIR) and self._disk.is_dir(name):
+                self._remove_dir_later(name)
+                continue
+            tp = parse_partition_dir(name)
+            if tp is None or name == METADATA_LOG_DIR or not self._disk.is_dir(name):
+                continue
+            self.logs[tp] = Log.open(
+                self._disk,
+                name,
+                LogConfig.of(self._config, topic_properties(tp.topic) if topic_properties else None),
+                self._ports.clock,
+                clean=self.clean_start,
+                recovery_point=recovery_points.get(tp, 0),
+                log_start_offset=start_offsets.get(tp, 0),
+                trace=self._ports.trace,
+            )
+            self._adopt(tp)
+        self._checkpointed_hw = {tp: hw for tp, hw in self._checkpointed_hw.items() if tp in self.logs}
+        config = self._config
+        self._every("recovery-points", config.log_flush_checkpoint_interval_ms, self.checkpoint_recovery_points)
+        self._every("start-offsets", config.log_flush_checkpoint_interval_ms, self.checkpoint_start_offsets)
+        self._every("hw", config.high_watermark_checkpoint_interval_ms, self.checkpoint_high_watermarks)
+        first = min(_INITIAL_RETENTION_DELAY_MS, config.log_retention_check_interval_ms)
+        self._every("retention", config.log_retention_check_interval_ms, self.clean_up, first_ms=first)
+
+    def _read(self, path: str) -> dict[TopicPartition, int]:
+        try:
+            offsets = read_offsets(self._disk, path)
+        except CorruptCheckpoint:
+            # Nothing known is always safe to begin with (recover everything, HW 0), and costs only time.
+            self._ports.metrics.counter("highwater_log_corrupt_checkpoints_total", file=path)
+            return {}
+        self._written[path] = dict(offsets)
+        return offsets
+
+    def _every(self, key: str, interval_ms: int, action: Callable[[], None], *, first_ms: int | None = None) -> None:
+        def tick() -> None:
+            self._timers[key] = self._ports.clock.call_later(interval_ms * MS, tick)
+            action()
+
+        delay = interval_ms if first_ms is None else first_ms
+        self._timers[key] = self._ports.clock.call_later(delay * MS, tick)
+
+    def _adopt(self, tp: TopicPartition) -> None:
+        log = self.logs[tp]
+        log.on_recovery_point_lowered = self.checkpoint_recovery_points
+        key = f"flush {tp}"
+        timer = self._timers.pop(key, None)
+        if timer is not None:
+            timer.cancel()
+        if log.config.flush_ms < _NEVER:
+            self._every(key, max(1, log.config.flush_ms), lambda: self._flush_if_needed(log))
+
+    def _flush_if_needed(self, log: Log) -> None:
+        if log.is_online and log.recovery_point < log.log_end_offset:
+            log.flush_later(lambda _error: None)  # a failed flush takes the log offline by itself
+
+    # --- partitions --------------------------------------------------------------------------------------------------
+
+    def get(self, topic: str, partition: int) -> Log | None:
+        """The log of a partition, if this node has one."""
+        return self.logs.get(TopicPartition(topic, partition))
+
+    def get_or_create(
+        self, topic: str, partition: int, topic_id: UUID, properties: Mapping[str, str] | None = None
+    ) -> Log:
+        """The log of a partition; created, durably, where there is none. ``properties``: the topic's own settings.
+
+        Raises:
+            InconsistentTopicId: the partition's directory belongs to another topic id.
+            OSError: the disk failed.
+        """
+        tp = TopicPartition(topic, partition)
+        log = self.logs.get(tp)
+        if log is not None:
+            log.assign_topic_id(topic_id)
+            return log
+        log = self.logs[tp] = Log.open(
+            self._disk,
+            str(tp),
+            LogConfig.of(self._config, properties),
+            self._ports.clock,
+            topic_id=topic_id,
+            trace=self._ports.trace,
+        )
+        self._adopt(tp)
+        return log
+
+    def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
+        """Let a partition's log obey its topic's settings from now on."""
+        tp = TopicPartition(topic, partition)
+        self.logs[tp].update_config(LogConfig.of(self._config, properties))
+        self._adopt(tp)
+
+    def delete(self, topic: str, partition: int) -> None:
+        """Take a partition away: gone for every reader and every restart now, from the disk after a delay.
+
+        Raises:
+            KeyError: there is no such log.
+            OSError: the disk failed.
+        """
+        tp = TopicPartition(topic, partition)
+        log = self.logs.pop(tp)
+        log.on_recovery_point_lowered = None
+        log.abandon("deleted")
+        timer = self._timers.pop(f"flush {tp}", None)
+        if timer is not None:
+            timer.cancel()
+        self._checkpointed_hw.pop(tp, None)
+        suffix = f".{self._ports.random.getrandbits(128):032x}{DELETE_DIR}"
+        name = f"{str(tp)[: _LONGEST_NAME - len(suffix)]}{suffix}"
+        self._disk.rename(str(tp), name)
+        self._disk.fsync_dir()
+        # A topic of the same name must not inherit these offsets.
+        for path, written in self._written.items():
+            if tp in written:
+                self._write(path, {other: offset for other, offset in written.items() if other != tp})
+        self._remove_dir_later(name)
+
+    def _remove_dir_later(self, name: str) -> None:
+        def remove() -> None:
+            del self._timers[name]
+            self._disk.remove_tree(name)
+            self._disk.fsync_dir()
+
+        self._timers[name] = self._ports.clock.call_later(self._config.log_segment_delete_delay_ms * MS, remove)
+
+    # --- checkpoints and retention -----------------------------------------------------------------------------------
+
+    def checkpointed_high_watermark(self, topic: str, partition: int) -> int:
+        """The HW that this replica last wrote down, brought within its log; 0 or the log start where it never did."""
+        tp = TopicPartition(topic, partition)
+        log = self.logs.get(tp)
+        if log is None:
+            return 0
+        return max(log.log_start_offset, min(self._checkpointed_hw.get(tp, 0), log.log_end_offset))
+
+    def checkpoint_recovery_points(self) -> None:
+        """Write down how far each log is durable."""
+        self._write(RECOVERY_POINTS, {tp: log.recovery_point for tp, log in self.logs.items()})
+
+    def checkpoint_start_offsets(self) -> None:
+        """Write down where each log begins, where that is not 0."""
+        self._write(
+            LOG_START_OFFSETS, {tp: log.log_start_offset for tp, log in self.logs.items() if log.log_start_offset > 0}
+        )
+
+    def checkpoint_high_watermarks(self) -> None:
+        """Write down the HW of each partition: those the broker runs, and for the others what was known before."""
+        self._write(HIGH_WATERMARKS, self._current_high_watermarks())
+
+    def _current_high_watermarks(self) -> dict[TopicPartition, int]:
+        current = self._high_watermarks()
+        self._checkpointed_hw.update((tp, hw) for tp, hw in current.items() if tp in self.logs)
+        return self._checkpointed_hw
+
+    def _write(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+        if offsets != self._written.get(path, {}):
+            write_offsets(self._disk, path, offsets)
+            self._written[path] = dict(offsets)
+
+    def clean_up(self) -> None:
+        """Retention by time and size, and forgetting producers, in every log."""
+        now_ms = self._ports.clock.wall_ms()
+        high_watermarks = self._current_high_watermarks()
+        for tp, log in self.logs.items():
+            if log.is_online:
+                log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
+                log.remove_expired_producers(now_ms)
+        self.checkpoint_start_offsets()
+
+    # --- stop --------------------------------------------------------------------------------------------------------
+
+    def shutdown(self, on_done: Callable[[OSError | None], None], *, broker_epoch: int = -1) -> None:
+        """Flush and close everything, then leave the marker; ``on_done`` runs once, within this call or later.
+
+        With an error there is no marker: the next start recovers. The logs must not be used after this call.
+        """
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        flushing = [log for log in self.logs.values() if log.is_online]
+        failed = len(flushing) < len(self.logs)
+        waiting = len(flushing)
+        error: OSError | None = OSError(EIO, "a log is offline") if failed else None
+
+        def flushed(failure: OSError | None) -> None:
+            nonlocal waiting, error
+            error = error or failure
+            waiting -= 1
+            if waiting == 0:
+                on_done(self._finish(error, broker_epoch))
+
+        if not flushing:
+            on_done(self._finish(error, broker_epoch))
+        for log in flushing:
+            try:
+                log.flush_later(flushed)
+            except OSError as failure:
+                flushed(failure)
+
+    def _finish(self, error: OSError | None, broker_epoch: int) -> OSError | None:
+        if error is not None:
+            for log in self.logs.values():
+                log.abandon("shut down")
+            return error
+        try:
+            for log in self.logs.values():
+                log.close()
+            self.checkpoint_recovery_points()
+            self.checkpoint_start_offsets()
+            self.checkpoint_high_watermarks()
+            write_clean_shutdown(self._disk, broker_epoch)
+        except LogOffline as offline:
+            return OSError(EIO, str(offline))
+        except OSError as failure:
+            return failure
+        return None

@@ -1,0 +1,43 @@
+"""What a log answers, as small values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class BatchMark(NamedTuple):
+    """One stored batch in short: [``base_offset``, ``end_offset``), its leader epoch and its CRC."""
+
+    base_offset: int
+    end_offset: int
+    epoch: int
+    crc: int
+
+
+class AppendInfo(NamedTuple):
+    """What an append did.
+
+    ``first_offset`` … ``last_offset`` (inclusive) are those of the batches; where ``duplicate``, those of the
+    original that was found, and nothing was written. ``max_timestamp`` in ms, −1: none. ``marks``: one for each
+    batch written.
+    """
+
+    first_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_start_offset: int
+    duplicate: bool
+    marks: tuple[BatchMark, ...]
+
+    @property
+    def end_offset(self) -> int:
+        """The offset behind the last."""
+        return self.last_offset + 1
+
+
+class TimestampOffset(NamedTuple):
+    """A record found by its timestamp (ms); ``leader_epoch`` is that of its batch."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
