@@ -1,0 +1,79 @@
+"""ApiVersions, and the list of what a broker offers to clients.
+
+Traps from practice: Produce is offered from version 0, though versions below 3 are refused, because librdkafka takes
+the absence of the old ones for an old broker and silently drops compression. A version of ApiVersions that is not known
+is answered with UNSUPPORTED_VERSION in the form of version 0 (the host writes it so), which every client can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from highwater_runtime.metadata import MetadataImage, MetadataVersion
+from highwater_runtime.metadata.metadata_version import FEATURE_NAME
+from highwater_runtime.ports import InboundRequest
+from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.api_versions_response import (
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
+    ApiKey.PRODUCE: (0, 12),
+    ApiKey.FETCH: (4, 15),
+    ApiKey.LIST_OFFSETS: (1, 7),
+    ApiKey.METADATA: (0, 12),
+    ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.CREATE_TOPICS: (2, 7),
+    ApiKey.DELETE_TOPICS: (1, 6),
+    ApiKey.INIT_PRODUCER_ID: (0, 4),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+    ApiKey.CREATE_PARTITIONS: (0, 3),
+    ApiKey.ELECT_LEADERS: (0, 2),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: (0, 0),
+    ApiKey.UPDATE_FEATURES: (0, 1),
+    ApiKey.DESCRIBE_CLUSTER: (0, 1),
+}
+"""API → lowest and highest version that this broker offers."""
+
+LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3}
+"""Where the lowest version served is not the lowest one offered."""
+
+
+def served(api_key: int, version: int) -> bool:
+    """Whether a broker serves this version of this API."""
+    offered = OFFERED.get(ApiKey(api_key)) if api_key in ApiKey._value2member_map_ else None
+    if offered is None:
+        return False
+    return LOWEST_SERVED.get(ApiKey(api_key), offered[0]) <= version <= offered[1]
+
+
+def handle(request: InboundRequest, image: MetadataImage) -> None:
+    """Answer an ApiVersionsRequest, also one of an unknown version."""
+    low, high = OFFERED[ApiKey.API_VERSIONS]
+    known = low <= request.version <= high
+    response = ApiVersionsResponse(
+        error_code=ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[ApiVersion(api_key=key, min_version=lo, max_version=hi) for key, (lo, hi) in OFFERED.items()],
+        supported_features=[
+            SupportedFeatureKey(
+                name=FEATURE_NAME,
+                min_version=int(MetadataVersion.minimum()),
+                max_version=int(MetadataVersion.latest()),
+            )
+        ],
+        finalized_features_epoch=image.offset,
+        finalized_features=[
+            FinalizedFeatureKey(
+                name=FEATURE_NAME,
+                max_version_level=int(image.metadata_version),
+                min_version_level=int(image.metadata_version),
+            )
+        ],
+    )
+    request.reply(response)

@@ -1,0 +1,240 @@
+"""Fetch, for followers and consumers: read, learn from followers, and wait for data (long poll).
+
+Rules in words:
+
+* Consumers see what is below the HW. Between HW and LEO there is nothing for them yet, above the LEO the offset is out
+  of range. Followers see everything.
+* The fetch of a follower says what it has, once: when the request arrives. When it is answered later from the
+  purgatory, that is no news of the follower.
+* A fetch whose last fetched epoch does not fit the leader's log gets the diverging epoch and no records (KIP-320).
+* A request waits until it has ``min_bytes``, at most ``max_wait_ms``; any error, any divergence and any change of
+  leader ends the wait.
+* ``max_bytes`` goes over all partitions in the order of the request. The first batch of the first partition with data
+  is sent even if it is larger, so that nobody gets stuck.
+
+Fetch sessions (KIP-227) are not offered: every answer has session id 0, which says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from highwater_runtime.broker import metrics
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
+from highwater_runtime.wire.messages.fetch_response import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+
+CONSUMER = -1
+TOPIC_IDS_SINCE = 13
+REPLICA_STATE_SINCE = 15
+NO_EPOCH = -1
+
+Judgement = tuple[ErrorCode, EpochEndOffset | None]
+FINE: Final[Judgement] = (ErrorCode.NONE, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One partition of the request: what was asked, and the replica or the error that was found for it."""
+
+    topic: str
+    topic_id: UUID
+    fetch: FetchPartition
+    found: Partition | ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class _Who:
+    """Who asks: a follower (replica id ≥ 0, with its broker epoch or −1) or a consumer (−1)."""
+
+    replica_id: int
+    replica_epoch: int
+
+    @property
+    def is_follower(self) -> bool:
+        return self.replica_id >= 0
+
+
+def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
+    """Answer a FetchRequest, at once or when there is enough."""
+    body: FetchRequest = request.body
+    if body.session_id != 0:
+        request.reply(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+        return
+    if request.version >= REPLICA_STATE_SINCE:
+        who = _Who(body.replica_state.replica_id, body.replica_state.replica_epoch)
+    else:
+        who = _Who(body.replica_id, NO_EPOCH)
+    asked = _resolve(body, request.version, replicas)
+    replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(asked))
+    if who.is_follower:
+        for item in asked:
+            if isinstance(item.found, Partition):
+                _learn(item.found, item.fetch, who)
+    delayed = DelayedFetch(request, body, who, asked, replicas)
+    if body.max_wait_ms <= 0 or not asked:
+        delayed.expire()
+    else:
+        keys = [item.found.key for item in asked if isinstance(item.found, Partition)]
+        replicas.fetches.park(delayed, keys, body.max_wait_ms * MS)
+
+
+def _resolve(body: FetchRequest, version: int, replicas: ReplicaManager) -> list[_Asked]:
+    by_id = version >= TOPIC_IDS_SINCE
+    return [
+        _Asked(
+            topic.topic,
+            topic.topic_id,
+            fetch,
+            replicas.find(topic.topic_id, fetch.partition)
+            if by_id
+            else replicas.find_by_name(topic.topic, fetch.partition),
+        )
+        for topic in body.topics
+        for fetch in topic.partitions
+    ]
+
+
+def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
+    """Take in what a follower's fetch says of the follower, if it is one that the leader could answer with data."""
+    if judge(partition, fetch, who.replica_id) == FINE:
+        assert partition.leading is not None
+        partition.leading.fetched_by(who.replica_id, fetch.fetch_offset, fetch.log_start_offset, who.replica_epoch)
+
+
+def judge(partition: Partition, fetch: FetchPartition, replica_id: int) -> Judgement:
+    """Whether this replica can answer with data: an error, a divergence, or neither (:data:`FINE`).
+
+    Right leader epoch, a follower of the assignment, an offset inside the log, and a last fetched epoch that ends in
+    this log where the fetcher's does, or later.
+    """
+    error = partition.check_leader_epoch(fetch.current_leader_epoch)
+    if error is not ErrorCode.NONE:
+        return error, None
+    assert partition.leading is not None
+    if replica_id >= 0 and replica_id not in partition.leading.followers:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH, None  # the follower knows an assignment that has not come here yet
+    log, last_epoch, offset = partition.log, fetch.last_fetched_epoch, fetch.fetch_offset
+    end_offset = log.log_end_offset
+    if offset < log.log_start_offset:
+        return ErrorCode.OFFSET_OUT_OF_RANGE, None
+    # The newest epoch of a log ends with the log: most fetches need no look into the epochs.
+    if last_epoch != NO_EPOCH and (last_epoch != log.latest_epoch or offset > end_offset):
+        end = log.epoch_end_offset(last_epoch)
+        if end.end_offset < 0:
+            return ErrorCode.OFFSET_OUT_OF_RANGE, None
+        if end.epoch < last_epoch or end.end_offset < offset:
+            return ErrorCode.NONE, EpochEndOffset(epoch=end.epoch, end_offset=end.end_offset)
+    return (ErrorCode.OFFSET_OUT_OF_RANGE, None) if offset > end_offset else FINE
+
+
+def visible_end(partition: Partition, replica_id: int) -> int:
+    """Exclusive end of what may be read: the LEO for followers, the HW for consumers."""
+    return partition.log.log_end_offset if replica_id >= 0 else partition.high_watermark
+
+
+class DelayedFetch:
+    """A fetch that waits for ``min_bytes``."""
+
+    __slots__ = ("_asked", "_body", "_replicas", "_request", "_who")
+
+    def __init__(
+        self, request: InboundRequest, body: FetchRequest, who: _Who, asked: list[_Asked], replicas: ReplicaManager
+    ) -> None:
+        self._request = request
+        self._body = body
+        self._who = who
+        self._asked = asked
+        self._replicas = replicas
+
+    def try_complete(self) -> bool:
+        """Answer if there is enough, or if there is anything that the fetcher should know at once."""
+        with_data = False
+        for item in self._asked:
+            if isinstance(item.found, ErrorCode):
+                return self._complete()
+            if judge(item.found, item.fetch, self._who.replica_id) != FINE:
+                return self._complete()
+            with_data = with_data or visible_end(item.found, self._who.replica_id) > item.fetch.fetch_offset
+        if self._body.min_bytes <= 0 or (with_data and self._body.min_bytes <= 1):
+            return self._complete()
+        if with_data:
+            responses, size = self._read()
+            if size >= self._body.min_bytes:
+                self._reply(responses, size)
+                return True
+        return False
+
+    def expire(self) -> None:
+        """Answer with what there is."""
+        self._complete()
+
+    def _complete(self) -> bool:
+        self._reply(*self._read())
+        return True
+
+    def _reply(self, responses: list[FetchableTopicResponse], size: int) -> None:
+        name = metrics.REPLICATION_BYTES_OUT if self._who.is_follower else metrics.BYTES_OUT
+        self._replicas.ports.metrics.counter(name, size)
+        failed = sum(data.error_code != ErrorCode.NONE for topic in responses for data in topic.partitions)
+        if failed:
+            self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
+        self._request.reply(FetchResponse(session_id=0, responses=responses))
+
+    def _read(self) -> tuple[list[FetchableTopicResponse], int]:
+        budget, total = self._body.max_bytes, 0
+        topics: list[FetchableTopicResponse] = []
+        for item in self._asked:
+            if not topics or (topics[-1].topic_id, topics[-1].topic) != (item.topic_id, item.topic):
+                topics.append(FetchableTopicResponse(topic=item.topic, topic_id=item.topic_id, partitions=[]))
+            if isinstance(item.found, ErrorCode):
+                data = _failed(item.fetch.partition, item.found)
+            else:
+                data = self._read_one(item.found, item.fetch, budget - total, first=total == 0)
+            total += len(data.records or b"")
+            topics[-1].partitions.append(data)
+        return topics, total
+
+    def _read_one(self, partition: Partition, fetch: FetchPartition, budget: int, *, first: bool) -> PartitionData:
+        error, diverging = judge(partition, fetch, self._who.replica_id)
+        if error is not ErrorCode.NONE:
+            data = _failed(fetch.partition, error)
+            if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+                data.current_leader = LeaderIdAndEpoch(
+                    leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+                )
+            return data
+        data = PartitionData(
+            partition_index=fetch.partition,
+            error_code=ErrorCode.NONE,
+            high_watermark=partition.high_watermark,
+            last_stable_offset=partition.high_watermark,
+            log_start_offset=partition.log.log_start_offset,
+            aborted_transactions=[] if self._body.isolation_level else None,
+            records=b"",
+        )
+        if diverging is not None:
+            data.diverging_epoch = diverging
+            return data
+        end = visible_end(partition, self._who.replica_id)
+        max_bytes = min(fetch.partition_max_bytes, budget)
+        if fetch.fetch_offset < end and (max_bytes > 0 or first):
+            data.records = partition.log.read(
+                fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
+            )
+        return data
+
+
+def _failed(index: int, error: ErrorCode) -> PartitionData:
+    return PartitionData(partition_index=index, error_code=error, high_watermark=-1, records=b"")

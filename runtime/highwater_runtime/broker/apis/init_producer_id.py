@@ -1,0 +1,89 @@
+"""InitProducerId: hand out producer ids, from blocks that the controller allocates (KIP-98, KIP-730).
+
+A block belongs to this broker alone, for ever, so ids are unique without asking for each. A restarted broker asks for a
+new block and lets the rest of the old one go.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.ports import MS, Clock, InboundRequest, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
+from highwater_runtime.wire.messages.init_producer_id_response import InitProducerIdResponse
+
+ALLOCATE_VERSION = 0
+RETRY_BACKOFF_NS = 50 * MS
+
+
+class ProducerIds:
+    """The block of producer ids at hand, and the requests that wait for the next one."""
+
+    def __init__(
+        self,
+        channel: ControllerChannel,
+        clock: Clock,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        *,
+        give_up_after_ns: int,
+    ) -> None:
+        self._channel = channel
+        self._clock = clock
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._give_up_after_ns = give_up_after_ns
+        self._next = 0
+        self._end = 0
+        self._waiting: deque[tuple[InboundRequest, int]] = deque()
+        self._asking = False
+
+    def handle(self, request: InboundRequest) -> None:
+        """Answer an InitProducerIdRequest, at once or when a block has come. Transactional ones are refused."""
+        body: InitProducerIdRequest = request.body
+        if body.transactional_id is not None:
+            # There is no transaction coordinator; clients find that out here rather than by silence.
+            request.reply(_refusal(ErrorCode.INVALID_REQUEST))
+            return
+        self._waiting.append((request, self._clock.now_ns() + self._give_up_after_ns))
+        self._serve()
+
+    def _serve(self) -> None:
+        while self._waiting and self._next < self._end:
+            request, _ = self._waiting.popleft()
+            request.reply(InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=self._next, producer_epoch=0))
+            self._next += 1
+        if self._waiting and not self._asking:
+            self._asking = True
+            self._channel.ask(self._request, self._allocated, give_up_at_ns=self._waiting[0][1])
+
+    def _request(self) -> tuple[AllocateProducerIdsRequest, int]:
+        request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
+        return request, ALLOCATE_VERSION
+
+    def _allocated(self, response: Any) -> None:
+        self._asking = False
+        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+            now = self._clock.now_ns()
+            while self._waiting and self._waiting[0][1] <= now + RETRY_BACKOFF_NS:
+                self._waiting.popleft()[0].reply(_refusal(ErrorCode.REQUEST_TIMED_OUT))
+            self._asking = True
+            self._clock.call_later(RETRY_BACKOFF_NS, self._again)
+            return
+        assert response.producer_id_start >= self._end, "blocks only go up"
+        self._next = response.producer_id_start
+        self._end = response.producer_id_start + response.producer_id_len
+        self._serve()
+
+    def _again(self) -> None:
+        self._asking = False
+        self._serve()
+
+
+def _refusal(error: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1)

@@ -1,0 +1,86 @@
+"""ListOffsets: the first offset, the last one, or the one of a time stamp.
+
+Rules in words: only the leader answers, in its leader epoch. The latest offset is the HW for a consumer and the LEO
+for a replica. As long as a new leader's HW is below where its epoch starts, it does not know how far the log is
+committed: what lies behind its HW is OFFSET_NOT_AVAILABLE then, to be asked again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.ports import InboundRequest
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from highwater_runtime.wire.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+NONE: Final = -1
+
+
+def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
+    """Answer a ListOffsetsRequest."""
+    body: ListOffsetsRequest = request.body
+    topics = [
+        ListOffsetsTopicResponse(
+            name=topic.name,
+            partitions=[
+                _answer(replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id)
+                for asked in topic.partitions
+            ],
+        )
+        for topic in body.topics
+    ]
+    request.reply(ListOffsetsResponse(topics=topics))
+
+
+def _answer(found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_id: int) -> ListOffsetsPartitionResponse:
+    index = asked.partition_index
+    if isinstance(found, ErrorCode):
+        return _response(index, found)
+    error = found.check_leader_epoch(asked.current_leader_epoch)
+    if error is not ErrorCode.NONE:
+        return _response(index, error)
+    assert found.leading is not None
+    log, high_watermark = found.log, found.high_watermark
+    limit = log.log_end_offset if replica_id >= 0 else high_watermark
+    unsettled = replica_id < 0 and high_watermark < found.leading.start_offset
+    match asked.timestamp:
+        case value if value == EARLIEST:
+            return _response(index, offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
+        case value if value == LATEST:
+            if unsettled:
+                return _response(index, ErrorCode.OFFSET_NOT_AVAILABLE)
+            return _response(index, offset=limit, leader_epoch=found.leader_epoch)
+        case value if value == MAX_TIMESTAMP:
+            position = log.offset_of_max_timestamp()
+        case value if value >= 0:
+            position = log.offset_for_timestamp(value)
+        case _:
+            return _response(index, ErrorCode.UNSUPPORTED_VERSION)
+    if position is None:
+        return _response(index)
+    if position.offset >= limit:
+        return _response(index, ErrorCode.OFFSET_NOT_AVAILABLE if unsettled else ErrorCode.NONE)
+    return _response(index, timestamp=position.timestamp, offset=position.offset, leader_epoch=position.leader_epoch)
+
+
+def _response(
+    index: int,
+    error: ErrorCode = ErrorCode.NONE,
+    *,
+    timestamp: int = NONE,
+    offset: int = NONE,
+    leader_epoch: int = NONE,
+) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(
+        partition_index=index, error_code=error, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
+    )

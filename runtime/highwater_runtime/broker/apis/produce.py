@@ -1,0 +1,168 @@
+"""Produce: append to leaders, and wait for the ISR where the producer asks for that (acks −1).
+
+Rules in words:
+
+* acks −1 is refused before the append while the committed ISR is below ``min.insync.replicas`` (NOT_ENOUGH_REPLICAS).
+  After the append the request waits until the HW has passed it; if the ISR is too small by then, that is told
+  (NOT_ENOUGH_REPLICAS_AFTER_APPEND), for the record may be on too few replicas.
+* A duplicate of an idempotent producer's batch is answered with the offset of the original, and waits for the HW like
+  the original did.
+* acks 0 is answered as well; the host sends nothing of that answer to a real client, who does not expect any.
+* When leadership goes while a request waits, the outcome is open and the producer is told NOT_LEADER_OR_FOLLOWER.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from highwater_runtime.broker import metrics
+from highwater_runtime.broker.leadership import Appended
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.log.errors import InvalidRecord, LogError
+from highwater_runtime.log.records import iter_batches
+from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.produce_request import ProduceRequest
+from highwater_runtime.wire.messages.produce_response import (
+    LeaderIdAndEpoch,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+ACKS_NONE: Final = 0
+ACKS_LEADER: Final = 1
+ACKS_ALL: Final = -1
+
+_Waiting = tuple[Partition, int, PartitionProduceResponse]
+"""Partition, the offset that its HW must reach, and the answer that is prepared for that."""
+
+
+def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
+    """Answer a ProduceRequest, at once or when the ISR has it."""
+    body: ProduceRequest = request.body
+    counter = replicas.ports.metrics.counter
+    waiting: list[_Waiting] = []
+    topics: list[TopicProduceResponse] = []
+    for topic in body.topic_data:
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            counter(metrics.PRODUCE_REQUESTS)
+            found = replicas.find_by_name(topic.name, data.index)
+            if isinstance(found, ErrorCode):
+                answers.append(_refuse(data.index, found))
+                counter(metrics.FAILED_PRODUCE_REQUESTS)
+                continue
+            answer, appended = _append(found, data.records, body.acks)
+            answers.append(answer)
+            if appended is None:
+                counter(metrics.FAILED_PRODUCE_REQUESTS)
+                continue
+            if not appended.duplicate:
+                counter(metrics.BYTES_IN, len(data.records or b""))
+                counter(metrics.MESSAGES_IN, appended.end_offset - appended.base_offset)
+            if body.acks == ACKS_ALL:
+                waiting.append((found, appended.end_offset, answer))
+        topics.append(TopicProduceResponse(name=topic.name, partition_responses=answers))
+    response = ProduceResponse(responses=topics)
+    if not waiting:
+        request.reply(response)
+        return
+    delayed = DelayedProduce(request, response, waiting, replicas)
+    replicas.produces.park(delayed, [p.key for p, _, _ in waiting], max(0, body.timeout_ms) * MS)
+
+
+def _append(partition: Partition, records: bytes | None, acks: int) -> tuple[PartitionProduceResponse, Appended | None]:
+    """Append to one partition; the prepared answer, and what was appended unless it was refused."""
+    leading = partition.leading
+    if acks not in (ACKS_ALL, ACKS_NONE, ACKS_LEADER):
+        return _refuse(partition.index, ErrorCode.INVALID_REQUIRED_ACKS), None
+    if leading is None:
+        return _not_leader(partition), None
+    if acks == ACKS_ALL and partition.under_min_isr:
+        return _refuse(partition.index, ErrorCode.NOT_ENOUGH_REPLICAS), None
+    try:
+        appended = leading.append(_one_batch(records))
+    except LogError as error:
+        return _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error)), None
+    answer = PartitionProduceResponse(
+        index=partition.index,
+        error_code=ErrorCode.NONE,
+        base_offset=appended.base_offset,
+        log_append_time_ms=-1,
+        log_start_offset=appended.log_start_offset,
+    )
+    return answer, appended
+
+
+def _one_batch(records: bytes | None) -> bytes:
+    """Produce v3 and above carry exactly one batch per partition."""
+    if not records:
+        raise InvalidRecord("a produce without records")
+    first = next(iter_batches(records), None)
+    size = 0 if first is None else first.size_in_bytes
+    if size != len(records):
+        raise InvalidRecord(f"expected exactly one record batch; the first has {size} of {len(records)} bytes")
+    return records
+
+
+def _refuse(index: int, error: ErrorCode, message: str | None = None) -> PartitionProduceResponse:
+    return PartitionProduceResponse(index=index, error_code=error, base_offset=-1, error_message=message)
+
+
+def _not_leader(partition: Partition) -> PartitionProduceResponse:
+    answer = _refuse(partition.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
+    return answer
+
+
+def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:
+    """How a waiting acks=all append ended, ``None`` while it has not."""
+    if not partition.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if partition.high_watermark < end_offset:
+        return None
+    return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE
+
+
+class DelayedProduce:
+    """A produce that waits for the HW of its partitions."""
+
+    __slots__ = ("_replicas", "_request", "_response", "_waiting")
+
+    def __init__(
+        self, request: InboundRequest, response: ProduceResponse, waiting: list[_Waiting], replicas: ReplicaManager
+    ) -> None:
+        self._request = request
+        self._response = response
+        self._waiting = waiting
+        self._replicas = replicas
+
+    def try_complete(self) -> bool:
+        """Answer once every partition's outcome is known."""
+        self._waiting = [entry for entry in self._waiting if not self._decide(entry)]
+        if self._waiting:
+            return False
+        self._request.reply(self._response)
+        return True
+
+    def expire(self) -> None:
+        """Too late for those still waiting: they are appended, but nobody knows whether they will stay."""
+        for _, _, answer in self._waiting:
+            self._fail(answer, ErrorCode.REQUEST_TIMED_OUT)
+        self._request.reply(self._response)
+
+    def _decide(self, entry: _Waiting) -> bool:
+        partition, end_offset, answer = entry
+        error = outcome(partition, end_offset)
+        if error is None:
+            return False
+        if error is not ErrorCode.NONE:
+            self._fail(answer, error)
+        return True
+
+    def _fail(self, answer: PartitionProduceResponse, error: ErrorCode) -> None:
+        self._replicas.ports.metrics.counter(metrics.FAILED_PRODUCE_REQUESTS)
+        answer.error_code = error
+        answer.base_offset = -1

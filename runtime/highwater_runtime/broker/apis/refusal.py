@@ -1,0 +1,99 @@
+"""The response that refuses a request as a whole, in the shape of that request.
+
+Most responses have an error at the top. Those of some administrative requests have one for each item only, so the same
+error goes to every item that was asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_runtime.ports import ApiMessage
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.create_partitions_request import CreatePartitionsRequest
+from highwater_runtime.wire.messages.create_partitions_response import (
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from highwater_runtime.wire.messages.create_topics_request import CreateTopicsRequest
+from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest
+from highwater_runtime.wire.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
+from highwater_runtime.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from highwater_runtime.wire.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from highwater_runtime.wire.messages.list_offsets_request import ListOffsetsRequest
+from highwater_runtime.wire.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from highwater_runtime.wire.messages.produce_request import ProduceRequest
+from highwater_runtime.wire.messages.produce_response import (
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from highwater_runtime.wire.registry import api_of
+
+
+def refusal(body: Any, error: ErrorCode) -> ApiMessage:
+    """The response that says ``error`` of everything in the request ``body``."""
+    match body:
+        case ProduceRequest():
+            return ProduceResponse(
+                responses=[
+                    TopicProduceResponse(
+                        name=topic.name,
+                        partition_responses=[
+                            PartitionProduceResponse(index=p.index, error_code=error, base_offset=-1)
+                            for p in topic.partition_data
+                        ],
+                    )
+                    for topic in body.topic_data
+                ]
+            )
+        case ListOffsetsRequest():
+            return ListOffsetsResponse(
+                topics=[
+                    ListOffsetsTopicResponse(
+                        name=topic.name,
+                        partitions=[
+                            ListOffsetsPartitionResponse(partition_index=p.partition_index, error_code=error)
+                            for p in topic.partitions
+                        ],
+                    )
+                    for topic in body.topics
+                ]
+            )
+        case CreateTopicsRequest():
+            return CreateTopicsResponse(
+                topics=[CreatableTopicResult(name=topic.name, error_code=error, configs=None) for topic in body.topics]
+            )
+        case DeleteTopicsRequest():
+            named = [DeletableTopicResult(name=name, error_code=error) for name in body.topic_names]
+            listed = [DeletableTopicResult(name=t.name, topic_id=t.topic_id, error_code=error) for t in body.topics]
+            return DeleteTopicsResponse(responses=named + listed)
+        case CreatePartitionsRequest():
+            return CreatePartitionsResponse(
+                results=[CreatePartitionsTopicResult(name=topic.name, error_code=error) for topic in body.topics]
+            )
+        case IncrementalAlterConfigsRequest():
+            return IncrementalAlterConfigsResponse(
+                responses=[
+                    AlterConfigsResourceResponse(
+                        error_code=error, resource_type=r.resource_type, resource_name=r.resource_name
+                    )
+                    for r in body.resources
+                ]
+            )
+        case _:
+            # The others have the error at the top, or (Metadata of old versions, OffsetForLeaderEpoch) no place for
+            # it: an empty answer then says nothing of what was asked for, and nothing wrong.
+            response: Any = api_of(body.API_KEY).response()
+            if hasattr(response, "error_code"):
+                response.error_code = error
+            answer: ApiMessage = response
+            return answer

@@ -1,0 +1,273 @@
+"""The broker: one incarnation of one node, put together from its parts, and the table of what it answers.
+
+::
+
+    metadata log ──► Raft observer ──► MetadataLoader ──► ReplicaManager ──► Partitions ◄── fetches, produces
+                                            │                   │  ▲
+      controller ◄── Lifecycle ◄────────────┘                   ▼  │ ISR proposals
+                     (registration, heartbeats)            Fetchers, AlterPartitionManager ──► controller
+
+Order of a start: open the data directory, observe the metadata log, register. When the registration of this very life
+has come back through the metadata log, the replicas are taken up as the metadata says, and the controller is asked to
+unfence the broker. Order of a clean stop: leaderships are moved away, fetches end, logs are flushed, and the
+clean-shutdown marker is written with the broker epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from highwater_runtime.broker import metrics
+from highwater_runtime.broker.after_event import with_step_after_events
+from highwater_runtime.broker.alter_partition import AlterPartitionManager
+from highwater_runtime.broker.apis import (
+    api_versions,
+    fetch,
+    forward,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from highwater_runtime.broker.apis.init_producer_id import ProducerIds
+from highwater_runtime.broker.apis.refusal import refusal
+from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.broker.lifecycle import Identity, Lifecycle
+from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
+from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.manager import LogManager
+from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
+from highwater_runtime.raft import RaftReplica
+from highwater_runtime.switches import Switches
+from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerOptions:
+    """What a broker is told when it is set up. ``controllers`` are the quorum's voters by node id."""
+
+    node_id: int
+    endpoint: Endpoint
+    controllers: Mapping[int, Endpoint]
+    cluster_id: str
+    rack: str | None = None
+    switches: Switches = field(default_factory=Switches)
+    config: NodeConfig = field(default_factory=NodeConfig)
+
+
+class Broker:
+    """One incarnation of a broker (a :class:`~highwater_runtime.ports.NodeCore`)."""
+
+    def __init__(self, options: BrokerOptions, ports: Ports) -> None:
+        self.options = options
+        config = options.config
+        ports = with_step_after_events(ports, self._after_event)
+        self._ports = ports
+        self._stopping = False
+        self._loader = MetadataLoader(self._has_own_registration, self._publish)
+        self._logs = LogManager(ports, config, options.cluster_id, options.node_id, self._high_watermarks)
+        produces, fetches = Purgatory(ports.clock), Purgatory(ports.clock)
+        self._replicas = ReplicaManager(
+            ReplicaManagerOptions(
+                broker_id=options.node_id,
+                config=config,
+                switches=options.switches,
+                broker_epoch=lambda: self.broker_epoch,
+            ),
+            ports,
+            self._logs,
+            WakeUps((produces, fetches)),
+            produces,
+            fetches,
+        )
+        self._channels: list[ControllerChannel] = []
+        self._raft: RaftReplica | None = None
+        self._lifecycle: Lifecycle | None = None
+        self._forwarding = self._channel("forwarding", config.request_timeout_ms)
+        self._producer_ids = ProducerIds(
+            self._channel("producer-ids", config.request_timeout_ms),
+            ports.clock,
+            options.node_id,
+            lambda: self.broker_epoch,
+            give_up_after_ns=config.request_timeout_ms * MS,
+        )
+
+    def _channel(self, name: str, timeout_ms: int) -> ControllerChannel:
+        channel = ControllerChannel(
+            name, self.options.controllers, self._active_controller, self._ports, timeout_ns=timeout_ms * MS
+        )
+        self._channels.append(channel)
+        return channel
+
+    # --- what others may know -------------------------------------------------------------------------------------
+
+    @property
+    def partitions(self) -> Mapping[PartitionKey, Partition]:
+        """The replicas here, by topic id and partition index."""
+        return self._replicas.partitions
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this broker's registration, −1 before the first."""
+        return -1 if self._lifecycle is None else self._lifecycle.broker_epoch
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that this broker acts on; empty until it has replayed its own registration."""
+        return self._replicas.image
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Load the data directory, observe the metadata log, register. Raises ``OSError`` where the disk fails."""
+        options, config = self.options, self.options.config
+        self._logs.start()
+        self._replicas.start(
+            AlterPartitionManager(
+                self._channel("alter-partition", config.request_timeout_ms),
+                self._ports.clock,
+                options.node_id,
+                broker_epoch=lambda: self.broker_epoch,
+                version=lambda: self.image.metadata_version.alter_partition_version,
+                count_failure=lambda: self._ports.metrics.counter(metrics.FAILED_ISR_UPDATES),
+            )
+        )
+        self._raft = RaftReplica(
+            options.node_id,
+            options.controllers,
+            options.cluster_id,
+            self._ports,
+            config,
+            self._logs.open_metadata_log(),
+            self,
+        )
+        self._lifecycle = Lifecycle(
+            Identity(
+                broker_id=options.node_id,
+                cluster_id=options.cluster_id,
+                endpoint=options.endpoint,
+                rack=options.rack,
+                incarnation_id=UUID(int=self._ports.random.getrandbits(128), version=4),
+                previous_epoch=self._logs.previous_broker_epoch,
+            ),
+            # A heartbeat that hangs must leave time for another one within the session.
+            self._channel("heartbeat", max(1, config.broker_session_timeout_ms // 2)),
+            self._ports,
+            config,
+            metadata_offset=lambda: self._loader.applied_offset,
+            on_registered=self._registered,
+        )
+        self._raft.start()
+        self._lifecycle.start()
+        self._after_event()
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Shut down with the controller's leave, flush, mark the shutdown as clean."""
+        assert self._lifecycle is not None
+        lifecycle = self._lifecycle
+
+        def leave() -> None:
+            self._stopping = True
+            self._replicas.close()
+            self._after_event()
+            for channel in self._channels:
+                channel.close()
+            assert self._raft is not None
+            self._raft.stop(close_logs)
+
+        def close_logs() -> None:
+            self._logs.shutdown(closed, broker_epoch=self.broker_epoch)
+
+        def closed(error: OSError | None) -> None:
+            if error is not None:
+                raise error
+            lifecycle.stopped()
+            on_stopped()
+
+        lifecycle.shut_down(leave)
+        self._after_event()
+
+    def _after_event(self) -> None:
+        self._replicas.after_event()
+
+    # --- metadata -------------------------------------------------------------------------------------------------
+
+    def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
+        """From Raft: a batch of the metadata log is committed."""
+        if not self._stopping:
+            self._loader.on_commit(base_offset, records, last_offset)
+            self._tell_if_caught_up()
+            # A disk completion may have led here, behind which nothing else looks for wake-ups.
+            self._after_event()
+
+    def on_leader_change(self, leader_id: int | None, epoch: int) -> None:
+        """From Raft: channels ask for the leader when they need it, so there is nothing to do."""
+
+    def _active_controller(self) -> int | None:
+        return None if self._raft is None else self._raft.leader_id
+
+    def _has_own_registration(self, image: MetadataImage) -> bool:
+        own = image.brokers.get(self.options.node_id)
+        return own is not None and own.epoch == self.broker_epoch
+
+    def _publish(self, image: MetadataImage, delta: Delta) -> None:
+        self._replicas.publish(image, delta)
+
+    def _registered(self) -> None:
+        self._loader.try_first_publication()
+        self._tell_if_caught_up()
+
+    def _tell_if_caught_up(self) -> None:
+        assert self._lifecycle is not None
+        if self._loader.published and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
+            self._lifecycle.caught_up()
+
+    def _high_watermarks(self) -> Mapping[tuple[str, int], int]:
+        return self._replicas.high_watermarks()
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Answer a request, now or when its time has come."""
+        if self._raft is not None and self._raft.handles(request):
+            self._raft.on_request(request)
+        else:
+            self._dispatch(request)
+        self._after_event()
+
+    def _dispatch(self, request: InboundRequest) -> None:
+        key = request.api_key
+        if key != ApiKey.API_VERSIONS and not api_versions.served(key, request.version):
+            request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION))
+            return
+        options = self.options
+        match key:
+            case ApiKey.PRODUCE:
+                produce.handle(request, self._replicas)
+            case ApiKey.FETCH:
+                fetch.handle(request, self._replicas)
+            case ApiKey.LIST_OFFSETS:
+                list_offsets.handle(request, self._replicas)
+            case ApiKey.OFFSET_FOR_LEADER_EPOCH:
+                offset_for_leader_epoch.handle(request, self._replicas)
+            case ApiKey.METADATA:
+                metadata.handle(request, self.image, options.cluster_id, options.node_id)
+            case ApiKey.DESCRIBE_CLUSTER:
+                metadata.describe_cluster(request, self.image, options.cluster_id, options.node_id)
+            case ApiKey.API_VERSIONS:
+                api_versions.handle(request, self.image)
+            case ApiKey.INIT_PRODUCER_ID:
+                self._producer_ids.handle(request)
+            case _ if key in forward.FORWARDED:
+                forward.handle(
+                    request, self._forwarding, self._ports.clock, timeout_ms=options.config.request_timeout_ms
+                )
+            case _:
+                raise AssertionError(f"API {key} is offered but has no handler")

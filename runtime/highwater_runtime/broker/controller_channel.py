@@ -1,0 +1,115 @@
+"""Requests from a broker to the active controller, wherever that is at the moment.
+
+A broker learns the quorum's leader from its own Raft observer. That hint may be missing or stale, so a controller that
+is not (or no longer) active answers NOT_CONTROLLER, or nothing at all; then the next voter is tried, after a back-off.
+Each purpose (heartbeats, AlterPartition, forwarding …) has a channel of its own, so that a request that is held up
+does not hold up the others.
+
+Whether a request that got no answer was carried out is unknown. It is sent again, so every request sent through here
+must be idempotent or bear being refused the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, ResponseHandler, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+
+RETRY_BACKOFF_NS = 50 * MS
+"""Between attempts (Kafka's ``retry.backoff.ms`` of the broker-to-controller channel)."""
+
+RequestBuilder = Callable[[], tuple[ApiMessage, int]]
+"""Makes the request and its version afresh for each attempt."""
+
+
+class ControllerChannel:
+    """A way to the active controller for one purpose.
+
+    Args:
+        name: the channel's name on the network.
+        controllers: where each voter listens, by node id.
+        leader_hint: node id of the controller that this broker believes to be active, or ``None``.
+        timeout_ns: how long one attempt may take.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        controllers: Mapping[int, Endpoint],
+        leader_hint: Callable[[], int | None],
+        ports: Ports,
+        *,
+        timeout_ns: int,
+    ) -> None:
+        self._name = name
+        self._controllers = controllers
+        self._voters = sorted(controllers)
+        self._hint = leader_hint
+        self._ports = ports
+        self._timeout_ns = timeout_ns
+        self._refused: int | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Send nothing more; answers still under way are dropped."""
+        self._closed = True
+
+    def ask(self, build: RequestBuilder, on_answer: ResponseHandler, *, give_up_at_ns: int | None = None) -> None:
+        """Ask until an active controller answers, then call ``on_answer`` with its response.
+
+        With ``give_up_at_ns`` (by the node's clock), ``on_answer(RpcFailure.TIMED_OUT)`` once that is past.
+        """
+        if self._closed:
+            return
+        request, version = build()
+        controller = self._pick()
+
+        def answered(response: Any) -> None:
+            if self._closed:
+                return
+            if not isinstance(response, RpcFailure) and not says_not_controller(response):
+                self._refused = None
+                on_answer(response)
+                return
+            self._refused = controller
+            now = self._ports.clock.now_ns()
+            if give_up_at_ns is not None and now + RETRY_BACKOFF_NS >= give_up_at_ns:
+                on_answer(RpcFailure.TIMED_OUT)
+                return
+            self._ports.clock.call_later(
+                RETRY_BACKOFF_NS, lambda: self.ask(build, on_answer, give_up_at_ns=give_up_at_ns)
+            )
+
+        timeout_ns = self._timeout_ns
+        if give_up_at_ns is not None:
+            timeout_ns = max(1, min(timeout_ns, give_up_at_ns - self._ports.clock.now_ns()))
+        self._ports.network.send(
+            self._controllers[controller], request, version, answered, timeout_ns=timeout_ns, channel=self._name
+        )
+
+    def _pick(self) -> int:
+        """The believed leader; where that is unknown or has just refused, the voter after the one that refused."""
+        hint = self._hint()
+        if hint is not None and hint in self._controllers and hint != self._refused:
+            return hint
+        if self._refused is None:
+            return self._voters[self._ports.random.randrange(len(self._voters))]
+        return self._voters[(self._voters.index(self._refused) + 1) % len(self._voters)]
+
+
+def says_not_controller(response: Any) -> bool:
+    """Whether a response is the refusal of a controller that is not active.
+
+    Most responses say so at the top; those of the administrative requests that have no error there say it for every
+    item.
+    """
+    top = getattr(response, "error_code", None)
+    if top is not None and top != ErrorCode.NONE:
+        return bool(top == ErrorCode.NOT_CONTROLLER)
+    for field in ("topics", "responses", "results"):
+        items = getattr(response, field, None)
+        if items:
+            return all(getattr(item, "error_code", None) == ErrorCode.NOT_CONTROLLER for item in items)
+    return False

@@ -1,0 +1,86 @@
+"""What a follower does when its leader has no record at the follower's LEO (OFFSET_OUT_OF_RANGE).
+
+A follower on Fetch ≥ 12 sees divergence before it sees this, so two cases remain:
+
+* The leader's whole log ends before the follower's (unclean election, and the epochs did not tell): cut to its end.
+* The leader's log begins behind the follower's end (retention overtook it): start over where the leader begins.
+
+Both are found by asking the leader, fenced by leader epoch, for its end and its beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.ports import Endpoint, Network, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+LIST_OFFSETS_VERSION: Final = 7
+CHANNEL: Final = "fetcher"
+
+
+def repair_offset_out_of_range(
+    partition: Partition,
+    leader: Endpoint,
+    network: Network,
+    *,
+    broker_id: int,
+    timeout_ns: int,
+    still_current: Callable[[], bool],
+    on_done: Callable[[bool], None],
+) -> None:
+    """Bring ``partition`` back into the leader's range; ``on_done(False)`` where that must be tried again later."""
+
+    def ask(timestamp: int, on_offset: Callable[[int], None]) -> None:
+        request = ListOffsetsRequest(
+            replica_id=broker_id,
+            topics=[
+                ListOffsetsTopic(
+                    name=partition.topic,
+                    partitions=[
+                        ListOffsetsPartition(
+                            partition_index=partition.index,
+                            current_leader_epoch=partition.leader_epoch,
+                            timestamp=timestamp,
+                        )
+                    ],
+                )
+            ],
+        )
+
+        def answered(response: Any) -> None:
+            if not still_current() or isinstance(response, RpcFailure):
+                on_done(False)
+                return
+            answer = response.topics[0].partitions[0]
+            if answer.error_code != ErrorCode.NONE:
+                on_done(False)
+            else:
+                on_offset(answer.offset)
+
+        network.send(leader, request, LIST_OFFSETS_VERSION, answered, timeout_ns=timeout_ns, channel=CHANNEL)
+
+    def with_leader_end(leader_end: int) -> None:
+        if leader_end < partition.log.log_end_offset:
+            partition.cut_to_leader_end(leader_end)
+            on_done(True)
+        else:
+            ask(EARLIEST, with_leader_start)
+
+    def with_leader_start(leader_start: int) -> None:
+        if leader_start > partition.log.log_end_offset:
+            partition.start_over_at(leader_start)
+            on_done(True)
+        else:
+            on_done(False)  # in range after all: the leader has moved on meanwhile
+
+    ask(LATEST, with_leader_end)

@@ -1,0 +1,295 @@
+"""How a follower copies its leaders' logs: one fetch loop for each leader broker, all its partitions in one request.
+
+Rules in words:
+
+* What to ask for is read from the log each time: the LEO, and the epoch of the last record there. So the *last fetched
+  epoch* is right after empty answers, truncations and restarts alike.
+* An answer counts only if the partition is still followed in the leader epoch, and its LEO is still the offset, that
+  the request named.
+* A partition in trouble waits ``replica.fetch.backoff.ms`` alone; the others go on. New metadata ends the wait.
+* Partitions that got data go to the end of the line, so that each gets its share of
+  ``replica.fetch.response.max.bytes``.
+* The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from highwater_runtime.broker.fetch_repair import repair_offset_out_of_range
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.broker.truncation import EpochEnd
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from highwater_runtime.wire.messages.fetch_response import PartitionData
+
+CHANNEL: Final = "fetcher"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchContext:
+    """What a fetch loop needs of its broker: who it is, where leaders are, which Fetch version is in force."""
+
+    broker_id: int
+    config: NodeConfig
+    ports: Ports
+    broker_epoch: Callable[[], int]
+    endpoint_of: Callable[[int], Endpoint | None]
+    fetch_version: Callable[[], int]
+    replicated: Callable[[int], None]
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A partition in the loop. ``not_before_ns``: when it may be asked for again."""
+
+    partition: Partition
+    leader_epoch: int
+    not_before_ns: int = 0
+    repairing: bool = False
+
+
+class LeaderFetcher:
+    """The loop towards one leader broker."""
+
+    def __init__(self, leader_id: int, context: FetchContext) -> None:
+        self.leader_id = leader_id
+        self._context = context
+        self._followed: dict[PartitionKey, _Followed] = {}
+        self._in_flight = False
+        self._closed = False
+        self._timer: Timer | None = None
+
+    def __len__(self) -> int:
+        """How many partitions are followed."""
+        return len(self._followed)
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch ``partition`` in its present leader epoch from now on."""
+        self._followed[partition.key] = _Followed(partition, partition.leader_epoch)
+        self._fetch_soon()
+
+    def unfollow(self, key: PartitionKey) -> None:
+        """Fetch it no more; an answer under way is dropped."""
+        self._followed.pop(key, None)
+
+    def close(self) -> None:
+        """End the loop."""
+        self._closed = True
+        self._followed.clear()
+
+    # --- the loop -------------------------------------------------------------------------------------------------
+
+    def _fetch_soon(self) -> None:
+        """After this event, so that all partitions of one metadata change go into one request."""
+        self._wake_in(0)
+
+    def _wake_in(self, delay_ns: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._context.ports.clock.call_later(delay_ns, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self._fetch()
+
+    def _fetch(self) -> None:
+        if self._in_flight or self._closed or not self._followed:
+            return
+        now = self._context.ports.clock.now_ns()
+        waiting = [f for f in self._followed.values() if not f.repairing]
+        ready = [f for f in waiting if f.not_before_ns <= now]
+        if not ready:
+            if waiting:
+                self._wake_in(min(f.not_before_ns for f in waiting) - now)
+            return
+        endpoint = self._context.endpoint_of(self.leader_id)
+        if endpoint is None:
+            self._wake_in(self._backoff_ns)
+            return
+        version = self._context.fetch_version()
+        request = self._request([f.partition for f in ready], version)
+        asked = {f.partition.key: (f, f.partition.log.log_end_offset) for f in ready}
+        self._in_flight = True
+
+        def answered(response: Any) -> None:
+            self._in_flight = False
+            if not self._closed:
+                self._answered(asked, response)
+                self._fetch()
+
+        self._context.ports.network.send(
+            endpoint,
+            request,
+            version,
+            answered,
+            timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
+            channel=CHANNEL,
+        )
+
+    @property
+    def _backoff_ns(self) -> int:
+        return self._context.config.replica_fetch_backoff_ms * MS
+
+    def _request(self, partitions: list[Partition], version: int) -> FetchRequest:
+        config = self._context.config
+        topics: dict[UUID, FetchTopic] = {}
+        for p in partitions:
+            topic = topics.get(p.topic_id)
+            if topic is None:
+                topic = topics[p.topic_id] = FetchTopic(topic=p.topic, topic_id=p.topic_id, partitions=[])
+            topic.partitions.append(
+                FetchPartition(
+                    partition=p.index,
+                    current_leader_epoch=p.leader_epoch,
+                    fetch_offset=p.log.log_end_offset,
+                    last_fetched_epoch=p.log.latest_epoch,
+                    log_start_offset=p.log.log_start_offset,
+                    partition_max_bytes=config.replica_fetch_max_bytes,
+                )
+            )
+        request = FetchRequest(
+            max_wait_ms=config.replica_fetch_wait_max_ms,
+            min_bytes=config.replica_fetch_min_bytes,
+            max_bytes=config.replica_fetch_response_max_bytes,
+            topics=list(topics.values()),
+        )
+        if version >= 15:
+            request.replica_state = ReplicaState(
+                replica_id=self._context.broker_id, replica_epoch=self._context.broker_epoch()
+            )
+        else:
+            request.replica_id = self._context.broker_id
+        return request
+
+    # --- answers --------------------------------------------------------------------------------------------------
+
+    def _answered(self, asked: dict[PartitionKey, tuple[_Followed, int]], response: Any) -> None:
+        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+            for followed, _ in asked.values():
+                self._delay(followed)
+            return
+        total = 0
+        answered: set[PartitionKey] = set()
+        for topic in response.responses:
+            for data in topic.partitions:
+                key = (topic.topic_id, data.partition_index)
+                if key not in asked:
+                    continue
+                answered.add(key)
+                followed, offset = asked[key]
+                if not self._is_current(followed, offset):
+                    continue
+                total += self._take(followed, data)
+        for key, (followed, _) in asked.items():
+            if key not in answered:
+                self._delay(followed)
+        if total:
+            self._context.replicated(total)
+
+    def _is_current(self, followed: _Followed, offset: int) -> bool:
+        p = followed.partition
+        return (
+            self._followed.get(p.key) is followed
+            and p.leader_epoch == followed.leader_epoch
+            and p.log.log_end_offset == offset
+        )
+
+    def _take(self, followed: _Followed, data: PartitionData) -> int:
+        """Act on the answer for one partition; returns the bytes appended."""
+        partition = followed.partition
+        match data.error_code:
+            case ErrorCode.NONE if data.diverging_epoch.epoch >= 0:
+                partition.cut_back(EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset))
+                return 0
+            case ErrorCode.NONE:
+                appended = partition.append_from_leader(data.records or b"", followed.leader_epoch, data.high_watermark)
+                if appended:
+                    self._followed[partition.key] = self._followed.pop(partition.key)
+                return appended
+            case ErrorCode.OFFSET_OUT_OF_RANGE:
+                self._repair(followed)
+                return 0
+            case _:
+                # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_ID …: this broker
+                # or the leader has older metadata than the other. It comes by itself.
+                self._delay(followed)
+                return 0
+
+    def _delay(self, followed: _Followed) -> None:
+        followed.not_before_ns = self._context.ports.clock.now_ns() + self._backoff_ns
+
+    def _repair(self, followed: _Followed) -> None:
+        followed.repairing = True
+
+        def repaired(success: bool) -> None:
+            followed.repairing = False
+            if self._closed or self._followed.get(followed.partition.key) is not followed:
+                return
+            if not success:
+                self._delay(followed)
+            self._fetch_soon()
+
+        def still_current() -> bool:
+            return self._is_current(followed, followed.partition.log.log_end_offset) and not self._closed
+
+        endpoint = self._context.endpoint_of(self.leader_id)
+        if endpoint is None:
+            repaired(False)
+            return
+        repair_offset_out_of_range(
+            followed.partition,
+            endpoint,
+            self._context.ports.network,
+            broker_id=self._context.broker_id,
+            timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
+            still_current=still_current,
+            on_done=repaired,
+        )
+
+
+class FetcherManager:
+    """Which leader each followed partition is fetched from; one loop for each leader."""
+
+    def __init__(self, context: FetchContext) -> None:
+        self._context = context
+        self._fetchers: dict[int, LeaderFetcher] = {}
+        self._leader_of: dict[PartitionKey, int] = {}
+        self._closed = False
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch ``partition`` from the leader that it follows now."""
+        if self._closed:
+            return
+        self.unfollow(partition.key, unless=partition.leader_id)
+        self._leader_of[partition.key] = partition.leader_id
+        fetcher = self._fetchers.get(partition.leader_id)
+        if fetcher is None:
+            fetcher = self._fetchers[partition.leader_id] = LeaderFetcher(partition.leader_id, self._context)
+        fetcher.follow(partition)
+
+    def unfollow(self, key: PartitionKey, *, unless: int | None = None) -> None:
+        """Fetch it from nobody any more; with ``unless``, from nobody but that leader."""
+        leader = self._leader_of.get(key)
+        if leader is None or leader == unless:
+            return
+        del self._leader_of[key]
+        fetcher = self._fetchers[leader]
+        fetcher.unfollow(key)
+        if not len(fetcher):
+            fetcher.close()
+            del self._fetchers[leader]
+
+    def close(self) -> None:
+        """End all loops."""
+        self._closed = True
+        for fetcher in self._fetchers.values():
+            fetcher.close()
+        self._fetchers.clear()
+        self._leader_of.clear()

@@ -1,0 +1,67 @@
+"""What a leader knows of one follower, learned from its fetches alone (KIP-903, Kafka's ``ReplicaState``).
+
+Rules in words:
+
+* A fetch at offset *n* says: this replica has everything below *n*, that is, *n* is its LEO.
+* A replica is *caught up* at the time of a fetch that reaches the leader's LEO of then; or, one fetch late, at the
+  time of its previous fetch, if this one reaches the LEO that the leader had at that time. So a follower that keeps
+  pace with a busy leader counts as caught up though it never sees the very end.
+* The replica epoch is the broker epoch that the fetch carried (Fetch v15), not the one in the leader's metadata: it
+  says which life of the broker has these records.
+* A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+UNKNOWN_OFFSET: Final = -1
+"""LEO of a follower that has not fetched in this leader epoch."""
+
+UNKNOWN_EPOCH: Final = -1
+"""Replica epoch that was not told (Fetch below v15) or not yet."""
+
+
+@dataclass(slots=True)
+class FollowerState:
+    """One follower as its leader sees it. Times are the leader's ``now_ns``."""
+
+    broker_id: int
+    log_end_offset: int = UNKNOWN_OFFSET
+    log_start_offset: int = UNKNOWN_OFFSET
+    replica_epoch: int = UNKNOWN_EPOCH
+    last_fetch_ns: int = 0
+    last_caught_up_ns: int = 0
+    leader_end_offset_at_last_fetch: int = UNKNOWN_OFFSET
+
+    @classmethod
+    def at_epoch_start(cls, broker_id: int, *, in_isr: bool, now_ns: int, lag_max_ns: int) -> FollowerState:
+        """The state with which a leader epoch begins: a member of the ISR has its lag time from now on to show up.
+
+        One outside the ISR counts as long lagging, so that nobody waits for it before it has fetched.
+        """
+        return cls(broker_id, last_caught_up_ns=now_ns if in_isr else now_ns - lag_max_ns - 1)
+
+    @property
+    def has_fetched(self) -> bool:
+        """Whether it has fetched in this leader epoch."""
+        return self.log_end_offset != UNKNOWN_OFFSET
+
+    def fetched(
+        self, offset: int, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ns: int
+    ) -> None:
+        """Take in a fetch at ``offset`` that arrived at ``now_ns``, when the leader's LEO was ``leader_end_offset``."""
+        if offset >= leader_end_offset:
+            self.last_caught_up_ns = max(self.last_caught_up_ns, now_ns)
+        elif self.leader_end_offset_at_last_fetch != UNKNOWN_OFFSET and offset >= self.leader_end_offset_at_last_fetch:
+            self.last_caught_up_ns = max(self.last_caught_up_ns, self.last_fetch_ns)
+        self.log_end_offset = offset
+        self.log_start_offset = log_start_offset
+        self.replica_epoch = replica_epoch
+        self.leader_end_offset_at_last_fetch = leader_end_offset
+        self.last_fetch_ns = now_ns
+
+    def caught_up(self, leader_end_offset: int, now_ns: int, lag_max_ns: int) -> bool:
+        """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
+        return self.log_end_offset == leader_end_offset or now_ns - self.last_caught_up_ns <= lag_max_ns

@@ -1,0 +1,289 @@
+"""What the leader of a partition does, for the length of one leader epoch: append, watch followers, move the HW.
+
+The rules of ISR and HW are pure functions in :mod:`highwater_runtime.broker.isr`; here they meet the log, the clock
+and the trace. A leadership ends by being dropped by its :class:`~highwater_runtime.broker.partition.Partition`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from highwater_runtime.broker.alter_partition import Answer
+from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.broker.isr import (
+    IsrState,
+    Proposal,
+    lagging,
+    may_join,
+    next_high_watermark,
+    next_isr,
+    proposal_reason,
+)
+from highwater_runtime.log.results import BatchMark
+from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import (
+    BatchCommitted,
+    BecameLeader,
+    HighWatermarkAdvanced,
+    IsrProposalEnded,
+    IsrProposed,
+)
+from highwater_runtime.wire.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from highwater_runtime.broker.partition import Partition
+
+DROPPED: Final = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
+"""Errors by which the controller says that it has not done what was proposed and never will."""
+
+LEFT_TO_METADATA: Final = (
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.NEW_LEADER_ELECTED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+)
+"""Errors that say that the leader is behind. Whether an earlier attempt was carried out is open, so the proposal stays
+(and the HW waits for those in it) until the metadata brings a newer state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Outcome of a leader's append: [``base_offset``, ``end_offset``) of it, or of the batch it is a duplicate of."""
+
+    base_offset: int
+    end_offset: int
+    duplicate: bool
+    log_start_offset: int
+
+
+class Leadership:
+    """One leader epoch of one partition, as lived by its leader."""
+
+    __slots__ = ("_lag_max_ns", "_partition", "_uncommitted", "epoch", "followers", "start_offset")
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+        self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
+        self._uncommitted: deque[BatchMark] = deque()
+        self.epoch = partition.leader_epoch
+        self.start_offset = partition.log.log_end_offset
+        self.followers: dict[int, FollowerState] = {}
+
+    # --- transitions ----------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Take office: note where the epoch starts and begin with no knowledge of the followers."""
+        p = self._partition
+        p.log.assign_epoch_start(self.epoch, self.start_offset)
+        self._uncommitted.extend(p.log.batch_marks(p.high_watermark, self.start_offset))
+        self._match_followers()
+        p.context.trace.emit(
+            BecameLeader(
+                partition=p.name,
+                topic_id=p.topic_id.hex,
+                leader_epoch=self.epoch,
+                partition_epoch=p.partition_epoch,
+                offset=p.high_watermark,
+                end_offset=self.start_offset,
+                isr=list(p.isr.committed),
+                replicas=list(p.replicas),
+            )
+        )
+        self.advance_high_watermark()
+
+    def assignment_changed(self) -> None:
+        """ISR or replicas are others now, in the same leader epoch."""
+        self._match_followers()
+        self.advance_high_watermark()
+
+    def _match_followers(self) -> None:
+        p, now = self._partition, self._partition.context.clock.now_ns()
+        known, self.followers = self.followers, {}
+        for b in p.replicas:
+            if b != p.context.broker_id:
+                self.followers[b] = known.get(b) or FollowerState.at_epoch_start(
+                    b, in_isr=b in p.isr.committed, now_ns=now, lag_max_ns=self._lag_max_ns
+                )
+
+    # --- produce --------------------------------------------------------------------------------------------------
+
+    def append(self, records: bytes) -> Appended:
+        """Append a producer's batches. Raises ``LogError`` where the log refuses them."""
+        p = self._partition
+        info = p.log.append_as_leader(records, self.epoch, p.context.clock.wall_ms())
+        if not info.duplicate:
+            self._uncommitted.extend(info.marks)
+            p.context.changed(p.key)
+            self.advance_high_watermark()
+        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
+
+    # --- followers ------------------------------------------------------------------------------------------------
+
+    def fetched_by(self, broker_id: int, offset: int, log_start_offset: int, replica_epoch: int) -> None:
+        """A follower in the assignment has fetched at ``offset``, so that is its LEO: the HW or the ISR may move."""
+        p = self._partition
+        follower = self.followers[broker_id]
+        leader_end = p.log.log_end_offset
+        assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
+        follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
+        if p.isr.proposal is None and broker_id not in p.isr.committed:
+            self._review(joining=self._joining(only=broker_id), leaving=())
+        self.advance_high_watermark()
+
+    # --- high watermark -------------------------------------------------------------------------------------------
+
+    def advance_high_watermark(self) -> None:
+        """Move the HW as far as the rules let it, and tell of each batch that is committed by that."""
+        p = self._partition
+        context = p.context
+        target = next_high_watermark(
+            self.followers.values(),
+            p.isr,
+            leader_end_offset=p.log.log_end_offset,
+            min_isr=p.min_isr,
+            now_ns=context.clock.now_ns(),
+            lag_max_ns=self._lag_max_ns,
+            eligible=context.eligible,
+        )
+        if target is None or target <= p.high_watermark:
+            return
+        uncommitted = self._uncommitted
+        while uncommitted and uncommitted[0].end_offset <= target:
+            mark = uncommitted.popleft()
+            context.trace.emit(
+                BatchCommitted(
+                    partition=p.name,
+                    leader_epoch=self.epoch,
+                    offset=mark.base_offset,
+                    end_offset=mark.end_offset,
+                    epoch=mark.epoch,
+                    crc=mark.crc,
+                )
+            )
+        p.move_high_watermark(target)
+        context.trace.emit(HighWatermarkAdvanced(partition=p.name, leader_epoch=self.epoch, offset=target))
+        context.changed(p.key)
+
+    # --- ISR ------------------------------------------------------------------------------------------------------
+
+    def review_isr(self) -> None:
+        """The periodic pass: propose what time and fetches have changed, and see whether the HW may move by now.
+
+        The HW depends on time as well: a replica outside the ISR stops being waited for when it lags.
+        """
+        p = self._partition
+        if p.isr.proposal is None:
+            leaving = lagging(
+                p.isr.committed,
+                self.followers,
+                leader_end_offset=p.log.log_end_offset,
+                now_ns=p.context.clock.now_ns(),
+                lag_max_ns=self._lag_max_ns,
+            )
+            self._review(joining=self._joining(), leaving=leaving)
+        self.advance_high_watermark()
+
+    def _joining(self, only: int | None = None) -> tuple[int, ...]:
+        p = self._partition
+        return tuple(
+            b
+            for b, follower in self.followers.items()
+            if (only is None or b == only)
+            and b not in p.isr.committed
+            and may_join(
+                follower,
+                high_watermark=p.high_watermark,
+                epoch_start_offset=self.start_offset,
+                eligible=p.context.eligible,
+            )
+        )
+
+    def _review(self, joining: tuple[int, ...], leaving: tuple[int, ...]) -> None:
+        if not joining and not leaving:
+            return
+        p = self._partition
+        assert p.isr.proposal is None, f"{p.name}: one proposal at a time"
+        isr = next_isr(p.isr.committed, joining, leaving)
+        assert p.context.broker_id in isr, f"{p.name}: a leader stays in the ISR it proposes, {isr}"
+        proposal = Proposal(
+            leader_epoch=self.epoch,
+            partition_epoch=p.partition_epoch,
+            isr=isr,
+            isr_epochs=tuple(self._replica_epoch(b) for b in isr),
+            reason=proposal_reason(joining, leaving),
+        )
+        p.isr = IsrState(p.isr.committed, proposal)
+        p.context.trace.emit(
+            IsrProposed(
+                partition=p.name,
+                leader_epoch=self.epoch,
+                partition_epoch=proposal.partition_epoch,
+                isr=list(isr),
+                isr_epochs=list(proposal.isr_epochs),
+                reason=proposal.reason,
+            )
+        )
+        p.context.propose(p, proposal)
+
+    def _replica_epoch(self, broker_id: int) -> int:
+        if broker_id == self._partition.context.broker_id:
+            return self._partition.context.broker_epoch()
+        return self.followers[broker_id].replica_epoch
+
+    def proposal_answered(self, proposal: Proposal, answer: Answer) -> bool:
+        """Act on the controller's answer; whether to send the same proposal again."""
+        p = self._partition
+        if p.isr.proposal is not proposal:
+            return False  # newer metadata has overtaken it
+        match answer.error:
+            case ErrorCode.NONE:
+                # In another leader epoch, or older than what is known: the metadata will tell, and sooner or later
+                # supersede the proposal.
+                if answer.leader_epoch == self.epoch and answer.partition_epoch >= p.partition_epoch:
+                    self._committed(answer)
+                return False
+            case error if error in DROPPED:
+                p.isr = IsrState(p.isr.committed)
+                self._report_end(error.name)
+                self.advance_high_watermark()
+                return False
+            case error:
+                return error not in LEFT_TO_METADATA
+
+    def _committed(self, answer: Answer) -> None:
+        p = self._partition
+        before = p.isr
+        p.partition_epoch = answer.partition_epoch
+        p.isr = IsrState(answer.isr)
+        self.proposal_superseded(before)
+        p.context.changed(p.key)
+        self.advance_high_watermark()
+
+    def proposal_superseded(self, before: IsrState) -> None:
+        """A newer state is in force: either what ``before`` proposed, or something else that rules it out."""
+        committed = self._partition.isr.committed
+        proposed = before.proposal
+        assert proposed is not None
+        if sorted(committed) == sorted(proposed.isr):
+            self._report_end("committed")
+            self._partition.context.isr_changed(
+                any(b not in before.committed for b in committed), any(b not in committed for b in before.committed)
+            )
+        else:
+            self._report_end("superseded")
+
+    def _report_end(self, reason: str) -> None:
+        p = self._partition
+        p.context.trace.emit(
+            IsrProposalEnded(
+                partition=p.name,
+                leader_epoch=self.epoch,
+                partition_epoch=p.partition_epoch,
+                isr=list(p.isr.committed),
+                reason=reason,
+            )
+        )

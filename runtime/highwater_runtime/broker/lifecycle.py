@@ -1,0 +1,260 @@
+"""A broker's life in the eyes of the controller: registration, heartbeats, fencing, controlled shutdown (KIP-631).
+
+::
+
+  starting ──register──► registered ──own registration replayed──► recovery ──unfenced──► running
+      ▲                                                                                      │ stop
+      │        STALE_BROKER_EPOCH, BROKER_ID_NOT_REGISTERED: this life has been replaced     ▼
+      └──────────────────────── (from anywhere but a shutdown) ─────────────  controlled-shutdown ──► stopped
+
+Rules in words:
+
+* Each process start is an *incarnation* with an id of its own. The controller answers a registration with the broker
+  epoch, which is the offset of the registration record. A start while the session of the previous incarnation still
+  lasts is refused (DUPLICATE_BROKER_REGISTRATION) and repeated until that session is over.
+* A registration names the broker epoch under which this data directory was last shut down cleanly, −1 where it was not:
+  by that the controller tells a clean restart from one that may have lost records.
+* A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
+  replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
+* A shutdown asks the controller to move leaderships away, and waits for its leave at most
+  ``controlled.shutdown.timeout.ms``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.metadata import MetadataVersion
+from highwater_runtime.metadata.metadata_version import FEATURE_NAME
+from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
+from highwater_runtime.ports.trace import BrokerStateChanged
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from highwater_runtime.wire.messages.broker_registration_request import (
+    BrokerRegistrationRequest,
+    Feature,
+    Listener,
+)
+
+REGISTRATION_BACKOFF_NS = 100 * MS
+"""Before a refused registration is repeated."""
+
+SHUTDOWN_HEARTBEAT_NS = 50 * MS
+"""Between heartbeats while the controller moves leaderships away."""
+
+REGISTRATION_VERSION = 3
+HEARTBEAT_VERSION = 0
+NO_EPOCH = -1
+
+
+class LifecycleState(Enum):
+    """Where a broker stands; the values are the words of the trace."""
+
+    STARTING = "starting"
+    REGISTERED = "registered"
+    RECOVERY = "recovery"
+    RUNNING = "running"
+    CONTROLLED_SHUTDOWN = "controlled-shutdown"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What a broker registers with. ``previous_epoch`` is that of the last clean shutdown, −1 where there was none."""
+
+    broker_id: int
+    cluster_id: str
+    endpoint: Endpoint
+    rack: str | None
+    incarnation_id: UUID
+    previous_epoch: int
+
+
+class Lifecycle:
+    """Keeps one incarnation registered and alive.
+
+    Args:
+        channel: to the active controller, for this purpose alone.
+        metadata_offset: the last offset of the metadata log that this broker has applied.
+        on_registered: called each time the controller has granted a broker epoch.
+    """
+
+    def __init__(
+        self,
+        identity: Identity,
+        channel: ControllerChannel,
+        ports: Ports,
+        config: NodeConfig,
+        *,
+        metadata_offset: Callable[[], int],
+        on_registered: Callable[[], None],
+    ) -> None:
+        self.state = LifecycleState.STARTING
+        self.broker_epoch = NO_EPOCH
+        self._identity = identity
+        self._channel = channel
+        self._ports = ports
+        self._config = config
+        self._metadata_offset = metadata_offset
+        self._on_registered = on_registered
+        self._caught_up = False
+        self._asking = False
+        self._soon = False
+        self._timer: Timer | None = None
+        self._on_leave: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Register; then keep the session alive until the shutdown."""
+        self._enter(LifecycleState.STARTING)
+        self._register()
+
+    @property
+    def waits_for_metadata(self) -> bool:
+        """Registered, and :meth:`caught_up` has not been told of this registration yet."""
+        return self.state is LifecycleState.REGISTERED and not self._caught_up
+
+    def caught_up(self) -> None:
+        """The metadata is replayed up to this life's registration, and the replicas are loaded: ask to be unfenced."""
+        assert self.waits_for_metadata
+        self._caught_up = True
+        self._enter(LifecycleState.RECOVERY)
+        self._heartbeat_soon()
+
+    def shut_down(self, on_leave: Callable[[], None]) -> None:
+        """Ask the controller for leave; calls ``on_leave`` once it is given, or when the time for that is over."""
+        self._on_leave = on_leave
+        if self.broker_epoch == NO_EPOCH or self._config.controlled_shutdown_timeout_ms == 0:
+            self._leave()
+            return
+        self._enter(LifecycleState.CONTROLLED_SHUTDOWN)
+        self._ports.clock.call_later(self._config.controlled_shutdown_timeout_ms * MS, self._leave)
+        self._heartbeat_soon()
+
+    def stopped(self) -> None:
+        """The broker has closed everything: the last word of its trace."""
+        self._enter(LifecycleState.STOPPED)
+
+    def _enter(self, state: LifecycleState) -> None:
+        self.state = state
+        self._ports.trace.emit(
+            BrokerStateChanged(broker=self._identity.broker_id, broker_epoch=self.broker_epoch, reason=state.value)
+        )
+
+    # --- registration ---------------------------------------------------------------------------------------------
+
+    def _register(self) -> None:
+        self._channel.ask(self._registration, self._registered)
+
+    def _registration(self) -> tuple[BrokerRegistrationRequest, int]:
+        identity = self._identity
+        levels = Feature(
+            name=FEATURE_NAME,
+            min_supported_version=int(MetadataVersion.minimum()),
+            max_supported_version=int(MetadataVersion.latest()),
+        )
+        listener = Listener(
+            name="PLAINTEXT", host=identity.endpoint.host, port=identity.endpoint.port, security_protocol=0
+        )
+        request = BrokerRegistrationRequest(
+            broker_id=identity.broker_id,
+            cluster_id=identity.cluster_id,
+            incarnation_id=identity.incarnation_id,
+            listeners=[listener],
+            features=[levels],
+            rack=identity.rack,
+            # Once registered, this process has served under an epoch that it has not shut down cleanly.
+            previous_broker_epoch=identity.previous_epoch if self.broker_epoch == NO_EPOCH else NO_EPOCH,
+        )
+        return request, REGISTRATION_VERSION
+
+    def _registered(self, response: Any) -> None:
+        if self.state in (LifecycleState.CONTROLLED_SHUTDOWN, LifecycleState.STOPPED):
+            return
+        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+            self._ports.clock.call_later(REGISTRATION_BACKOFF_NS, self._register)
+            return
+        assert response.broker_epoch > self.broker_epoch, "a new registration gets a higher epoch"
+        self.broker_epoch = response.broker_epoch
+        self._enter(LifecycleState.REGISTERED)
+        self._heartbeat_soon()
+        self._on_registered()
+
+    # --- heartbeats -----------------------------------------------------------------------------------------------
+
+    def _heartbeat_soon(self) -> None:
+        """One heartbeat right away; if one is under way, another right after it, for it may not tell the news."""
+        if self._asking:
+            self._soon = True
+        elif self.broker_epoch != NO_EPOCH and self.state is not LifecycleState.STARTING:
+            self._heartbeat()
+
+    def _heartbeat(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._asking, self._soon = True, False
+        self._channel.ask(self._heartbeat_request, self._heartbeat_answered)
+
+    def _heartbeat_request(self) -> tuple[BrokerHeartbeatRequest, int]:
+        request = BrokerHeartbeatRequest(
+            broker_id=self._identity.broker_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._metadata_offset(),
+            want_fence=not self._caught_up,
+            want_shut_down=self.state is LifecycleState.CONTROLLED_SHUTDOWN,
+        )
+        return request, HEARTBEAT_VERSION
+
+    def _heartbeat_answered(self, response: Any) -> None:
+        self._asking = False
+        if self.state is LifecycleState.STOPPED:
+            return
+        error = ErrorCode.REQUEST_TIMED_OUT if isinstance(response, RpcFailure) else ErrorCode(response.error_code)
+        match error:
+            case ErrorCode.NONE:
+                self._alive(fenced=response.is_fenced, may_leave=response.should_shut_down)
+            case ErrorCode.STALE_BROKER_EPOCH | ErrorCode.BROKER_ID_NOT_REGISTERED:
+                self._replaced()
+                return
+            case _:
+                self._soon = False
+        self._schedule_heartbeat()
+
+    def _schedule_heartbeat(self) -> None:
+        match self.state:
+            case LifecycleState.STOPPED:
+                return
+            case _ if self._soon:
+                self._heartbeat()
+                return
+            case LifecycleState.CONTROLLED_SHUTDOWN:
+                interval_ns = min(SHUTDOWN_HEARTBEAT_NS, self._config.broker_heartbeat_interval_ms * MS)
+            case _:
+                interval_ns = self._config.broker_heartbeat_interval_ms * MS
+        self._timer = self._ports.clock.call_later(interval_ns, self._heartbeat)
+
+    def _alive(self, *, fenced: bool, may_leave: bool) -> None:
+        if self.state is LifecycleState.CONTROLLED_SHUTDOWN:
+            if may_leave:
+                self._leave()
+        elif not fenced and self.state is LifecycleState.RECOVERY:
+            self._enter(LifecycleState.RUNNING)
+
+    def _replaced(self) -> None:
+        if self.state is LifecycleState.CONTROLLED_SHUTDOWN:
+            self._leave()
+            return
+        self._caught_up = False
+        self._enter(LifecycleState.STARTING)
+        self._register()
+
+    def _leave(self) -> None:
+        on_leave, self._on_leave = self._on_leave, None
+        if on_leave is not None:
+            on_leave()

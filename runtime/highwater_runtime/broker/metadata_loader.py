@@ -1,0 +1,96 @@
+"""From committed metadata records to the image, and to what this broker has to do about it.
+
+The broker replays the metadata log from its beginning each time it starts. On the way it passes through the whole past
+of the cluster, also through epochs in which it led partitions; acting on any of that would be acting on old orders. So
+nothing is published before the image holds the registration of *this* life of the broker. From then on each committed
+batch is published as soon as it is applied, and as a whole: a batch is atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.metadata import (
+    BrokerChanged,
+    Change,
+    ConfigChanged,
+    ConfigResource,
+    MetadataImage,
+    PartitionChanged,
+    TopicDeleted,
+    TopicImage,
+)
+from highwater_runtime.wire.records_codec import decode_metadata_record
+
+
+@dataclass(slots=True)
+class Delta:
+    """What one publication changed, beside the image itself; in order of first change."""
+
+    partitions: dict[PartitionKey, None] = field(default_factory=dict)
+    deleted: list[TopicImage] = field(default_factory=list)
+    brokers: dict[int, None] = field(default_factory=dict)
+    configs: dict[ConfigResource, None] = field(default_factory=dict)
+
+    def note(self, change: Change) -> None:
+        """Add one record's change."""
+        match change:
+            case PartitionChanged():
+                self.partitions[(change.topic_id, change.partition)] = None
+            case TopicDeleted(topic):
+                self.deleted.append(topic)
+            case BrokerChanged(broker_id):
+                self.brokers[broker_id] = None
+            case ConfigChanged(resource):
+                self.configs[resource] = None
+            case _:
+                pass  # features and producer ids are read from the image when they are needed
+
+    @classmethod
+    def everything(cls, image: MetadataImage) -> Delta:
+        """All that the image holds, as for the first publication."""
+        delta = cls(configs=dict.fromkeys(image.configs))
+        for topic, index, _ in image.all_partitions():
+            delta.partitions[(topic.id, index)] = None
+        for broker_id in image.brokers:
+            delta.brokers[broker_id] = None
+        return delta
+
+
+class MetadataLoader:
+    """A :class:`~highwater_runtime.raft.RaftListener` without the interest in leaders.
+
+    Args:
+        may_publish: whether the image holds what must be there before anything is acted on.
+        publish: called with the image and what changed; the first time with everything.
+    """
+
+    def __init__(
+        self, may_publish: Callable[[MetadataImage], bool], publish: Callable[[MetadataImage, Delta], None]
+    ) -> None:
+        self.image = MetadataImage()
+        self.applied_offset = -1
+        """Last offset of the metadata log that is in :attr:`image`; −1 before the first."""
+        self.published = False
+        self._may_publish = may_publish
+        self._publish = publish
+
+    def on_commit(self, base_offset: int, records: list[bytes], last_offset: int) -> None:
+        """Apply one committed batch, then publish it."""
+        assert base_offset == self.applied_offset + 1, f"batch at {base_offset} after {self.applied_offset}"
+        delta = Delta()
+        for index, data in enumerate(records):
+            delta.note(self.image.apply(decode_metadata_record(data), base_offset + index))
+        self.applied_offset = last_offset
+        if self.published:
+            self._publish(self.image, delta)
+        else:
+            self.try_first_publication()
+
+    def try_first_publication(self) -> None:
+        """Publish everything if that has not happened and may."""
+        if not self.published and self._may_publish(self.image):
+            self.published = True
+            self._publish(self.image, Delta.everything(self.image))

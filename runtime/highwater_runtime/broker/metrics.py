@@ -1,0 +1,100 @@
+"""The broker's metrics: Kafka's names as its JMX exporter rules give them, present from the start.
+
+Gauges are computed from the partitions when something has changed; counters count where things happen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.ports import Metrics
+
+_REPLICA_MANAGER: Final = "kafka_server_replicamanager_"
+_TOPICS: Final = "kafka_server_brokertopicmetrics_"
+
+LEADER_COUNT: Final = _REPLICA_MANAGER + "leadercount"
+PARTITION_COUNT: Final = _REPLICA_MANAGER + "partitioncount"
+UNDER_REPLICATED: Final = _REPLICA_MANAGER + "underreplicatedpartitions"
+UNDER_MIN_ISR: Final = _REPLICA_MANAGER + "underminisrpartitioncount"
+AT_MIN_ISR: Final = _REPLICA_MANAGER + "atminisrpartitioncount"
+OFFLINE_REPLICAS: Final = _REPLICA_MANAGER + "offlinereplicacount"
+ISR_SHRINKS: Final = _REPLICA_MANAGER + "isrshrinks_total"
+ISR_EXPANDS: Final = _REPLICA_MANAGER + "isrexpands_total"
+FAILED_ISR_UPDATES: Final = _REPLICA_MANAGER + "failedisrupdates_total"
+
+BYTES_IN: Final = _TOPICS + "bytesin_total"
+BYTES_OUT: Final = _TOPICS + "bytesout_total"
+MESSAGES_IN: Final = _TOPICS + "messagesin_total"
+REPLICATION_BYTES_IN: Final = _TOPICS + "replicationbytesin_total"
+REPLICATION_BYTES_OUT: Final = _TOPICS + "replicationbytesout_total"
+PRODUCE_REQUESTS: Final = _TOPICS + "totalproducerequests_total"
+FAILED_PRODUCE_REQUESTS: Final = _TOPICS + "failedproducerequests_total"
+FETCH_REQUESTS: Final = _TOPICS + "totalfetchrequests_total"
+FAILED_FETCH_REQUESTS: Final = _TOPICS + "failedfetchrequests_total"
+
+PARTITION_UNDER_MIN_ISR: Final = "kafka_cluster_partition_underminisr"
+PARTITION_AT_MIN_ISR: Final = "kafka_cluster_partition_atminisr"
+PARTITION_UNDER_REPLICATED: Final = "kafka_cluster_partition_underreplicated"
+LOG_SIZE: Final = "kafka_log_log_size"
+
+COUNTERS: Final = (
+    ISR_SHRINKS,
+    ISR_EXPANDS,
+    FAILED_ISR_UPDATES,
+    BYTES_IN,
+    BYTES_OUT,
+    MESSAGES_IN,
+    REPLICATION_BYTES_IN,
+    REPLICATION_BYTES_OUT,
+    PRODUCE_REQUESTS,
+    FAILED_PRODUCE_REQUESTS,
+    FETCH_REQUESTS,
+    FAILED_FETCH_REQUESTS,
+)
+GAUGES: Final = (LEADER_COUNT, PARTITION_COUNT, UNDER_REPLICATED, UNDER_MIN_ISR, AT_MIN_ISR, OFFLINE_REPLICAS)
+PARTITION_GAUGES: Final = (PARTITION_UNDER_MIN_ISR, PARTITION_AT_MIN_ISR, PARTITION_UNDER_REPLICATED, LOG_SIZE)
+
+
+def initialise(metrics: Metrics) -> None:
+    """Make every series of the broker as a whole exist, with 0."""
+    for name in COUNTERS:
+        metrics.counter(name, 0)
+    for name in GAUGES:
+        metrics.gauge(name, 0)
+
+
+def forget_partition(metrics: Metrics, partition: Partition) -> None:
+    """Drop the series of a partition that leaves this broker."""
+    for name in PARTITION_GAUGES:
+        metrics.forget(name, topic=partition.topic, partition=str(partition.index))
+
+
+def report(metrics: Metrics, partitions: Mapping[PartitionKey, Partition]) -> None:
+    """Set the gauges from ``partitions``. A replica that does not lead reports its log's size and zeros."""
+    leaders = under_replicated = under_min = at_min = 0
+    for p in partitions.values():
+        isr, leads = len(p.isr.committed), p.is_leader
+        is_under_replicated = leads and isr < len(p.replicas)
+        is_under_min = leads and isr < p.min_isr
+        is_at_min = leads and isr == p.min_isr
+        leaders += leads
+        under_replicated += is_under_replicated
+        under_min += is_under_min
+        at_min += is_at_min
+        labels = {"topic": p.topic, "partition": str(p.index)}
+        metrics.gauge(PARTITION_UNDER_REPLICATED, float(is_under_replicated), **labels)
+        metrics.gauge(PARTITION_UNDER_MIN_ISR, float(is_under_min), **labels)
+        metrics.gauge(PARTITION_AT_MIN_ISR, float(is_at_min), **labels)
+        metrics.gauge(LOG_SIZE, p.log.size_in_bytes, **labels)
+    counts: Iterable[tuple[str, int]] = (
+        (LEADER_COUNT, leaders),
+        (PARTITION_COUNT, len(partitions)),
+        (UNDER_REPLICATED, under_replicated),
+        (UNDER_MIN_ISR, under_min),
+        (AT_MIN_ISR, at_min),
+    )
+    for name, value in counts:
+        metrics.gauge(name, value)

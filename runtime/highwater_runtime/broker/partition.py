@@ -1,0 +1,273 @@
+"""One replica of one partition on this broker: leader or follower, by the epochs of the metadata.
+
+Rules in words:
+
+* Metadata moves forward only: a state with a lower partition epoch than the one in force is older than what an
+  AlterPartition answer has told already, and is ignored; the same partition epoch brings no news of the ISR.
+* A new leader epoch begins a new leadership, even of the same broker: the leader notes the epoch and its LEO as where
+  the epoch starts, appends or not, and forgets what followers had told.
+* Everybody who asks names the leader epoch he believes in, and is refused if it is another (FENCED_LEADER_EPOCH: he is
+  behind, UNKNOWN_LEADER_EPOCH: this broker is), or if this replica does not lead.
+* The HW of a follower is what its leader told, at most its own LEO. It may lag, and go back when the log is cut. Only a
+  leader's HW is a promise (:mod:`highwater_runtime.broker.leadership`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.broker.isr import IsrState, Proposal
+from highwater_runtime.broker.leadership import Leadership
+from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.broker.truncation import EpochEnd, cut_for_divergence
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.records import iter_batches
+from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
+from highwater_runtime.ports import Clock, Trace
+from highwater_runtime.ports.trace import BecameFollower
+from highwater_runtime.wire.errors import ErrorCode
+
+ANY_LEADER_EPOCH: Final = -1
+"""``current_leader_epoch`` of a client that does not fence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionContext:
+    """What a partition needs of its broker.
+
+    Args:
+        broker_epoch: this broker's present epoch.
+        eligible: whether the metadata at hand lets a follower be in an ISR (KIP-903 included).
+        min_isr: ``min.insync.replicas`` of a topic, as configured.
+        propose: ask the controller for an ISR.
+        withdraw: forget what was proposed but not sent yet.
+        changed: something that a waiting request may wait for has changed.
+        isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
+    """
+
+    broker_id: int
+    config: NodeConfig
+    clock: Clock
+    trace: Trace
+    broker_epoch: Callable[[], int]
+    eligible: Callable[[FollowerState], bool]
+    min_isr: Callable[[str], int]
+    propose: Callable[[Partition, Proposal], None]
+    withdraw: Callable[[PartitionKey], None]
+    changed: Callable[[PartitionKey], None]
+    isr_changed: Callable[[bool, bool], None]
+
+
+class Partition:
+    """One replica on this broker. ``high_watermark`` is what it knows of the HW, ``leading`` is set while it leads."""
+
+    __slots__ = (
+        "_high_watermark",
+        "context",
+        "index",
+        "isr",
+        "key",
+        "leader_epoch",
+        "leader_id",
+        "leading",
+        "log",
+        "name",
+        "partition_epoch",
+        "replicas",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self, topic: str, topic_id: UUID, index: int, log: Log, high_watermark: int, context: PartitionContext
+    ) -> None:
+        assert log.log_start_offset <= log.log_end_offset
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.key: PartitionKey = (topic_id, index)
+        self.name = f"{topic}-{index}"
+        self.log = log
+        self.context = context
+        self.replicas: tuple[int, ...] = ()
+        self.leader_id = NO_LEADER
+        self.leader_epoch = -1
+        self.partition_epoch = -1
+        self.isr = IsrState(())
+        self.leading: Leadership | None = None
+        self._high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+
+    # --- what others may know -------------------------------------------------------------------------------------
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica leads, as far as it knows."""
+        return self.leading is not None
+
+    @property
+    def high_watermark(self) -> int:
+        """Exclusive end of what this replica knows to be committed."""
+        return self._high_watermark
+
+    @property
+    def committed_isr(self) -> tuple[int, ...]:
+        """The ISR of the metadata (or of an AlterPartition answer that is ahead of it)."""
+        return self.isr.committed
+
+    @property
+    def maximal_isr(self) -> tuple[int, ...]:
+        """The committed ISR and, on the leader, whom it has proposed to add."""
+        return self.isr.maximal
+
+    @property
+    def min_isr(self) -> int:
+        """``min.insync.replicas``, which cannot ask for more replicas than there are."""
+        return min(self.context.min_isr(self.topic), len(self.replicas))
+
+    @property
+    def under_min_isr(self) -> bool:
+        """Whether the committed ISR is too small for acks=all."""
+        return len(self.isr.committed) < self.min_isr
+
+    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
+        """Fence a request that is meant for the leader in ``current_leader_epoch`` (−1: in any)."""
+        if current_leader_epoch != ANY_LEADER_EPOCH:
+            if current_leader_epoch < self.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            if current_leader_epoch > self.leader_epoch:
+                return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NONE if self.leading is not None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def move_high_watermark(self, to: int) -> None:
+        """Set the HW. For the leadership (forward only) and the follower's part of this class."""
+        assert self.log.log_start_offset <= to <= self.log.log_end_offset, (
+            f"{self.name}: HW {to} outside of the log [{self.log.log_start_offset}, {self.log.log_end_offset}]"
+        )
+        assert to >= self._high_watermark or self.leading is None, (
+            f"{self.name}: HW of the leader of epoch {self.leader_epoch} back from {self._high_watermark} to {to}"
+        )
+        self._high_watermark = to
+
+    # --- transitions ----------------------------------------------------------------------------------------------
+
+    def apply(self, state: PartitionRegistration) -> None:
+        """Take over a state of the metadata: lead, follow, or learn of a new ISR or assignment."""
+        if state.partition_epoch < self.partition_epoch:
+            return
+        assert state.leader_epoch >= self.leader_epoch, (
+            f"{self.name}: leader epoch back from {self.leader_epoch} to {state.leader_epoch}"
+        )
+        assert set(state.isr) <= set(state.replicas), f"{self.name}: ISR {state.isr} of replicas {state.replicas}"
+        new_leader_epoch = state.leader_epoch > self.leader_epoch
+        # At the same partition epoch an AlterPartition answer came first, and a later proposal may be under way.
+        isr_is_news = state.partition_epoch > self.partition_epoch
+        led_before, leader_before, isr_before = self.leading, self.leader_id, self.isr
+        self.replicas = state.replicas
+        self.leader_id = state.leader
+        self.leader_epoch = state.leader_epoch
+        self.partition_epoch = state.partition_epoch
+        if isr_is_news:
+            self.isr = IsrState(state.isr)
+            if led_before is not None and isr_before.proposal is not None:
+                self.context.withdraw(self.key)
+                led_before.proposal_superseded(isr_before)
+        if state.leader == self.context.broker_id:
+            if new_leader_epoch or led_before is None:
+                self.leading = Leadership(self)
+                self.leading.begin()
+            else:
+                led_before.assignment_changed()
+        else:
+            self.leading = None
+            if new_leader_epoch or leader_before != state.leader:
+                self._report_follower()
+        self.context.changed(self.key)
+
+    def _report_follower(self) -> None:
+        self.context.trace.emit(
+            BecameFollower(
+                partition=self.name,
+                topic_id=self.topic_id.hex,
+                leader=self.leader_id,
+                leader_epoch=self.leader_epoch,
+                offset=self._high_watermark,
+                end_offset=self.log.log_end_offset,
+            )
+        )
+
+    def close(self) -> None:
+        """This broker has the replica no longer: whoever waits for it gets an error from now on."""
+        if self.leading is not None and self.isr.proposal is not None:
+            self.context.withdraw(self.key)
+        self.leading = None
+        self.leader_id = NO_LEADER
+        self.context.changed(self.key)
+
+    # --- following ------------------------------------------------------------------------------------------------
+
+    def append_from_leader(self, records: bytes, leader_epoch: int, leader_high_watermark: int) -> int:
+        """Append what was fetched from the leader of ``leader_epoch``; returns the bytes appended.
+
+        Batches from the first one on whose epoch is above the asked one are left out: they come from a leadership
+        that this follower does not know yet, and whose start it has not compared its log with.
+        """
+        assert self.leading is None, f"{self.name}: the leader of epoch {self.leader_epoch} does not follow"
+        assert leader_epoch == self.leader_epoch
+        end_before = self.log.log_end_offset
+        appended = 0
+        if records:
+            known = known_prefix(records, leader_epoch)
+            appended = len(known)
+            if known:
+                self.log.append_as_follower(known, leader_epoch=leader_epoch)
+        self._follow_high_watermark(leader_high_watermark)
+        if self.log.log_end_offset != end_before:
+            self.context.changed(self.key)
+        return appended
+
+    def cut_back(self, leader: EpochEnd) -> None:
+        """Truncate as the leader's diverging epoch says (see :mod:`highwater_runtime.broker.truncation`)."""
+        assert self.leading is None
+        own = self.log.epoch_end_offset(leader.epoch)
+        known = EpochEnd(own.epoch, own.end_offset) if own.end_offset >= 0 else None
+        self._truncate(cut_for_divergence(leader, known, self.log.log_end_offset).offset)
+
+    def cut_to_leader_end(self, leader_end_offset: int) -> None:
+        """Truncate to the end of a leader whose whole log ends before this one (after an unclean election)."""
+        assert self.leading is None
+        self._truncate(leader_end_offset)
+
+    def start_over_at(self, offset: int) -> None:
+        """Drop everything and begin at ``offset``, where the leader's log begins: nothing here overlaps with it."""
+        assert self.leading is None
+        self.log.truncate_fully_and_start_at(offset, leader_epoch=self.leader_epoch)
+        self._high_watermark = offset
+        self.context.changed(self.key)
+
+    def _truncate(self, offset: int) -> None:
+        if offset < self.log.log_start_offset:
+            self.start_over_at(offset)
+            return
+        # Even where no record goes: the epoch entry of an own leadership that appended nothing must go.
+        self.log.truncate_to(offset, leader_epoch=self.leader_epoch)
+        self._high_watermark = min(self._high_watermark, self.log.log_end_offset)
+        self.context.changed(self.key)
+
+    def _follow_high_watermark(self, leader_high_watermark: int) -> None:
+        bounded = max(self.log.log_start_offset, min(leader_high_watermark, self.log.log_end_offset))
+        self.move_high_watermark(bounded)
+
+
+def known_prefix(records: bytes, leader_epoch: int) -> bytes:
+    """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch``."""
+    end = 0
+    for batch in iter_batches(records):
+        if batch.leader_epoch > leader_epoch:
+            break
+        end = batch.position + batch.size_in_bytes
+    return records if end == len(records) else records[:end]

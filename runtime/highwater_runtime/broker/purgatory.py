@@ -1,0 +1,114 @@
+"""Requests that wait: produces for replication, fetches for data. And the guarantee that none is forgotten.
+
+A parked operation watches partitions. Two rules make a lost wake-up impossible:
+
+1. An operation is watched *first* and tried *afterwards* (:meth:`Purgatory.park`), so nothing can happen in between.
+2. Whoever changes anything an operation may wait for (LEO, HW, ISR, leadership) marks the partition
+   (:meth:`WakeUps.mark`), and after every event of the node, whatever it was, all marked partitions are checked
+   (:meth:`WakeUps.drain`). No code path has to remember to wake anyone, and no operation completes in the middle of
+   a change.
+
+A time-out is the only other way out of the purgatory, except for the end of the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+from uuid import UUID
+
+from highwater_runtime.ports import Clock, Timer
+
+PartitionKey = tuple[UUID, int]
+"""Topic id and partition index: what a partition is known by in a broker."""
+
+
+class Delayed(Protocol):
+    """A request that may have to wait."""
+
+    def try_complete(self) -> bool:
+        """Answer the request if its condition holds (or can never hold any more); whether it was answered."""
+
+    def expire(self) -> None:
+        """Answer the request as it stands: its time is up."""
+
+
+class _Parked:
+    """One waiting operation with its place in the watch lists."""
+
+    __slots__ = ("keys", "operation", "sequence", "timer")
+
+    def __init__(self, operation: Delayed, keys: tuple[PartitionKey, ...], sequence: int) -> None:
+        self.operation = operation
+        self.keys = keys
+        self.sequence = sequence
+        self.timer: Timer | None = None
+
+
+class Purgatory:
+    """Operations of one kind, by the partitions they watch, tried in the order in which they came."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._watchers: dict[PartitionKey, dict[int, _Parked]] = {}
+        self._next = 0
+
+    def park(self, operation: Delayed, keys: Iterable[PartitionKey], timeout_ns: int) -> None:
+        """Complete ``operation`` now if it can be, else once ``keys`` let it, or ``timeout_ns`` have passed."""
+        parked = _Parked(operation, tuple(dict.fromkeys(keys)), self._next)
+        self._next += 1
+        for key in parked.keys:
+            self._watchers.setdefault(key, {})[parked.sequence] = parked
+        if operation.try_complete():
+            self._remove(parked)
+        else:
+            parked.timer = self._clock.call_later(timeout_ns, lambda: self._expire(parked))
+
+    def check(self, key: PartitionKey) -> int:
+        """Try everything that watches ``key``; returns how many operations completed."""
+        watching = self._watchers.get(key)
+        if not watching:
+            return 0
+        completed = 0
+        for parked in list(watching.values()):
+            if parked.operation.try_complete():
+                self._remove(parked)
+                completed += 1
+        return completed
+
+    def __len__(self) -> int:
+        """How many operations wait."""
+        return len({sequence for watching in self._watchers.values() for sequence in watching})
+
+    def _expire(self, parked: _Parked) -> None:
+        self._remove(parked)
+        parked.operation.expire()
+
+    def _remove(self, parked: _Parked) -> None:
+        if parked.timer is not None:
+            parked.timer.cancel()
+        for key in parked.keys:
+            watching = self._watchers[key]
+            del watching[parked.sequence]
+            if not watching:
+                del self._watchers[key]
+
+
+class WakeUps:
+    """Partitions of which something changed in this event, and the purgatories that want to know."""
+
+    def __init__(self, purgatories: tuple[Purgatory, ...]) -> None:
+        self._purgatories = purgatories
+        self._marked: dict[PartitionKey, None] = {}
+
+    def mark(self, key: PartitionKey) -> None:
+        """Something that an operation may wait for has changed."""
+        self._marked[key] = None
+
+    def drain(self) -> None:
+        """Check everything marked, until nothing is: completing one operation may mark others."""
+        while self._marked:
+            key = next(iter(self._marked))
+            del self._marked[key]
+            for purgatory in self._purgatories:
+                purgatory.check(key)

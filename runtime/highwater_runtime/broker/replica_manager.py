@@ -1,0 +1,252 @@
+"""All replicas of this broker: follows the metadata image, drives fetchers and ISR passes, finds partitions.
+
+What one replica does is in :mod:`highwater_runtime.broker.partition`; what one request does is in
+:mod:`highwater_runtime.broker.apis`. Here is what goes over all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from highwater_runtime.broker import metrics
+from highwater_runtime.broker.alter_partition import AlterPartitionManager
+from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
+from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.metadata_loader import Delta
+from highwater_runtime.broker.partition import Partition, PartitionContext
+from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.errors import InconsistentTopicId
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.manager import LogManager
+from highwater_runtime.metadata import (
+    NO_LEADER,
+    MetadataImage,
+    PartitionRegistration,
+    TopicImage,
+    replica_epoch_matches,
+)
+from highwater_runtime.ports import MS, Endpoint, Ports
+from highwater_runtime.switches import Switches
+from highwater_runtime.wire.errors import ErrorCode
+
+MIN_ISR_CONFIG = "min.insync.replicas"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaManagerOptions:
+    """Who this broker is and how it is configured. ``broker_epoch`` gives its present epoch."""
+
+    broker_id: int
+    config: NodeConfig
+    switches: Switches
+    broker_epoch: Callable[[], int]
+
+
+class ReplicaManager:
+    """The replicas on this broker, by topic id and partition index."""
+
+    def __init__(
+        self,
+        options: ReplicaManagerOptions,
+        ports: Ports,
+        logs: LogManager,
+        wake_ups: WakeUps,
+        produces: Purgatory,
+        fetches: Purgatory,
+    ) -> None:
+        self.options = options
+        self.ports = ports
+        self.logs = logs
+        self.image = MetadataImage()
+        """What has been published to this broker; empty before that."""
+        self.partitions: dict[PartitionKey, Partition] = {}
+        self.produces = produces
+        self.fetches = fetches
+        self._wake_ups = wake_ups
+        self._gauges_stale = False
+        self._closed = False
+        self._alter_partition: AlterPartitionManager | None = None
+        self._context = PartitionContext(
+            broker_id=options.broker_id,
+            config=options.config,
+            clock=ports.clock,
+            trace=ports.trace,
+            broker_epoch=options.broker_epoch,
+            eligible=self._eligible,
+            min_isr=self._min_isr,
+            propose=self._propose,
+            withdraw=self._withdraw,
+            changed=wake_ups.mark,
+            isr_changed=self._isr_changed,
+        )
+        self._fetchers = FetcherManager(
+            FetchContext(
+                broker_id=options.broker_id,
+                config=options.config,
+                ports=ports,
+                broker_epoch=options.broker_epoch,
+                endpoint_of=self.endpoint_of,
+                fetch_version=lambda: self.image.metadata_version.fetch_version,
+                replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
+            )
+        )
+
+    # --- life -----------------------------------------------------------------------------------------------------
+
+    def start(self, alter_partition: AlterPartitionManager) -> None:
+        """Begin the periodic passes over the ISRs."""
+        self._alter_partition = alter_partition
+        metrics.initialise(self.ports.metrics)
+        self._schedule_isr_pass()
+
+    def close(self) -> None:
+        """Fetch no more and lead no more; the logs stay with their manager."""
+        self._closed = True
+        self._fetchers.close()
+        for partition in self.partitions.values():
+            partition.close()
+
+    def high_watermarks(self) -> dict[tuple[str, int], int]:
+        """HW of every replica by topic and index, for the checkpoint."""
+        return {(p.topic, p.index): p.high_watermark for p in self.partitions.values()}
+
+    # --- metadata -------------------------------------------------------------------------------------------------
+
+    def publish(self, image: MetadataImage, delta: Delta) -> None:
+        """Act on a change of the metadata; ``image`` is the state after it."""
+        self.image = image
+        for topic in delta.deleted:
+            for index in topic.partitions:
+                self._drop((topic.id, index))
+        for topic_id, index in delta.partitions:
+            topic_image = image.topics_by_id.get(topic_id)
+            if topic_image is not None:
+                self._partition_changed(topic_image, index, topic_image.partitions[index])
+        if delta.brokers or delta.configs:
+            # Who is eligible, or how many replicas are enough, may be another now: nobody else looks at that.
+            for partition in self.partitions.values():
+                if partition.leading is not None:
+                    partition.leading.advance_high_watermark()
+        self._gauges_stale = True
+
+    def _partition_changed(self, topic: TopicImage, index: int, state: PartitionRegistration) -> None:
+        key = (topic.id, index)
+        if self.options.broker_id not in state.replicas:
+            self._drop(key)
+            return
+        partition = self.partitions.get(key)
+        if partition is None:
+            partition = self.partitions[key] = self._open(topic, index)
+        leader_epoch_before = partition.leader_epoch
+        partition.apply(state)
+        if partition.leader_id in (self.options.broker_id, NO_LEADER):
+            self._fetchers.unfollow(key)
+        elif partition.leader_epoch != leader_epoch_before:
+            self._fetchers.follow(partition)
+
+    def _open(self, topic: TopicImage, index: int) -> Partition:
+        try:
+            log = self._log(topic, index)
+        except InconsistentTopicId:
+            # The directory is of an earlier topic of this name, which was deleted while this broker was away.
+            self.logs.delete(topic.name, index)
+            log = self._log(topic, index)
+        high_watermark = self.logs.checkpointed_high_watermark(topic.name, index)
+        return Partition(topic.name, topic.id, index, log, high_watermark, self._context)
+
+    def _log(self, topic: TopicImage, index: int) -> Log:
+        return self.logs.get_or_create(topic.name, index, topic.id, self.image.topic_config(topic.name))
+
+    def _drop(self, key: PartitionKey) -> None:
+        """This broker has no replica of it any more: stop everything, and delete the log."""
+        partition = self.partitions.pop(key, None)
+        if partition is None:
+            return
+        self._fetchers.unfollow(key)
+        partition.close()
+        metrics.forget_partition(self.ports.metrics, partition)
+        self.logs.delete(partition.topic, partition.index)
+
+    # --- ISR ------------------------------------------------------------------------------------------------------
+
+    def _eligible(self, follower: FollowerState) -> bool:
+        broker = self.image.brokers.get(follower.broker_id)
+        return (
+            broker is not None
+            and broker.active
+            and replica_epoch_matches(follower.replica_epoch, broker.epoch, self.options.switches.replica_epoch_check)
+        )
+
+    def _min_isr(self, topic: str) -> int:
+        configured = self.image.topic_config(topic).get(MIN_ISR_CONFIG)
+        return self.options.config.min_insync_replicas if configured is None else int(configured)
+
+    def _propose(self, partition: Partition, proposal: Proposal) -> None:
+        assert self._alter_partition is not None
+        assert partition.leading is not None
+        self._alter_partition.propose(partition.key, proposal, partition.leading.proposal_answered)
+
+    def _withdraw(self, key: PartitionKey) -> None:
+        assert self._alter_partition is not None
+        self._alter_partition.withdraw(key)
+
+    def _isr_changed(self, expanded: bool, shrunk: bool) -> None:
+        if expanded:
+            self.ports.metrics.counter(metrics.ISR_EXPANDS)
+        if shrunk:
+            self.ports.metrics.counter(metrics.ISR_SHRINKS)
+        self._gauges_stale = True
+
+    def _schedule_isr_pass(self) -> None:
+        # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
+        period_ns = self.options.config.replica_lag_time_max_ms * MS // 2
+        self.ports.clock.call_later(period_ns, self._isr_pass)
+
+    def _isr_pass(self) -> None:
+        if self._closed:
+            return
+        for partition in self.partitions.values():
+            if partition.leading is not None:
+                partition.leading.review_isr()
+        self._gauges_stale = True
+        self._schedule_isr_pass()
+
+    # --- what requests need ---------------------------------------------------------------------------------------
+
+    def endpoint_of(self, broker_id: int) -> Endpoint | None:
+        """Where a broker listens, as far as this broker's metadata says."""
+        broker = self.image.brokers.get(broker_id)
+        return None if broker is None else broker.endpoint
+
+    def find(self, topic_id: UUID, index: int) -> Partition | ErrorCode:
+        """A replica by topic id, or the error that says why there is none here."""
+        partition = self.partitions.get((topic_id, index))
+        if partition is not None:
+            return partition
+        topic = self.image.topics_by_id.get(topic_id)
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return _not_here(topic, index)
+
+    def find_by_name(self, name: str, index: int) -> Partition | ErrorCode:
+        """A replica by topic name, or the error that says why there is none here."""
+        topic = self.image.topics_by_name.get(name)
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        partition = self.partitions.get((topic.id, index))
+        return _not_here(topic, index) if partition is None else partition
+
+    def after_event(self) -> None:
+        """Wake who waits, and bring the gauges up to date: runs after every event of this broker."""
+        self._wake_ups.drain()
+        if self._gauges_stale:
+            self._gauges_stale = False
+            metrics.report(self.ports.metrics, self.partitions)
+
+
+def _not_here(topic: TopicImage, index: int) -> ErrorCode:
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if index in topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
