@@ -10,7 +10,7 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol
@@ -72,8 +72,8 @@ class TimedEvent:
 
 @dataclass(frozen=True, slots=True)
 class RpcRule:
-    """Messages to interfere with. ``rpc`` is Kafka's API name (``AlterPartition``); empty ``sources`` or
-    ``destinations`` mean any node. A rule on responses names the ends of the *response*'s way."""
+    """Messages to interfere with. ``rpc`` is Kafka's API name (``AlterPartition``); ``sources`` are clients of the RPC
+    and ``destinations`` its servers, whichever ``part`` is meant; empty: any node."""
 
     action: Literal["hold", "drop", "delay", "duplicate"]
     rpc: str
@@ -92,6 +92,28 @@ class PowerLossReport:
     """What a power loss took: bytes that were written but not durable, and are gone."""
 
     lost_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One value of one series at ``time_ns`` of run time."""
+
+    time_ns: int
+    node: str
+    incarnation: int
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantViolation:
+    """An invariant that did not hold at ``time_ns``; ``what`` is a sentence about ``subject``."""
+
+    name: str
+    time_ns: int
+    subject: str
+    what: str
 
 
 class Capability(Enum):
@@ -159,8 +181,11 @@ class Backend(Protocol):
     def disk_is_empty(self, node: str) -> bool:
         """Probe: whether the node's data directory holds nothing."""
 
-    def metric(self, node: str, name: str) -> float | None:
-        """Sum of one metric's series on a node now; None where it has none."""
+    def metric_samples(self) -> Iterable[MetricRow]:
+        """All series of all living nodes, now."""
+
+    def violations(self) -> Sequence[InvariantViolation]:
+        """Invariants that the backend itself saw broken while the run went on (only the simulator looks)."""
 
     def replica_dump(self) -> list[dict[str, Any]]:
         """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
@@ -223,3 +248,6 @@ class Backend(Protocol):
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """Start a client (no disk) that lives until the run ends; faults never touch it unless it is named."""
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` where clients run, as an event of its own, so that it may call a client's methods."""

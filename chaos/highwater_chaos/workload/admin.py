@@ -28,6 +28,7 @@ from highwater_runtime.wire.messages.create_topics_request import (
 )
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from highwater_runtime.wire.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 
 _REQUEST_NS: Final = 5 * SECOND
 _BACKOFF_NS: Final = 100 * MS
@@ -186,6 +187,19 @@ class AdminClient:
             already=ErrorCode.ELECTION_NOT_NEEDED,
         )
 
+    def update_feature(self, name: str, level: int, *, timeout_ns: int, on_outcome: OnOutcome) -> None:
+        """UpdateFeatures: raise a feature to ``level``."""
+        self._submit(
+            f"updateFeature {name} to {level}",
+            UpdateFeaturesRequest(
+                timeout_ms=_REQUEST_NS // MS,
+                feature_updates=[FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=1)],
+            ),
+            1,
+            timeout_ns,
+            on_outcome,
+        )
+
     # --- requests ---
 
     def _submit(
@@ -269,6 +283,8 @@ def _worst(response: Any) -> tuple[int, str]:
                 for topic in response.replica_election_results
                 for partition in topic.partition_result
             ]
+        case "UpdateFeaturesResponse":
+            found += [(item.error_code, item.error_message) for item in response.results]
         case name:
             raise AssertionError(f"unexpected {name}")
     wrong = [(code, message) for code, message in found if code not in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED)]

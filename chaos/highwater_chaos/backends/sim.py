@@ -1,0 +1,306 @@
+"""Backend ``sim``: the whole cluster in one thread and in virtual time.
+
+It hosts the same cores as any other backend; a seed determines the run. Faults act on the simulator's own network,
+disks and clocks, and probes read them back, so evidence here means that the model did what it was asked.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.backends.protocol import (
+    Capability,
+    DiskTrouble,
+    InvariantViolation,
+    KeepMode,
+    MetricRow,
+    NodeState,
+    PowerLossReport,
+    RpcRule,
+    TimedEvent,
+    broker_names,
+    controller_names,
+    node_id,
+)
+from highwater_chaos.backends.sim_cluster import BROKER_PORT, CONTROLLER_PORT, broker_factory, controller_factory
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
+from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.sim import Cut, Simulator
+from highwater_runtime.sim import RpcRule as SimRule
+from highwater_runtime.sim.invariants import InvariantMonitor
+from highwater_runtime.sim.network import CodecMode
+
+_CLIENT_PORT: Final = 9092
+_PROBE: Final = ".highwater-probe"
+_STALLED_NS: Final = 200 * MS
+"""A probe's flush that takes longer than this is stalled (an honest one takes at most a tenth of it)."""
+
+
+@dataclass(slots=True)
+class _FlushProbe:
+    begun_ns: int
+    done: bool = False
+
+
+class SimBackend:
+    """See :class:`highwater_chaos.backends.protocol.Backend`.
+
+    Args:
+        codec: which messages are really encoded and decoded on the way (``some``: one in sixteen).
+        trace_messages: put every message into the trace too, and so into its digest.
+        watch_invariants: check the simulator's invariants after every event.
+    """
+
+    name = "sim"
+    capabilities = frozenset(Capability)
+
+    def __init__(
+        self, *, codec: CodecMode = "some", trace_messages: bool = False, watch_invariants: bool = True
+    ) -> None:
+        self.simulator: Simulator
+        self._codec: CodecMode = codec
+        self._trace_messages = trace_messages
+        self._watch_invariants = watch_invariants
+        self._monitor: InvariantMonitor | None = None
+        self._cluster: Cluster
+        self._events: list[TimedEvent] = []
+        self._stopping: set[str] = set()
+        self._cuts: dict[tuple[str, str], list[Cut]] = {}
+        self._rules: list[SimRule] = []
+        self._flush_probes: dict[str, _FlushProbe] = {}
+
+    # --- life of the run ---
+
+    def build(self, cluster: Cluster, seed: int) -> None:
+        """Create and start all nodes."""
+        simulator = Simulator(seed, codec=self._codec, trace_messages=self._trace_messages)
+        self.simulator, self._cluster = simulator, cluster
+        simulator.trace.subscribers.append(self._note)
+        if self._watch_invariants:
+            self._monitor = InvariantMonitor(simulator)
+        for name in controller_names(cluster):
+            simulator.add_node(name, CONTROLLER_PORT, controller_factory(cluster, name))
+        for name in broker_names(cluster):
+            simulator.add_node(name, BROKER_PORT, broker_factory(cluster, name))
+        for name in (*controller_names(cluster), *broker_names(cluster)):
+            simulator.start(name)
+
+    def _note(self, time_ns: int, node: str, incarnation: int, event: NodeEvent) -> None:
+        self._events.append(TimedEvent(len(self._events), time_ns, node, incarnation, event))
+
+    def now_ns(self) -> int:
+        """Virtual time."""
+        return self.simulator.now_ns
+
+    def advance(self, until_ns: int) -> None:
+        """Run the simulation; raises ``SimulationError`` when a core raised, which is a bug of the core."""
+        self.simulator.run_until(until_ns)
+
+    def close(self) -> None:
+        """Nothing outlives the object."""
+
+    # --- observation ---
+
+    def bootstrap(self) -> tuple[Endpoint, ...]:
+        """All brokers."""
+        return tuple(Endpoint(name, BROKER_PORT) for name in broker_names(self._cluster))
+
+    def state(self, node: str) -> NodeState:
+        """From the simulator's process."""
+        machine = self.simulator.nodes[node]
+        if not machine.is_alive:
+            return NodeState.DOWN
+        if machine.is_paused:
+            return NodeState.PAUSED
+        return NodeState.STOPPING if node in self._stopping else NodeState.UP
+
+    def incarnation(self, node: str) -> int:
+        """Number of starts."""
+        return self.simulator.nodes[node].incarnation
+
+    def events_since(self, seq: int) -> Sequence[TimedEvent]:
+        """A slice of all events."""
+        return self._events[seq:]
+
+    def event_lines(self) -> Sequence[bytes]:
+        """As the simulator wrote them."""
+        return self.simulator.trace.node_lines
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Whether no cut is in force on the way."""
+        return (source, destination) not in self.simulator.fabric.cuts
+
+    def clock_error(self, node: str) -> tuple[int, float]:
+        """From the node's clock."""
+        clock = self.simulator.nodes[node].clock
+        return clock.wall_ns() - self.simulator.now_ns, clock.rate_ppm / 1_000_000
+
+    def disk_probe(self, node: str) -> str:
+        """Write a file, and flush it; a flush that stays away too long is stalled."""
+        disk = self.simulator.nodes[node].disk
+        # The probe is the harness's, not the node's: a paused or dead node must not hold back its completion.
+        owner, disk.owner = disk.owner, None
+        try:
+            file = disk.open(_PROBE, create=True)
+            try:
+                file.append(b"\0" * 4096)
+                pending = self._flush_probes.get(node)
+                if pending is None:
+                    probe = self._flush_probes[node] = _FlushProbe(self.now_ns())
+                    file.fsync_later(lambda _: self._flushed(node, probe))
+            finally:
+                file.close()
+                disk.unlink(_PROBE)
+        except OSError as error:
+            self._flush_probes.pop(node, None)
+            return errno.errorcode.get(error.errno or 0, "unknown")
+        finally:
+            disk.owner = owner
+        if pending is None:
+            return "waiting"
+        if pending.done:
+            del self._flush_probes[node]
+            return "ok"
+        return "stalled" if self.now_ns() - pending.begun_ns > _STALLED_NS else "waiting"
+
+    def _flushed(self, node: str, probe: _FlushProbe) -> None:
+        del node
+        probe.done = True
+
+    def disk_is_empty(self, node: str) -> bool:
+        """Whether there is no name on it."""
+        return not self.simulator.nodes[node].disk.list()
+
+    def metric_samples(self) -> Iterable[MetricRow]:
+        """From each process's own metrics."""
+        for sample in self.simulator.metric_samples():
+            yield MetricRow(
+                sample.time_ns, sample.node, sample.incarnation, sample.name, dict(sample.labels), sample.value
+            )
+
+    def violations(self) -> Sequence[InvariantViolation]:
+        """From the monitor that looks after every event."""
+        found = self._monitor.violations if self._monitor is not None else []
+        return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
+
+    def replica_dump(self) -> list[dict[str, Any]]:
+        """From the files of every broker's disk."""
+        return [
+            row
+            for name in broker_names(self._cluster)
+            for row in dump_replicas(node_id(name), self.simulator.nodes[name].disk)
+        ]
+
+    def trace_digest(self) -> str:
+        """The simulator's digest: events, messages, randomness."""
+        return self.simulator.digest()
+
+    # --- nodes ---
+
+    def start(self, node: str) -> None:
+        """Boot."""
+        self.simulator.start(node)
+
+    def kill(self, node: str) -> None:
+        """The process is gone."""
+        self._stopping.discard(node)
+        self.simulator.kill(node)
+
+    def stop(self, node: str) -> None:
+        """Ask the core."""
+        if self.state(node) is NodeState.DOWN:
+            return
+        self._stopping.add(node)
+        self.simulator.stop(node, lambda: self._stopping.discard(node))
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """Process and page cache are gone."""
+        self._stopping.discard(node)
+        return PowerLossReport(self.simulator.power_loss(node, keep).bytes_lost)
+
+    def wipe(self, node: str) -> None:
+        """An empty disk."""
+        self.simulator.wipe(node)
+
+    def pause(self, node: str) -> None:
+        """No event reaches it."""
+        self.simulator.pause(node)
+
+    def resume(self, node: str) -> None:
+        """What waited comes now."""
+        self.simulator.resume(node)
+
+    # --- network, disk, clock ---
+
+    def cut(self, source: str, destination: str) -> None:
+        """Silence one way."""
+        cut = self.simulator.faults.cut(source, destination, "aToB")
+        self._cuts.setdefault((source, destination), []).append(cut)
+
+    def uncut(self, source: str, destination: str) -> None:
+        """End one such silence."""
+        cuts = self._cuts.get((source, destination))
+        if cuts:
+            self.simulator.faults.heal(cuts.pop())
+
+    def add_rule(self, rule: RpcRule) -> int:
+        """One of the simulator's rules."""
+        faults = self.simulator.faults
+        clients, servers = rule.sources or None, rule.destinations or None
+        match rule.action:
+            case "hold":
+                made = faults.hold(rule.rpc, from_nodes=clients, to_nodes=servers, direction=rule.part)
+            case "drop":
+                made = faults.drop(rule.rpc, from_nodes=clients, to_nodes=servers, direction=rule.part)
+            case "delay":
+                made = faults.delay(rule.delay_ns, rule.rpc, from_nodes=clients, to_nodes=servers, direction=rule.part)
+            case "duplicate":
+                made = faults.duplicate(rule.rpc, from_nodes=clients, to_nodes=servers)
+        self._rules.append(made)
+        return len(self._rules) - 1
+
+    def rule_matches(self, rule_id: int) -> int:
+        """What it has caught."""
+        return self._rules[rule_id].caught
+
+    def remove_rule(self, rule_id: int) -> None:
+        """Heal it."""
+        self.simulator.faults.heal(self._rules[rule_id])
+
+    def disk_trouble(self, node: str, trouble: DiskTrouble) -> None:
+        """Quota, errors or stall."""
+        disk = self.simulator.nodes[node].disk
+        self._flush_probes.pop(node, None)
+        match trouble:
+            case "full":
+                disk.set_quota(disk.used_bytes())
+            case "error":
+                disk.set_errors("all")
+            case "stall":
+                disk.set_stalled(True)
+
+    def disk_heal(self, node: str) -> None:
+        """All of them at once."""
+        self._flush_probes.pop(node, None)
+        self.simulator.nodes[node].disk.heal()
+
+    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
+        """The wall clock is set; what a wrong rate did to the monotonic clock cannot be undone, only its wall clock."""
+        drift = self.simulator.nodes[node].clock.now_ns() - self.simulator.now_ns
+        self.simulator.set_clock(node, rate=rate, offset_ns=offset_ns - drift)
+
+    # --- clients ---
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """A node without disk."""
+        self.simulator.add_node(name, _CLIENT_PORT, factory, disk=False)
+        self.simulator.start(name)
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """An event of now."""
+        self.simulator.call_later(0, callback)

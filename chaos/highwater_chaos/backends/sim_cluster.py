@@ -1,0 +1,56 @@
+"""How the simulator makes a broker or controller of an experiment's cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from highwater_chaos.backends.protocol import controller_names, node_id
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.switches import Switches
+
+BROKER_PORT: Final = 9092
+CONTROLLER_PORT: Final = 9093
+CLUSTER_ID: Final = "highwater-simulation00"
+"""Kafka's cluster ids have 22 characters."""
+
+
+def controller_endpoints(cluster: Cluster) -> dict[int, Endpoint]:
+    """Voters by node id."""
+    return {node_id(name): Endpoint(name, CONTROLLER_PORT) for name in controller_names(cluster)}
+
+
+def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
+    """Makes each incarnation of one broker."""
+    options = BrokerOptions(
+        node_id=node_id(name),
+        endpoint=Endpoint(name, BROKER_PORT),
+        rack=None,
+        controllers=controller_endpoints(cluster),
+        cluster_id=CLUSTER_ID,
+        switches=Switches.of(cluster.switches),
+        config=NodeConfig.of(cluster.config),
+    )
+    return lambda ports: Broker(options, ports)
+
+
+def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
+    """Makes each incarnation of one controller."""
+    version = cluster.metadata_version
+    options = ControllerOptions(
+        node_id=node_id(name),
+        voters=controller_endpoints(cluster),
+        cluster_id=CLUSTER_ID,
+        switches=Switches.of(cluster.switches),
+        config=NodeConfig.of(cluster.config),
+        bootstrap_metadata_version=MetadataVersion.latest() if version is None else MetadataVersion.of(version),
+    )
+    return lambda ports: QuorumController(options, ports)
+
+
+__all__ = ["BROKER_PORT", "CONTROLLER_PORT", "broker_factory", "controller_factory"]

@@ -1,0 +1,389 @@
+"""Runs one experiment on one backend, from an empty cluster to everything that a verdict needs.
+
+Phases:
+
+1. *setup*: nodes start, topics are created, every replica is in sync;
+2. *steady*: the workload runs and nothing is wrong yet;
+3. *fault*: the schedule;
+4. everything is healed, whatever happened before;
+5. *recovered*: the workload runs on until the cluster is whole again (bounded), and a little longer;
+6. *final*: producers finish, then a fresh reader drains every partition up to the HW;
+7. each replica's log is dumped.
+
+Whatever makes it impossible to judge the run becomes a *doubt*: a condition that was not met, a fault without evidence,
+no acknowledged write. A run with doubts is inconclusive, never a pass.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from highwater_chaos.backends.protocol import (
+    Backend,
+    InvariantViolation,
+    MetricRow,
+    NodeState,
+    broker_names,
+    controller_names,
+    node_id,
+)
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.faults import Inject
+from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
+from highwater_chaos.experiment.units import Nanoseconds, format_duration
+from highwater_chaos.faults import FaultRecord, fault_of
+from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.conditions import World
+from highwater_chaos.schedule.faultline import Faultline
+from highwater_chaos.schedule.process import Process, Scheduler, Sleep
+from highwater_chaos.schedule.runner import ScheduleRunner
+from highwater_chaos.workload.clients import Clients
+from highwater_chaos.workload.history import HistoryRecorder, Operation
+from highwater_runtime.ports import SECOND
+from highwater_runtime.sim.seeds import derive_random
+
+_SETUP_NS: Final = 60 * SECOND
+_STEADY_NS: Final = 2 * SECOND
+_FIRST_ACK_NS: Final = 30 * SECOND
+_HEAL_NS: Final = 180 * SECOND
+_AFTER_RECOVERY_NS: Final = 2 * SECOND
+_DRAIN_NS: Final = 60 * SECOND
+_SAMPLE_NS: Final = 1 * SECOND
+
+
+class BackendCannotError(Exception):
+    """The experiment needs what the backend cannot do; refused before anything starts."""
+
+    def __init__(self, backend: str, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the run, [``start_ns``, ``end_ns``) of run time."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(slots=True)
+class RunResult:
+    """Everything that one run left behind. Times in ns of run time unless named otherwise."""
+
+    name: str
+    seed: int
+    backend: str
+    switches: dict[str, str]
+    operations: list[Operation]
+    event_lines: Sequence[bytes]
+    """Lines of ``events/nodes.jsonl``, without line ends."""
+    faults: list[FaultRecord]
+    replica_log: list[dict[str, Any]]
+    """Rows of ``dumps/replica_log.jsonl``."""
+    metrics: list[MetricRow]
+    violations: list[InvariantViolation]
+    """Invariants that the backend saw broken while the run went on."""
+    doubts: list[str]
+    """Why the run cannot be judged; empty where it can."""
+    phases: list[Phase]
+    journal: list[tuple[int, str]]
+    """Steps of the schedule with the time at which each began."""
+    acknowledged: int
+    trace_digest: str
+    run_ns: int
+    wall_seconds: float
+    timing: dict[str, float] = field(default_factory=dict)
+
+
+def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
+    """What the experiment needs and the backend cannot do; empty where it can run."""
+    missing: dict[str, None] = {}
+    for inject in _injects(experiment.spec.schedule):
+        for capability in sorted(fault_of(inject).needs - backend.capabilities, key=lambda one: one.name):
+            missing[f"{inject.choice} needs {capability.value}, which {backend.name} does not have"] = None
+    return list(missing)
+
+
+def run_experiment(
+    experiment: ChaosExperiment, backend: Backend, *, progress: Callable[[str], None] = lambda _: None
+) -> RunResult:
+    """Run one experiment with the seed and the switches that it carries.
+
+    Args:
+        experiment: validated, with ``spec.cluster``.
+        backend: a fresh one; it is closed at the end, whatever happens.
+        progress: hears of each phase as it begins.
+
+    Raises:
+        BackendCannotError: when the backend lacks something; nothing has been started then.
+    """
+    if problems := refusals(experiment, backend):
+        raise BackendCannotError(backend.name, problems)
+    run = _Run(experiment, backend, progress)
+    try:
+        return run.execute()
+    finally:
+        backend.close()
+
+
+class _Run:
+    def __init__(self, experiment: ChaosExperiment, backend: Backend, progress: Callable[[str], None]) -> None:
+        self.experiment = experiment
+        self.backend = backend
+        self.progress = progress
+        self.cluster = experiment.cluster
+        self.view = ClusterView()
+        self.recorder = HistoryRecorder(backend.now_ns)
+        self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe)
+        self.clients = Clients(backend, experiment, self.recorder)
+        self.doubts: list[str] = []
+        self.phases: list[Phase] = []
+        self.metrics: list[MetricRow] = []
+        self.journal: list[tuple[int, str]] = []
+        self.faults: list[FaultRecord] = []
+        self.deadline_ns = 0
+        self._phase = ""
+        self._phase_began = 0
+
+    def execute(self) -> RunResult:
+        began = time.perf_counter()
+        spec = self.experiment.spec
+        self.backend.build(self.cluster, spec.seed)
+        self.deadline_ns = self.backend.now_ns() + spec.timeout
+        self.scheduler.spawn("metrics", self._sample())
+        self._begin("setup")
+        if self._set_up():
+            self._begin("steady")
+            if self._be_steady():
+                self._begin("fault")
+                self._fault()
+            self._begin("recovered")
+            self._recover()
+            self._begin("final")
+            self._read_all()
+        self._begin("")
+        self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
+        if self.recorder.acknowledged == 0:
+            self.doubts.append("no write was acknowledged, so none can have been lost")
+        return RunResult(
+            name=self.experiment.metadata.name,
+            seed=spec.seed,
+            backend=self.backend.name,
+            switches=dict(self.cluster.switches),
+            operations=self.recorder.operations,
+            event_lines=self.backend.event_lines(),
+            faults=self.faults,
+            replica_log=self.backend.replica_dump(),
+            metrics=self.metrics,
+            violations=list(self.backend.violations()),
+            doubts=self.doubts,
+            phases=self.phases,
+            journal=self.journal,
+            acknowledged=self.recorder.acknowledged,
+            trace_digest=self.backend.trace_digest(),
+            run_ns=self.backend.now_ns(),
+            wall_seconds=time.perf_counter() - began,
+        )
+
+    # --- what goes on all the time ---
+
+    def _observe(self) -> None:
+        self.view.observe(self.backend.events_since(self.view.next_seq))
+
+    def _sample(self) -> Process[None]:
+        while True:
+            yield Sleep(_SAMPLE_NS)
+            self.metrics.extend(self.backend.metric_samples())
+
+    def _begin(self, phase: str) -> None:
+        now = self.backend.now_ns()
+        if self._phase:
+            self.phases.append(Phase(self._phase, self._phase_began, now))
+        self._phase, self._phase_began = phase, now
+        if phase:
+            self.progress(phase)
+
+    def _until(self, predicate: Callable[[], bool], timeout_ns: int, doubt: Callable[[], str]) -> bool:
+        """Let the run go on until ``predicate``; a doubt when that takes longer than ``timeout_ns`` or the run may."""
+        limit = min(self.backend.now_ns() + timeout_ns, self.deadline_ns)
+        if self.scheduler.run(predicate, limit):
+            return True
+        if self.backend.now_ns() >= self.deadline_ns:
+            self.doubts.append(
+                f"the run's timeout of {format_duration(self.experiment.spec.timeout)} was over: {doubt()}"
+            )
+        else:
+            self.doubts.append(f"{doubt()} (waited {format_duration(timeout_ns)})")
+        return False
+
+    def _pass_time(self, ns: int) -> None:
+        self.scheduler.run(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
+
+    # --- phases ---
+
+    def _set_up(self) -> bool:
+        self.clients.start_admin()
+        administration = Administration(self.clients, self.view, self.backend)
+        if not self._until(self._nodes_ready, _SETUP_NS, lambda: f"the cluster did not come up: {self._unready()}"):
+            return False
+        for topic in self.cluster.topics:
+            if not self._create(administration, topic):
+                return False
+        return self._until(
+            self._is_whole, _SETUP_NS, lambda: f"topics did not get all their replicas in sync: {self._unready()}"
+        )
+
+    def _create(self, administration: Administration, topic: CreateTopic) -> bool:
+        result: list[str | None] = []
+
+        def create() -> Process[None]:
+            error = yield from administration.run(Admin(create_topic=topic))
+            result.append(error)
+
+        self.scheduler.spawn(f"create {topic.name}", create())
+        if not self._until(lambda: bool(result), _SETUP_NS, lambda: f"topic {topic.name} was not created"):
+            return False
+        if result[0] is not None:
+            self.doubts.append(f"topic {topic.name} could not be created: {result[0]}")
+        return result[0] is None
+
+    def _be_steady(self) -> bool:
+        self.clients.start_workload()
+        self._pass_time(_STEADY_NS)
+        if self.experiment.spec.workload.producers == 0 or self.experiment.spec.workload.acks == "0":
+            return True
+        return self._until(
+            lambda: self.recorder.acknowledged > 0,
+            _FIRST_ACK_NS,
+            lambda: "no write was acknowledged before the first fault",
+        )
+
+    def _fault(self) -> None:
+        seed = self.experiment.spec.seed
+        faultline = Faultline(
+            self.backend,
+            self.cluster,
+            self.view,
+            self.scheduler,
+            lambda number: derive_random(seed, "fault", number),
+            self.deadline_ns,
+        )
+        self.faults = faultline.records
+        runner = ScheduleRunner(
+            self.cluster,
+            World(self.backend, self.view, self.recorder, faultline.caught),
+            self.scheduler,
+            faultline,
+            Administration(self.clients, self.view, self.backend).run,
+            lambda number: derive_random(seed, "random", number),
+        )
+        self.journal = runner.journal
+        try:
+            task = self.scheduler.spawn("schedule", runner.run(self.experiment.spec.schedule))
+            if not self.scheduler.run(lambda: task.done, self.deadline_ns):
+                waiting = f", waiting for {task.waiting_for}" if task.waiting_for else ""
+                self.doubts.append(
+                    f"the run's timeout of {format_duration(self.experiment.spec.timeout)} came in the middle of the"
+                    f" schedule, at step {len(runner.journal)}{waiting}"
+                )
+            task.cancel()
+        finally:
+            self.doubts += runner.doubts
+            runner.cancel()
+            heal = self.scheduler.spawn("heal all", faultline.heal_all())
+            self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
+
+    def _recover(self) -> None:
+        # Past the deadline everything is healed, and nobody waits for more.
+        recovery = self.experiment.spec.recovery
+        if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
+            return
+        acknowledged = self.recorder.acknowledged
+        self._pass_time(_AFTER_RECOVERY_NS)
+        if acknowledged and self.backend.now_ns() < self.deadline_ns:
+            self._until(
+                lambda: self.recorder.acknowledged > acknowledged,
+                recovery,
+                lambda: "no write was acknowledged after the cluster had recovered",
+            )
+
+    def _read_all(self) -> None:
+        self.clients.finish_producers()
+        patience = self.experiment.spec.workload.delivery_timeout + self.experiment.spec.workload.request_timeout
+        self._until(
+            self.clients.producers_idle,
+            patience + SECOND,
+            lambda: f"{self.recorder.open_operations} operations had no outcome when the run ended",
+        )
+        if self.experiment.spec.workload.producers:
+            self.clients.start_final_reader()
+            self._until(
+                self.clients.drained,
+                _DRAIN_NS,
+                lambda: f"the final reads did not reach the high watermark: {self.clients.not_drained()}",
+            )
+        self.clients.finish_consumers()
+        self._until(self.clients.consumers_idle, _DRAIN_NS, lambda: "a consumer's last poll did not end")
+
+    # --- what the cluster looks like ---
+
+    def _nodes_ready(self) -> bool:
+        names = (*broker_names(self.cluster), *controller_names(self.cluster))
+        return (
+            self.view.active_controller() is not None
+            and all(self.backend.state(name) is NodeState.UP for name in names)
+            and all(self.view.is_unfenced(node_id(name)) for name in broker_names(self.cluster))
+        )
+
+    def _is_whole(self) -> bool:
+        expected = {topic.name for topic in self.cluster.topics}
+        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
+
+    def _unready(self) -> str:
+        wrong = [
+            f"{name} is {self.backend.state(name).value}"
+            for name in (*controller_names(self.cluster), *broker_names(self.cluster))
+            if self.backend.state(name) is not NodeState.UP
+        ]
+        if self.view.active_controller() is None:
+            wrong.append("no controller is active")
+        wrong += [
+            f"broker {node_id(name)} is not unfenced"
+            for name in broker_names(self.cluster)
+            if not self.view.is_unfenced(node_id(name))
+        ]
+        for name in self.view.under_replicated():
+            partition = self.view.partitions[name]
+            wrong.append(f"{name} has ISR {partition.isr} of {partition.replicas} and leader {partition.leader}")
+        return ", ".join(wrong) or "topics are missing"
+
+
+def _injects(steps: Sequence[Step]) -> list[Inject]:
+    """Every fault that the steps can inject, with one of each kind for ``random``."""
+    found: list[Inject] = []
+    for step in steps:
+        if step.inject is not None:
+            found.append(step.inject)
+        for branch in step.parallel or []:
+            found += _injects(branch)
+        if step.repeat is not None:
+            found += _injects(step.repeat.steps)
+        if step.random is not None:
+            found += [_example(kind) for kind in step.random.faults]
+    return found
+
+
+def _example(kind: str) -> Inject:
+    """A fault of this kind, as ``random`` would draw it."""
+    target: dict[str, Any] = {"broker": 0}
+    body: dict[str, Any] = {"isolate": target} if kind == "partition" else {"target": target}
+    if kind == "clockSkew":
+        body["offset"] = Nanoseconds(SECOND)
+    return Inject.model_validate({kind: body})

@@ -1,0 +1,102 @@
+"""``admin`` steps: topics, partitions, reassignment, elections, features, carried out by the admin client.
+
+A step is over when the cluster shows it (a created topic has leaders, a deleted one is gone), except reassignment,
+which only begins: ``await`` its end with an ``isr`` condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.experiment.steps import (
+    AddPartitions,
+    Admin,
+    CreateTopic,
+    DeleteTopic,
+    ElectLeaders,
+    Reassign,
+    UpgradeMetadata,
+)
+from highwater_chaos.schedule.process import Process, Until
+from highwater_chaos.workload.admin import AdminOutcome
+from highwater_chaos.workload.clients import Clients
+from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVersion
+from highwater_runtime.ports import SECOND
+
+_TIMEOUT_NS: Final = 60 * SECOND
+
+
+class Administration:
+    """Carries out ``admin`` steps."""
+
+    def __init__(self, clients: Clients, view: ClusterView, backend: Backend) -> None:
+        self._clients = clients
+        self._view = view
+        self._backend = backend
+
+    def run(self, step: Admin) -> Process[str | None]:
+        """Carry out one step; returns why it failed, or None."""
+        outcomes: list[AdminOutcome] = []
+        self._backend.post(partial(self._submit, step, outcomes.append))
+        answered = yield Until(lambda: bool(outcomes), 2 * _TIMEOUT_NS, f"admin {step.choice}")
+        if not answered:
+            return "no answer"
+        if outcomes[0].error is not None:
+            return outcomes[0].error
+        shown = yield Until(partial(self._is_shown, step), _TIMEOUT_NS, f"the cluster shows {outcomes[0].what}")
+        return None if shown else f"{outcomes[0].what} was answered, but the cluster does not show it"
+
+    def _submit(self, step: Admin, on_outcome: Callable[[AdminOutcome], None]) -> None:
+        admin = self._clients.admin
+        match step.chosen:
+            case CreateTopic() as topic:
+                admin.create_topic(
+                    topic.name,
+                    partitions=topic.partitions,
+                    replication_factor=topic.replication_factor,
+                    assignment=topic.assignment,
+                    config={key: _config_text(value) for key, value in topic.config.items()},
+                    timeout_ns=_TIMEOUT_NS,
+                    on_outcome=on_outcome,
+                )
+            case DeleteTopic(name=name):
+                admin.delete_topic(name, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case AddPartitions(topic=name, total=total):
+                admin.add_partitions(name, total, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case Reassign(partition=name, replicas=replicas):
+                topic_name, index = _split(name)
+                admin.reassign(topic_name, index, replicas, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case ElectLeaders(partitions=names):
+                partitions = None if names is None else [_split(name) for name in names]
+                admin.elect_leaders(partitions, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case UpgradeMetadata(version=version):
+                level = int(MetadataVersion.of(version))
+                admin.update_feature(FEATURE_NAME, level, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case other:
+                on_outcome(AdminOutcome(step.choice, f"{other!r} is not built yet"))
+
+    def _is_shown(self, step: Admin) -> bool:
+        partitions = self._view.partitions
+        match step.chosen:
+            case CreateTopic() as topic:
+                count = len(topic.assignment) if topic.assignment is not None else topic.partitions
+                return all(self._view.leader(f"{topic.name}-{index}") is not None for index in range(count))
+            case DeleteTopic(name=name):
+                return not any(key.rpartition("-")[0] == name for key in partitions)
+            case AddPartitions(topic=name, total=total):
+                return all(self._view.leader(f"{name}-{index}") is not None for index in range(total))
+            case _:
+                return True
+
+
+def _split(partition: str) -> tuple[str, int]:
+    topic, _, index = partition.rpartition("-")
+    return topic, int(index)
+
+
+def _config_text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

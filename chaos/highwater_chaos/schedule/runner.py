@@ -1,0 +1,196 @@
+"""Runs a schedule, step by step.
+
+A condition that is not met in time, an injection that did not take hold or an administration request that failed ends
+the schedule: what would follow was planned for another situation. The run is then inconclusive, and
+:attr:`ScheduleRunner.doubts` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final
+
+from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.conditions import Await
+from highwater_chaos.experiment.steps import Admin, RandomFaults, Repeat, Step
+from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.schedule.conditions import World, found, is_met
+from highwater_chaos.schedule.faultline import Faultline
+from highwater_chaos.schedule.process import Process, Scheduler, Sleep, Task, Until
+from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault
+from highwater_chaos.schedule.spare import Touches, why_not
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import MS, SECOND
+
+RunAdmin = Callable[[Admin], Process[str | None]]
+"""Carries out an ``admin`` step; returns why it failed, or None."""
+
+_FOREVER_NS: Final = 1 << 60
+_DRAWS: Final = 8
+"""How often a random fault that must not be injected now is drawn anew before its turn passes."""
+
+
+class ScheduleRunner:
+    """``random_for(name, n)`` gives the randomness of the n-th ``random`` step."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        world: World,
+        scheduler: Scheduler,
+        faultline: Faultline,
+        run_admin: RunAdmin,
+        random_for: Callable[[int], Random],
+    ) -> None:
+        self.doubts: list[str] = []
+        self.journal: list[tuple[int, str]] = []
+        """Steps with the run time (ns) at which each began."""
+        self._cluster = cluster
+        self._world = world
+        self._scheduler = scheduler
+        self._faultline = faultline
+        self._run_admin = run_admin
+        self._random_for = random_for
+        self._random_steps = 0
+        self._tasks: list[Task] = []
+
+    def run(self, steps: Sequence[Step]) -> Process[bool]:
+        """Run steps in order; returns whether all of them could be done."""
+        for step in steps:
+            self.journal.append((self._scheduler.now_ns(), step.choice))
+            done = yield from self._step(step)
+            if not done:
+                return False
+        return True
+
+    def cancel(self) -> None:
+        """Stop whatever the schedule has started."""
+        for task in self._tasks:
+            task.cancel()
+        self._faultline.abandon_injections()
+
+    def _step(self, step: Step) -> Process[bool]:
+        if step.inject is not None:
+            # What failed is in the fault's own record, which makes the run inconclusive.
+            took_hold = yield from self._faultline.inject(step.inject)
+            return took_hold
+        if step.heal is not None:
+            for name in [step.heal] if isinstance(step.heal, str) else step.heal:
+                yield from self._faultline.heal_all() if name == "all" else self._faultline.heal(name)
+            return True
+        if step.wait is not None:
+            yield Sleep(step.wait)
+            return True
+        if step.await_ is not None:
+            met = yield from self._await(step.await_)
+            return met
+        if step.parallel is not None:
+            done = yield from self._parallel(step.parallel)
+            return done
+        if step.repeat is not None:
+            done = yield from self._repeat(step.repeat)
+            return done
+        if step.random is not None:
+            yield from self._random(step.random)
+            return True
+        assert step.admin is not None
+        error = yield from self._run_admin(step.admin)
+        if error is not None:
+            self.doubts.append(f"admin {step.admin.choice}: {error}")
+        return error is None
+
+    def _await(self, condition: Await) -> Process[bool]:
+        text = describe(condition)
+        met = is_met(condition, self._world)
+        if not met:
+            met = yield Until(lambda: is_met(condition, self._world), condition.within, text)
+        if not met:
+            self.doubts.append(
+                f"await {text} was not met within {format_duration(condition.within)}: {found(condition, self._world)}"
+            )
+        return met
+
+    def _parallel(self, branches: Sequence[Sequence[Step]]) -> Process[bool]:
+        results: dict[int, bool] = {}
+
+        def branch(index: int, steps: Sequence[Step]) -> Process[None]:
+            results[index] = yield from self.run(steps)
+
+        tasks = [self._spawn(f"branch {index}", branch(index, steps)) for index, steps in enumerate(branches)]
+        yield Until(
+            lambda: all(task.done for task in tasks) or not all(results.values()), _FOREVER_NS, "parallel branches"
+        )
+        for task in tasks:
+            task.cancel()
+        return len(results) == len(tasks) and all(results.values())
+
+    def _repeat(self, repeat: Repeat) -> Process[bool]:
+        for _ in range(repeat.times):
+            done = yield from self.run(repeat.steps)
+            if not done:
+                return False
+        return True
+
+    def _spawn(self, name: str, process: Process[object]) -> Task:
+        task = self._scheduler.spawn(name, process)
+        self._tasks = [old for old in self._tasks if not old.done]
+        self._tasks.append(task)
+        return task
+
+    # --- random ---
+
+    def _random(self, plan: RandomFaults) -> Process[None]:
+        self._random_steps += 1
+        random = self._random_for(self._random_steps)
+        end = self._scheduler.now_ns() + plan.for_
+        started: list[Task] = []
+        first = len(self._faultline.records)
+        while True:
+            pause = max(1, int(random.expovariate(1.0) * plan.every))
+            remaining = end - self._scheduler.now_ns()
+            yield Sleep(max(0, min(pause, remaining)))
+            if pause >= remaining:
+                break
+            drawn = self._draw(plan, random)
+            if drawn is not None:
+                started.append(self._spawn(f"random {drawn.kind}", self._faultline.inject(drawn.inject, drawn.nodes)))
+        mine = self._faultline.records[first:]
+        yield Until(
+            lambda: (
+                all(task.done for task in started)
+                and not any(record in mine and record.deadline_ns is not None for record in self._faultline.active)
+            ),
+            plan.lasting + 120 * SECOND,
+            "random faults are over",
+        )
+
+    def _draw(self, plan: RandomFaults, random: Random) -> DrawnFault | None:
+        """A fault that may be injected now; None where chance finds none."""
+        faultline, backend = self._faultline, self._world.backend
+
+        def free(nodes: Sequence[str]) -> list[str]:
+            return [node for node in nodes if backend.state(node) is NodeState.UP and not faultline.touches_now(node)]
+
+        session_ns = NodeConfig.of(self._cluster.config).broker_session_timeout_ms * MS
+        touches = Touches(
+            faultline.touches_now, lambda node: faultline.touched_within(node, session_ns), faultline.lost_cache
+        )
+        for _ in range(_DRAWS):
+            drawn = draw_fault(plan, free(broker_names(self._cluster)), free(controller_names(self._cluster)), random)
+            if drawn is None:
+                continue
+            if plan.spare == "none":
+                return drawn
+            if why_not(drawn.kind, drawn.nodes, self._world.view, touches, self._cluster.controllers) is None:
+                return drawn
+        return None
+
+
+def describe(condition: Await) -> str:
+    """The condition in the file's words, for messages."""
+    value = condition.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"within"})[condition.choice]
+    if isinstance(value, dict):
+        value = ", ".join(f"{key} {item}" for key, item in value.items())
+    return f"{condition.choice} {value}"

@@ -1,0 +1,86 @@
+"""``spare: lastInSync``: which random faults a replicated log promises to survive.
+
+Kafka does not fsync what producers send: a record is safe while some in-sync replica keeps its page cache. KIP-903
+closes the door through which a replica that lost its own could slip back into the ISR, but leaves one exception open
+on purpose: the *last* member of the ISR is trusted, whatever happened to it. So a schedule that takes the cache of the
+last replica that has the data loses acknowledged records legitimately, and says nothing about the code. These rules
+keep random schedules inside the promise:
+
+1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only where each partition that counts on it
+   has another *sound and steady* in-sync replica.
+2. A fault that may get a broker fenced hits it only where no partition would then depend on a *suspect* member: one
+   that has lost its cache and that the controllers still list, because they have not seen it come back yet.
+3. At most a minority of the controllers is hit at once, so that there can be an active one; their disks are never
+   replaced (a voter that forgets its vote breaks Raft's own assumptions).
+
+*Members* of a partition are its committed ISR and what its leader has proposed and not heard about yet; a replica is
+*sound* if it is in both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady*
+if in addition no fault touches it now or did within the last session time-out, after which the controllers might still
+fence it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from highwater_chaos.backends.protocol import broker_name, node_id
+from highwater_chaos.backends.view import ClusterView, PartitionView
+
+LOSES_CACHE: Final = frozenset({"powerLoss", "diskWipe"})
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """What the schedule is doing to nodes. ``now``: whether a fault is in force on a node; ``recently``: whether one
+    was, within the last session time-out."""
+
+    now: Callable[[str], bool]
+    recently: Callable[[str], bool]
+    lost_cache: Callable[[str], bool]
+    """Whether the node has ever lost its page cache or its disk."""
+
+
+def why_not(kind: str, nodes: Sequence[str], view: ClusterView, touches: Touches, controllers: int) -> str | None:
+    """Why a fault must not hit ``nodes`` now, or None where it may."""
+    hit_controllers = [node for node in nodes if node.startswith("controller-")]
+    if hit_controllers:
+        names = [f"controller-{index}" for index in range(controllers)]
+        hit = [name for name in names if name in hit_controllers or touches.now(name)]
+        if len(hit) > (controllers - 1) // 2:
+            return f"{len(hit)} of {controllers} controllers would be hit at once"
+    for node in nodes:
+        if node.startswith("broker-"):
+            for partition in view.partitions.values():
+                reason = _why_not_here(kind, node_id(node), nodes, partition, view, touches)
+                if reason is not None:
+                    return f"{partition.partition}: {reason}"
+    return None
+
+
+def _why_not_here(
+    kind: str, broker: int, nodes: Sequence[str], partition: PartitionView, view: ClusterView, touches: Touches
+) -> str | None:
+    proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
+    members = list(dict.fromkeys((*partition.isr, *proposed)))
+    if broker not in members:
+        return None
+    others = [
+        other
+        for other in partition.isr
+        if other in proposed and broker_name(other) not in nodes and view.is_unfenced(other)
+    ]
+    steady = [
+        other for other in others if not touches.now(broker_name(other)) and not touches.recently(broker_name(other))
+    ]
+    if kind in LOSES_CACHE and broker in partition.isr and not steady:
+        return f"broker {broker} is the only replica sure to be in sync"
+    suspects = [
+        member
+        for member in members
+        if member != broker and touches.lost_cache(broker_name(member)) and not view.is_registered(member)
+    ]
+    if suspects and not steady:
+        return f"without broker {broker} it would depend on {suspects}, which lost what was not on disk"
+    return None

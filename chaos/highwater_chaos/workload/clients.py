@@ -1,0 +1,132 @@
+"""The clients of one run: how many, at what rate, and how to tell that they are done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.workload.admin import AdminClient
+from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
+from highwater_chaos.workload.history import HistoryRecorder
+from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
+from highwater_runtime.ports import SECOND, NodeCore, Ports
+
+_ACKS: Final = {"all": -1, "0": 0, "1": 1}
+
+
+class Clients:
+    """Starts clients on a backend and keeps hold of them."""
+
+    def __init__(self, backend: Backend, experiment: ChaosExperiment, recorder: HistoryRecorder) -> None:
+        self._backend = backend
+        self._recorder = recorder
+        self._workload = experiment.spec.workload
+        topics = self._workload.topics
+        self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
+        self._producers: list[RecordingProducer] = []
+        self._consumers: list[RecordingConsumer] = []
+        self._final: RecordingConsumer | None = None
+        self.admin: AdminClient
+
+    def start_admin(self) -> None:
+        """The client that creates topics."""
+
+        def make(ports: Ports) -> NodeCore:
+            self.admin = AdminClient(self._backend.bootstrap(), ports)
+            return self.admin
+
+        self._backend.add_client("admin-0", make)
+
+    def start_workload(self) -> None:
+        """Producers and consumers as the experiment asks."""
+        for index in range(self._workload.producers):
+            self._backend.add_client(f"producer-{index}", self._producer(index))
+        for index in range(self._workload.consumers):
+            self._backend.add_client(f"consumer-{index}", self._consumer(f"consumer-{index}"))
+
+    def start_final_reader(self) -> None:
+        """A consumer that reads everything once more, from the earliest offset to the HW."""
+        self._backend.add_client("final-reader", self._consumer("final-reader", drain=True))
+
+    # --- ends ---
+
+    def finish_producers(self) -> None:
+        """Let producers send nothing new."""
+
+        def finish() -> None:
+            for producer in self._producers:
+                producer.finish()
+
+        self._backend.post(finish)
+
+    def finish_consumers(self) -> None:
+        """Let consumers poll no more."""
+
+        def finish() -> None:
+            for consumer in self._consumers:
+                consumer.finish()
+
+        self._backend.post(finish)
+
+    def producers_idle(self) -> bool:
+        """Whether every send has its outcome."""
+        return all(producer.idle for producer in self._producers)
+
+    def consumers_idle(self) -> bool:
+        """Whether no poll is open."""
+        return all(consumer.idle for consumer in self._consumers)
+
+    def drained(self) -> bool:
+        """Whether the final reader has read everything."""
+        return self._final is not None and self._final.drained
+
+    def not_drained(self) -> str:
+        """What the final reader has not read, for a message."""
+        if self._final is None:
+            return "the final reader has not started"
+        remaining = self._final.remaining()
+        return ", ".join(f"{key} at {where}" for key, where in remaining.items()) or "it knows no partition"
+
+    # --- making ---
+
+    def _producer(self, index: int) -> Callable[[Ports], NodeCore]:
+        workload = self._workload
+        options = ProducerOptions(
+            name=f"producer-{index}",
+            index=index,
+            bootstrap=self._backend.bootstrap(),
+            topics=self._topics,
+            interval_ns=int(SECOND * workload.producers / workload.rate),
+            acks=_ACKS[workload.acks],
+            idempotence=workload.idempotence,
+            request_timeout_ns=workload.request_timeout,
+            delivery_timeout_ns=workload.delivery_timeout,
+        )
+
+        def make(ports: Ports) -> NodeCore:
+            producer = RecordingProducer(options, ports, self._recorder)
+            self._producers.append(producer)
+            return producer
+
+        return make
+
+    def _consumer(self, name: str, *, drain: bool = False) -> Callable[[Ports], NodeCore]:
+        options = ConsumerOptions(
+            name=name,
+            bootstrap=self._backend.bootstrap(),
+            topics=self._topics,
+            drain=drain,
+            request_timeout_ns=self._workload.request_timeout,
+        )
+
+        def make(ports: Ports) -> NodeCore:
+            consumer = RecordingConsumer(options, ports, self._recorder)
+            if drain:
+                self._final = consumer
+            else:
+                self._consumers.append(consumer)
+            return consumer
+
+        return make
