@@ -261,7 +261,7 @@ class SimDisk:
         self._stalled = stalled
         if not stalled and self._schedule is not None:
             waiting, self._waiting = self._waiting, []
-            for job in waiting:
+            for job in sorted(waiting, key=lambda job: job.number):
                 self._schedule(self._fsync_delay(job.file), _end_fsync, job)
 
     def heal(self) -> None:

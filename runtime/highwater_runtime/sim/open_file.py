@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Fsync:
     """One fsync under way."""
 
-    __slots__ = ("disk", "end", "file", "generation", "on_done", "owner")
+    __slots__ = ("disk", "end", "file", "generation", "number", "on_done", "owner")
 
     def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
         self.disk = disk
@@ -23,6 +23,8 @@ class Fsync:
         self.on_done = on_done
         self.owner = disk.owner
         self.generation = disk.generation
+        self.number = disk.operations
+        """In the order of their calls; those that a stall held up go on in it."""
 
 
 class SimFile:

@@ -1,0 +1,487 @@
+"""What survives a power loss, and what may not."""
+
+from __future__ import annotations
+
+import errno
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_runtime.ports import MS, SECOND
+from highwater_runtime.sim import PowerCut, SimDisk
+from highwater_runtime.sim.page_cache import PAGE, CachedFile, image_after_power_loss
+from highwater_runtime.sim.seeds import derive_random
+
+keeps = st.sampled_from(["none", "prefix", "torn", "all", "by-seed"])
+seeds = st.integers(0, 2**32)
+operations = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 3 * PAGE)),
+        st.tuples(st.just("pwrite"), st.integers(0, 3 * PAGE), st.integers(1, PAGE)),
+        st.tuples(st.just("truncate"), st.integers(0, 4 * PAGE)),
+        st.tuples(st.just("fsync")),
+    ),
+    max_size=12,
+)
+
+
+def content_of(disk, path):
+    file = disk.open(path)
+    return file.read(0, file.size())
+
+
+def written(number, length):
+    """Bytes that no other write has."""
+    return bytes([number + 1]) * length
+
+
+def perform(disk, path, steps):
+    """Carry out ``steps`` on a new, durably named file.
+
+    Returns its content after each, the last durable one's index, and every content that a cut within a write could
+    leave: the write up to a page boundary.
+    """
+    file = disk.open(path, create=True)
+    disk.fsync_dir()
+    states, durable, halfway = [b""], 0, []
+    for number, (kind, *numbers) in enumerate(steps):
+        before = states[-1]
+        match kind:
+            case "append" | "pwrite":
+                position = len(before) if kind == "append" else min(numbers[0], len(before))
+                data = written(number, numbers[-1])
+                if kind == "append":
+                    assert file.append(data) == position
+                else:
+                    file.pwrite(position, data)
+                halfway += [
+                    before[:position] + data[: boundary - position] + before[boundary:]
+                    for boundary in range(0, position + len(data), PAGE)
+                    if boundary > position
+                ]
+            case "truncate":
+                file.truncate(numbers[0])
+            case "fsync":
+                file.fsync()
+                durable, halfway = len(states), []
+        states.append(file.read(0, file.size()))
+    return states, durable, halfway
+
+
+@settings(max_examples=60)
+@given(operations, seeds)
+def test_none_keeps_exactly_what_was_fsynced(steps, seed):
+    disk = SimDisk(seed)
+    states, durable, _ = perform(disk, "f", steps)
+    disk.power_loss("none")
+    assert content_of(disk, "f") == states[durable]
+
+
+@settings(max_examples=60)
+@given(operations, seeds)
+def test_all_keeps_everything(steps, seed):
+    disk = SimDisk(seed)
+    states, _, _ = perform(disk, "f", steps)
+    evidence = disk.power_loss("all")
+    assert content_of(disk, "f") == states[-1]
+    assert evidence.bytes_lost == 0
+
+
+@settings(max_examples=100)
+@given(operations, seeds)
+def test_prefix_keeps_a_state_of_since_the_last_fsync_and_perhaps_whole_pages_of_the_next_write(steps, seed):
+    disk = SimDisk(seed)
+    states, durable, halfway = perform(disk, "f", steps)
+    disk.power_loss("prefix")
+    assert content_of(disk, "f") in [*states[durable:], *halfway]
+
+
+@settings(max_examples=100)
+@given(operations, seeds)
+def test_torn_keeps_for_each_page_the_old_or_the_new_one(steps, seed):
+    disk = SimDisk(seed)
+    states, durable, _ = perform(disk, "f", steps)
+    disk.power_loss("torn")
+    found, old, new = content_of(disk, "f"), states[durable], states[-1]
+    shorter, longer = sorted((len(old), len(new)))
+    assert len(found) in (shorter, longer) or (shorter < len(found) < longer and len(found) % PAGE == 0)
+    for start in range(0, len(found), PAGE):
+        page = found[start : start + PAGE]
+        as_before = old[start : start + PAGE].ljust(len(page), b"\0")[: len(page)]
+        fresh = new[start : start + PAGE][: len(page)]
+        assert page in (as_before, fresh + as_before[len(fresh) :])
+
+
+def test_torn_reaches_what_prefix_cannot():
+    """A hole of zeros before bytes that are there: recovery must look at every batch, not at the last one."""
+
+    def torn(seed):
+        disk = SimDisk(seed)
+        file = disk.open("f", create=True)
+        disk.fsync_dir()
+        file.append(b"1" * PAGE)
+        file.append(b"2" * PAGE)
+        disk.power_loss("torn")
+        return content_of(disk, "f")
+
+    assert bytes(PAGE) + b"2" * PAGE in {torn(seed) for seed in range(100)}
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 3000), min_size=1, max_size=20), st.integers(0, 20), seeds, keeps)
+def test_fsynced_bytes_of_an_append_only_file_always_survive(sizes, synced, seed, keep):
+    disk = SimDisk(seed)
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    content = b""
+    durable = b""
+    for number, size in enumerate(sizes):
+        file.append(written(number, size))
+        content += written(number, size)
+        if number == synced:
+            file.fsync()
+            durable = content
+    evidence = disk.power_loss(keep)
+    found = content_of(disk, "f")
+    assert found.startswith(durable)
+    assert evidence.unsynced_bytes == len(content) - len(durable)
+    assert evidence.bytes_lost == sum(a != b for a, b in zip(content, found.ljust(len(content), b"\xff"), strict=True))
+
+
+@settings(max_examples=60)
+@given(operations, seeds, keeps)
+def test_a_second_power_loss_takes_nothing_more(steps, seed, keep):
+    disk = SimDisk(seed)
+    perform(disk, "f", steps)
+    disk.power_loss(keep)
+    after_first = content_of(disk, "f")
+    evidence = disk.power_loss("none")
+    assert content_of(disk, "f") == after_first
+    assert (evidence.unsynced_bytes, evidence.bytes_lost, evidence.files_lost) == (0, 0, ())
+
+
+def test_longer_prefixes_of_appends_contain_shorter_ones():
+    file = CachedFile()
+    for number in range(20):
+        file.write(len(file.cache), written(number, 700))
+    images = [
+        bytes(image_after_power_loss(file.durable, file.operations, "prefix", derive_random(seed, "prefix")))
+        for seed in range(200)
+    ]
+    images.sort(key=len)
+    assert all(longer.startswith(shorter) for shorter, longer in pairwise(images))
+    assert len({len(image) for image in images}) > 10
+
+
+# --- names ---
+
+
+def survives(setup, keep, seed=0):
+    disk = SimDisk(seed)
+    setup(disk)
+    disk.power_loss(keep)
+    return disk
+
+
+def fsynced_file_without_a_name(disk):
+    file = disk.open("f", create=True)
+    file.append(b"x")
+    file.fsync()
+
+
+def test_fsync_of_a_file_does_not_make_its_name_durable():
+    assert survives(fsynced_file_without_a_name, "none").list() == []
+    assert content_of(survives(fsynced_file_without_a_name, "all"), "f") == b"x"
+    for keep in ("prefix", "torn"):
+        outcomes = {survives(fsynced_file_without_a_name, keep, seed).exists("f") for seed in range(20)}
+        assert outcomes == {True, False}
+
+
+def test_a_durable_name_needs_every_directory_above_it():
+    disk = SimDisk()
+    disk.mkdir("topic")
+    disk.open("topic/f", create=True)
+    disk.fsync_dir("topic")
+    disk.power_loss("none")
+    assert disk.list() == []
+    disk.mkdir("topic")
+    disk.fsync_dir()
+    disk.open("topic/f", create=True)
+    disk.fsync_dir("topic")
+    disk.power_loss("none")
+    assert disk.list("topic") == ["f"]
+
+
+def test_a_removed_file_comes_back_with_its_content_unless_the_removal_is_durable():
+    def removed(disk):
+        file = disk.open("f", create=True)
+        file.append(b"kept")
+        file.fsync()
+        disk.fsync_dir()
+        disk.unlink("f")
+
+    assert content_of(survives(removed, "none"), "f") == b"kept"
+    assert survives(removed, "all").list() == []
+    assert survives(lambda disk: (removed(disk), disk.fsync_dir()), "none").list() == []
+
+
+def test_a_removed_tree_is_gone_for_good_after_the_fsync_of_its_parent():
+    disk = SimDisk()
+    disk.mkdir("d/e")
+    disk.open("d/e/f", create=True)
+    for directory in ("", "d", "d/e"):
+        disk.fsync_dir(directory)
+    disk.remove_tree("d")
+    assert disk.list() == []
+    disk.fsync_dir()
+    disk.power_loss("none")
+    assert disk.list() == []
+
+
+@pytest.mark.parametrize("synced", ["from", "to"])
+def test_a_rename_across_directories_is_one_step(synced):
+    disk = SimDisk()
+    disk.mkdir("from")
+    disk.mkdir("to")
+    disk.fsync_dir()
+    disk.open("from/f", create=True)
+    disk.rename("from/f", "to/g")
+    disk.fsync_dir(synced)
+    disk.power_loss("none")
+    assert (disk.list("from"), disk.list("to")) == ([], ["g"])
+
+
+def test_a_renamed_directory_keeps_its_entries():
+    disk = SimDisk()
+    disk.mkdir("orders-0")
+    disk.fsync_dir()
+    disk.open("orders-0/f", create=True)
+    disk.fsync_dir("orders-0")
+    disk.rename("orders-0", "orders-0.deleted")
+    disk.power_loss("none")
+    assert disk.list("orders-0") == ["f"]
+    disk.rename("orders-0", "orders-0.deleted")
+    disk.fsync_dir()
+    disk.power_loss("none")
+    assert (disk.list(), disk.list("orders-0.deleted")) == (["orders-0.deleted"], ["f"])
+
+
+def replace(disk, content, *, sync_file=True, sync_directory=True):
+    """What a checkpoint does."""
+    disk_file = disk.open("state.tmp", create=True)
+    disk_file.truncate(0)
+    disk_file.append(content)
+    if sync_file:
+        disk_file.fsync()
+    disk_file.close()
+    disk.rename("state.tmp", "state")
+    if sync_directory:
+        disk.fsync_dir()
+
+
+def outcomes_of_replacing(**options):
+    """The contents of ``state`` after a power cut at every operation, keeping anything."""
+    found = set()
+    for cut in range(1, 10):
+        for keep in ("none", "prefix", "torn", "all"):
+            for seed in range(10):
+                disk = SimDisk(seed)
+                replace(disk, b"old" * 2000)
+                disk.cut_power_at(cut)
+                done = True
+                try:
+                    replace(disk, b"new" * 2000, **options)
+                except PowerCut:
+                    done = False
+                disk.power_loss(keep)
+                content = content_of(disk, "state")
+                found.add((done, {b"old" * 2000: "old", b"new" * 2000: "new"}.get(content, "broken")))
+    return found
+
+
+def test_write_fsync_rename_fsync_is_atomic_and_durable_at_every_crash_point():
+    assert outcomes_of_replacing() == {(False, "old"), (False, "new"), (True, "new")}
+
+
+def test_without_the_fsync_of_the_file_the_new_name_may_have_broken_content():
+    assert (True, "broken") in outcomes_of_replacing(sync_file=False)
+
+
+def test_without_the_fsync_of_the_directory_the_old_content_may_come_back():
+    assert (True, "old") in outcomes_of_replacing(sync_directory=False)
+
+
+def test_a_power_cut_comes_instead_of_the_nth_operation():
+    for nth in range(1, 5):
+        disk = SimDisk()
+        file = disk.open("f", create=True)
+        disk.cut_power_at(nth)
+        for _ in range(nth - 1):
+            file.append(b"x")
+        with pytest.raises(PowerCut):
+            file.append(b"never")
+        assert file.read(0, 99) == b"x" * (nth - 1)
+        file.append(b"y")
+    assert not issubclass(PowerCut, Exception)
+
+
+# --- fsync that ends later, fails or hangs ---
+
+
+def test_fsync_later_covers_what_was_written_before_it():
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    done = []
+    file.append(b"before")
+    file.fsync_later(done.append)
+    file.append(b"after")
+    assert done == []
+    assert disk.complete_fsyncs() == 1
+    assert done == [None]
+    disk.power_loss("none")
+    assert content_of(disk, "f") == b"before"
+
+
+def test_fsync_later_that_power_overtakes_never_ends():
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    done = []
+    file.append(b"before")
+    file.fsync_later(done.append)
+    disk.power_loss("none")
+    assert disk.complete_fsyncs() == 0
+    assert done == []
+    assert content_of(disk, "f") == b""
+
+
+def test_a_failed_fsync_leaves_pages_clean_but_not_durable():
+    for blocking in (True, False):
+        disk = SimDisk()
+        file = disk.open("f", create=True)
+        disk.fsync_dir()
+        file.append(b"lost")
+        disk.set_errors("fsync")
+        done = []
+        if blocking:
+            with pytest.raises(OSError, match="Input/output") as caught:
+                file.fsync()
+            done.append(caught.value)
+        else:
+            file.fsync_later(done.append)
+            disk.complete_fsyncs()
+        assert [error.errno for error in done] == [errno.EIO]
+        disk.heal()
+        file.append(b"kept")
+        file.fsync()
+        assert content_of(disk, "f") == b"lostkept"
+        disk.power_loss("all")
+        assert content_of(disk, "f") == b"\0\0\0\0kept"
+
+
+def test_errors_hit_what_they_name():
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    file.append(b"12")
+    disk.set_errors("writes")
+    assert file.read(0, 9) == b"12"
+    for call in (
+        lambda: file.append(b"3"),
+        lambda: file.pwrite(0, b"3"),
+        lambda: file.truncate(0),
+        file.fsync,
+        lambda: disk.open("new", create=True),
+        lambda: disk.rename("f", "g"),
+        lambda: disk.unlink("f"),
+        lambda: disk.mkdir("d"),
+        disk.fsync_dir,
+    ):
+        with pytest.raises(OSError, match="Input/output"):
+            call()
+    assert disk.fault_hits == 9
+    disk.set_errors("all")
+    for call in (lambda: file.read(0, 1), lambda: disk.open("f"), disk.list):
+        with pytest.raises(OSError, match="Input/output"):
+            call()
+    disk.heal()
+    assert (disk.list(), content_of(disk, "f")) == (["f"], b"12")
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=12), st.integers(0, 1500), seeds)
+def test_a_full_disk_takes_no_more_than_its_quota(sizes, quota, seed):
+    disk = SimDisk(seed)
+    disk.set_quota(quota)
+    file = disk.open("f", create=True)
+    expected = b""
+    for number, size in enumerate(sizes):
+        if len(expected) + size <= quota:
+            file.append(written(number, size))
+            expected += written(number, size)
+            continue
+        with pytest.raises(OSError, match="No space left"):
+            file.append(written(number, size))
+        partial = file.read(len(expected), size)
+        assert partial == written(number, len(partial))
+        expected += partial
+    assert file.read(0, 99999) == expected
+    assert disk.used_bytes() <= quota
+    if expected:
+        file.pwrite(0, b"!")
+    disk.set_quota(None)
+    file.append(bytes(2000))
+
+
+def test_a_stalled_disk_ends_its_fsyncs_when_the_stall_ends(toys):
+    simulator, cores = toys.cluster("a")
+    disk = simulator.node("a").disk
+    file = cores["a"].ports.disk.open("f", create=True)
+    done = []
+
+    def fsync(name):
+        file.append(name)
+        file.fsync_later(lambda error: done.append((name, error, simulator.now_ns)))
+
+    fsync(b"before the stall")
+    disk.set_stalled(True)
+    fsync(b"during the stall")
+    simulator.run_until(5 * SECOND)
+    assert done == []
+    assert disk.fault_hits == 2
+    disk.set_stalled(False)
+    simulator.run_for(SECOND)
+    assert [(name, error) for name, error, _ in done] == [(b"before the stall", None), (b"during the stall", None)]
+    assert all(5 * SECOND < time < 5 * SECOND + 50 * MS for _, _, time in done)
+
+
+def test_fsyncs_of_one_file_end_in_order_and_in_time(toys):
+    simulator, cores = toys.cluster("a", seed=3)
+    file = cores["a"].ports.disk.open("f", create=True)
+    done = []
+    for index in range(200):
+        started = simulator.now_ns
+        file.append(b"x")
+        file.fsync_later(lambda _, index=index, started=started: done.append((index, simulator.now_ns - started)))
+        simulator.run_for(MS // 4)
+    simulator.run_for(SECOND)
+    assert [index for index, _ in done] == list(range(200))
+    assert all(0 < took < 20 * MS for _, took in done)
+
+
+def test_an_fsync_of_a_dead_process_still_reaches_the_disk_but_nobody_hears_of_it(toys):
+    simulator, cores = toys.cluster("a")
+    disk = cores["a"].ports.disk
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    file.append(b"x")
+    done = []
+    file.fsync_later(done.append)
+    simulator.kill("a")
+    simulator.start("a")
+    simulator.run_for(SECOND)
+    assert done == []
+    simulator.power_loss("a", "none")
+    assert content_of(simulator.node("a").disk, "f") == b"x"

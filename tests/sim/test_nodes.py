@@ -1,0 +1,311 @@
+"""Processes and machines: start, kill, pause, crash, power."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from highwater_runtime.ports import MS, SECOND, RpcFailure
+from highwater_runtime.sim import SimulationError
+
+
+def life_of(simulator):
+    """(kind, node, incarnation, reason) of the host's own events."""
+    import json
+
+    events = [json.loads(line) for line in simulator.trace.node_lines]
+    return [(event["kind"], event["node"], event["incarnation"], event.get("reason")) for event in events]
+
+
+def test_a_killed_process_is_gone_with_its_timers_and_keeps_its_page_cache(toys):
+    simulator, cores = toys.cluster("a")
+    fired = []
+    cores["a"].ports.clock.call_later(SECOND, lambda: fired.append(1))
+    cores["a"].ports.disk.open("f", create=True).append(b"unsynced")
+    assert simulator.kill("a")
+    assert not simulator.kill("a")
+    simulator.run_for(2 * SECOND)
+    assert fired == []
+    assert simulator.node("a").core is None
+    simulator.start("a")
+    simulator.run_for(0)
+    assert cores["a"].ports.disk.open("f").read(0, 100) == b"unsynced"
+    assert life_of(simulator) == [
+        ("node-started", "a", 1, None),
+        ("node-stopped", "a", 1, "kill"),
+        ("node-started", "a", 2, None),
+    ]
+
+
+def test_a_power_loss_takes_the_page_cache_and_says_how_much(toys):
+    simulator, cores = toys.cluster("a")
+    disk = cores["a"].ports.disk
+    file = disk.open("f", create=True)
+    file.append(b"synced")
+    file.fsync()
+    disk.fsync_dir()
+    file.append(b"not")
+    disk.open("nameless", create=True).append(b"12345")
+    evidence = simulator.power_loss("a", "none")
+    assert evidence.keep == "none"
+    assert evidence.unsynced_bytes == evidence.bytes_lost == 8
+    assert evidence.files_lost == ("nameless",)
+    assert not simulator.node("a").powered
+    simulator.start("a")
+    simulator.run_for(0)
+    assert cores["a"].ports.disk.list() == ["f"]
+    assert cores["a"].ports.disk.open("f").read(0, 100) == b"synced"
+    assert simulator.node("a").power_losses == [evidence]
+    assert b'"kind":"node-stopped","reason":"power-loss","offset":8}' in simulator.trace.node_lines[1]
+
+
+def test_a_wiped_machine_comes_back_empty(toys):
+    simulator, cores = toys.cluster("a")
+    file = cores["a"].ports.disk.open("f", create=True)
+    file.append(b"synced")
+    file.fsync()
+    cores["a"].ports.disk.fsync_dir()
+    evidence = simulator.power_loss("a", "all", wipe=True)
+    assert (evidence.wiped, evidence.bytes_lost, evidence.files_lost) == (True, 6, ("f",))
+    simulator.start("a")
+    simulator.run_for(0)
+    assert cores["a"].ports.disk.list() == []
+
+
+def test_a_running_disk_is_not_replaced(toys):
+    simulator, cores = toys.cluster("a")
+    cores["a"].ports.disk.open("f", create=True).append(b"123")
+    with pytest.raises(ValueError, match="a runs"):
+        simulator.wipe("a")
+    simulator.kill("a")
+    assert simulator.wipe("a") == 3
+    assert simulator.node("a").disk.used_bytes() == 0
+
+
+def test_a_clean_stop_ends_the_process_when_the_core_says_so(toys):
+    simulator, cores = toys.cluster("a", "b")
+    stopped, pending = [], []
+    cores["a"].on_stop = pending.append
+    simulator.stop("a", lambda: stopped.append(simulator.now_ns))
+    simulator.run_for(SECOND)
+    assert stopped == []
+    assert simulator.node("a").is_alive
+    pending[0]()
+    simulator.run_for(SECOND)
+    assert stopped == [SECOND]
+    assert not simulator.node("a").is_alive
+    assert life_of(simulator)[-1] == ("node-stopped", "a", 1, "stop")
+
+
+def test_a_process_killed_while_it_stops_never_reports(toys):
+    simulator, cores = toys.cluster("a")
+    stopped, pending = [], []
+    cores["a"].on_stop = pending.append
+    simulator.stop("a", lambda: stopped.append(1))
+    simulator.run_for(SECOND)
+    pending[0]()
+    simulator.kill("a")
+    simulator.start("a")
+    simulator.run_for(SECOND)
+    assert stopped == []
+    assert simulator.node("a").is_alive
+
+
+def test_a_paused_process_catches_up_in_order(toys):
+    simulator, cores = toys.cluster("a", "b")
+    order = []
+    cores["b"].ports.clock.call_later(2 * SECOND, lambda: order.append(("timer", cores["b"].ports.clock.now_ns())))
+    cores["b"].on_request = lambda request: order.append((request.body.value, cores["b"].ports.clock.now_ns()))
+    assert simulator.pause("b")
+    assert not simulator.pause("b")
+    cores["a"].send("b", 1, timeout_ns=30 * SECOND)
+    cores["a"].send("b", 2, timeout_ns=30 * SECOND)
+    simulator.run_until(3 * SECOND)
+    cores["a"].send("b", 3, timeout_ns=30 * SECOND)
+    simulator.run_until(5 * SECOND)
+    assert order == []
+    assert simulator.resume("b")
+    assert not simulator.resume("b")
+    simulator.run_for(SECOND)
+    assert order == [(1, 5 * SECOND), (2, 5 * SECOND), ("timer", 5 * SECOND), (3, 5 * SECOND)]
+
+
+def test_what_comes_at_the_very_moment_of_the_resume_waits_its_turn(toys):
+    simulator, cores = toys.cluster("a")
+    order = []
+    clock = cores["a"].ports.clock
+    for index in range(3):
+        clock.call_later(SECOND, lambda index=index: order.append(index))
+    simulator.call_at(2 * SECOND, lambda: simulator.resume("a"))
+    clock.call_later(2 * SECOND, lambda: order.append("late"))
+    simulator.pause("a")
+    simulator.run_until(3 * SECOND)
+    assert order == [0, 1, 2, "late"]
+
+
+def test_a_process_paused_again_keeps_what_it_has_not_seen(toys):
+    simulator, cores = toys.cluster("a")
+    order = []
+    clock = cores["a"].ports.clock
+    clock.call_later(SECOND, lambda: (order.append(1), simulator.pause("a")))
+    clock.call_later(SECOND, lambda: order.append(2))
+    simulator.pause("a")
+    simulator.run_until(2 * SECOND)
+    simulator.resume("a")
+    simulator.run_until(3 * SECOND)
+    assert order == [1]
+    simulator.resume("a")
+    simulator.run_until(4 * SECOND)
+    assert order == [1, 2]
+
+
+def test_a_paused_client_times_out_late_but_hears_earlier_responses(toys):
+    simulator, cores = toys.cluster("a", "b")
+    cores["a"].send("b", 1, timeout_ns=SECOND)
+    simulator.pause("a")
+    simulator.run_for(5 * SECOND)
+    assert cores["a"].results == []
+    simulator.resume("a")
+    simulator.run_for(SECOND)
+    assert cores["a"].results == [(5 * SECOND, 1, 1001)]
+
+
+def test_a_paused_process_can_be_killed(toys):
+    simulator, cores = toys.cluster("a", "b")
+    simulator.pause("b")
+    cores["a"].send("b", 1, timeout_ns=30 * SECOND)
+    simulator.run_for(SECOND)
+    simulator.kill("b")
+    simulator.run_for(SECOND)
+    assert cores["a"].outcomes == [(1, RpcFailure.DISCONNECTED)]
+    assert cores["b"].heard == []
+
+
+@pytest.mark.parametrize("moment", ["boot", "timer", "fsync"])
+def test_a_failing_disk_crashes_the_node(toys, moment):
+    def configure(_, core):
+        if moment == "boot":
+            core.on_start = lambda core: core.ports.disk.open("f", create=True)
+
+    simulator, cores = toys.cluster("b", configure=configure)
+    disk = simulator.node("b").disk
+    if moment == "boot":
+        simulator.kill("b")
+        disk.wipe()
+        disk.set_errors("writes")
+        simulator.start("b")
+    else:
+        file = cores["b"].ports.disk.open("f", create=True)
+        disk.set_errors("all")
+
+        def fail(error):
+            raise error
+
+        if moment == "timer":
+            cores["b"].ports.clock.call_later(1, lambda: file.append(b"x"))
+        else:
+            file.fsync_later(fail)
+    simulator.run_for(SECOND)
+    assert [(crash.node, crash.reason, crash.error.errno) for crash in simulator.crashes] == [
+        ("b", "disk-error", errno.EIO)
+    ]
+    assert not simulator.node("b").is_alive
+    assert life_of(simulator)[-1][3] == "crash"
+    assert disk.fault_hits == 1
+    disk.heal()
+    simulator.start("b")
+    simulator.run_for(SECOND)
+    assert simulator.node("b").is_alive
+
+
+def test_any_other_exception_of_a_core_is_a_bug(toys):
+    for error in (KeyError("x"), AssertionError("invariant"), FileNotFoundError(errno.ENOENT, "gone")):
+        simulator, cores = toys.cluster("a")
+
+        def broken(error=error):
+            raise error
+
+        cores["a"].ports.clock.call_later(5 * MS, broken)
+        with pytest.raises(SimulationError) as caught:
+            simulator.run_for(SECOND)
+        bug = caught.value
+        assert (bug.node, bug.incarnation, bug.time_ns, bug.event, bug.error) == ("a", 1, 5 * MS, "fire", error)
+        assert bug.__cause__ is error
+        assert simulator.errors == [bug]
+
+
+def test_what_the_harness_raises_is_not_blamed_on_a_node(toys):
+    simulator, cores = toys.cluster("a")
+    cores["a"].ports.clock.call_later(1, lambda: None)
+
+    def broken():
+        raise KeyError("harness")
+
+    simulator.call_later(2, broken)
+    with pytest.raises(KeyError, match="harness"):
+        simulator.run_for(SECOND)
+
+
+def test_a_planned_power_cut_ends_the_node_in_mid_step(toys):
+    simulator, cores = toys.cluster("a")
+    node = simulator.node("a")
+    node.keep_at_power_cut = "all"
+    steps = []
+
+    def save():
+        file = cores["a"].ports.disk.open("f", create=True)
+        steps.append("open")
+        file.append(b"1")
+        steps.append("append")
+        file.append(b"2")
+        steps.append("never")
+
+    cores["a"].ports.clock.call_later(1, save)
+    node.disk.cut_power_at(3)
+    simulator.run_for(SECOND)
+    assert steps == ["open", "append"]
+    assert not node.powered
+    simulator.start("a")
+    simulator.run_for(SECOND)
+    assert cores["a"].ports.disk.open("f").read(0, 10) == b"1"
+
+
+def test_randomness_follows_seed_name_and_incarnation_alone(toys):
+    def draws(seed, names):
+        simulator, cores = toys.cluster(*names, seed=seed)
+        first = cores["a"].ports.random.random()
+        simulator.kill("a")
+        simulator.start("a")
+        simulator.run_for(0)
+        return first, cores["a"].ports.random.random(), cores["b"].ports.random.random()
+
+    assert draws(1, "ab") == draws(1, "ba")
+    assert len({*draws(1, "ab"), *draws(2, "ab")}) == 6
+
+
+def test_a_node_without_disk_may_not_use_one(toys):
+    simulator, _ = toys.cluster("a")
+
+    def build(ports):
+        core = toys.Node(ports)
+        core.on_start = lambda core: core.ports.disk.exists("f")
+        return core
+
+    simulator.add_node("client", 1, build, disk=False)
+    simulator.start("client")
+    with pytest.raises(SimulationError, match="client has no disk"):
+        simulator.run_for(1)
+
+
+def test_misuse_is_refused(toys):
+    simulator, _ = toys.cluster("a")
+    with pytest.raises(ValueError, match="runs already"):
+        simulator.start("a")
+    with pytest.raises(ValueError, match="there is a node 'a'"):
+        simulator.add_node("a", 1, toys.Node)
+    with pytest.raises(ValueError, match="no node 'z'; there are a"):
+        simulator.kill("z")
+    simulator.kill("a")
+    with pytest.raises(ValueError, match="does not run"):
+        simulator.stop("a")
