@@ -119,7 +119,7 @@ class Loader:
 
     def _load_segments(self, bases: list[int], *, epochs_known: bool) -> None:
         trust = True
-        for base, following in zip(bases, [*bases[1:], None], strict=True):
+        for base, following in zip(bases, [*bases[1:], None], strict=False):
             if self.segments and base != self.segments[-1].end_offset:
                 self._drop("gap", 0, base)
                 return
