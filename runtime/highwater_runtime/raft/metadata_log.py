@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from highwater_runtime.log.control import build_leader_change
-from highwater_runtime.log.log import AppendInfo, Log
+from highwater_runtime.log.log import Log
+from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.log.records import build_batch, iter_batches
 from highwater_runtime.ports import Clock, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated

@@ -1,0 +1,183 @@
+"""Random schedules of kills, power losses, cuts, pauses and slow messages; the referee judges after every event.
+
+Election safety, log matching, leader completeness, committed data, monotonic epochs and HWs: see ``Referee``. At the
+end all is healed, and the quorum must come to one leader and one log that all are told of.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from highwater_runtime.ports import MS
+from highwater_runtime.raft.election import VoteTally
+from highwater_runtime.raft.leading import Leading
+from highwater_runtime.raft.metadata_log import MetadataLog
+from highwater_runtime.raft.quorum_state_store import QuorumStateStore
+
+SHAPES = [(1, 1), (2, 1), (3, 2), (4, 0), (5, 1)]
+
+
+class Schedule:
+    """What happens to one cluster, by seed."""
+
+    def __init__(self, cluster, seed: int, steps: int) -> None:
+        self.random = Random(seed)
+        voters, observers = self.random.choice(SHAPES)
+        self.c = cluster(voters, observers, seed=seed)
+        self.faults = self.c.sim.faults
+        self.steps = steps
+        self.acknowledged: list[bytes] = []
+        self._next_value = 0
+
+    def run(self) -> None:
+        for _ in range(self.steps):
+            self.c.run_ms(self.random.choice((1, 5, 20, 60, 200)))
+            self.act()
+            for name in self.c.running:
+                self.append(name)
+        self.recover()
+
+    def act(self) -> None:
+        c, random = self.c, self.random
+        name = random.choice(c.names)
+        match random.choice(ACTIONS):
+            case "kill" if c.sim.node(name).is_alive:
+                c.sim.kill(name)
+            case "power-loss":
+                c.sim.power_loss(name)
+            case "power-loss-of-all":
+                for each in c.names:
+                    c.sim.power_loss(each)
+            case "pause":
+                c.sim.pause(name)
+            case "resume":
+                c.sim.resume(name)
+            case "start":
+                self.start_all()
+            case "restart" if c.sim.node(name).is_alive:
+                c.sim.kill(name)
+                c.sim.start(name)
+            case "isolate":
+                self.faults.isolate(name, random.choice(("both", "aToB", "bToA")))
+            case "split":
+                half = [each for each in c.names if random.random() < 0.5]
+                self.faults.cut(half, [each for each in c.names if each not in half])
+            case "slow":
+                self.faults.delay(
+                    random.randrange(300) * MS, direction=random.choice(("request", "response")), limit=20
+                )
+            case "hold":
+                self.faults.hold(random.choice(("Vote", "Fetch", "BeginQuorumEpoch", "EndQuorumEpoch")), limit=3)
+            case "duplicate":
+                self.faults.duplicate(probability=0.3, limit=20)
+            case "drop":
+                self.faults.drop(probability=0.3, limit=20)
+            case "heal":
+                self.faults.heal_all()
+            case "resign" if name in c.running:
+                c.raft(name).resign()
+
+    def append(self, name: str) -> None:
+        raft = self.c.raft(name)
+        if raft.is_leader and self.random.random() < 0.7 and not self.c.sim.node(name).is_paused:
+            count = self.random.randrange(1, 4)
+            raft.append([b"%d" % (self._next_value + i) for i in range(count)])
+            self._next_value += count
+
+    def start_all(self) -> None:
+        for name in self.c.names:
+            if not self.c.sim.node(name).is_alive:
+                self.c.sim.start(name)
+
+    def recover(self) -> None:
+        c = self.c
+        self.faults.heal_all()
+        for name in c.names:
+            c.sim.resume(name)
+        self.start_all()
+        c.until(lambda: len(c.running) == len(c.names))
+        # With nothing in the way a leader comes and stays; a disturbed quorum may need a few elections.
+        for _ in range(20):
+            leader = c.await_leader(within_ms=10_000)
+            c.run_ms(600)
+            if c.leader == leader:
+                break
+        c.append(b"last")
+        c.until(lambda: all(c.heard(name).values[-1:] == [b"last"] for name in c.names), within_ms=5000)
+        told = c.heard(c.leader).values
+        assert len(told) == len(set(told)), "nothing is committed twice"
+        assert all(c.heard(name).values == told for name in c.names)
+
+
+ACTIONS = (
+    *("kill",) * 3,
+    *("power-loss",) * 3,
+    "power-loss-of-all",
+    *("pause", "resume") * 2,
+    *("start",) * 8,
+    *("restart",) * 2,
+    *("isolate",) * 3,
+    *("split",) * 2,
+    *("slow", "hold", "duplicate", "drop"),
+    *("heal",) * 6,
+    "resign",
+)
+
+GROUPS = [range(first, first + 10) for first in range(0, 60, 10)]
+
+
+@pytest.mark.parametrize("seeds", GROUPS, ids=lambda seeds: f"seeds-{seeds[0]}-to-{seeds[-1]}")
+def test_random_schedules(cluster, seeds: range) -> None:
+    for seed in seeds:
+        try:
+            Schedule(cluster, seed, steps=60).run()
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+
+
+def finds_a_violation(cluster, seeds: range) -> bool:
+    for seed in seeds:
+        try:
+            Schedule(cluster, seed, steps=60).run()
+        except Exception:  # whichever promise the broken rule breaks first
+            return True
+    return False
+
+
+class TestTheRefereeFindsBrokenRules:
+    """A referee that never objects proves nothing: each rule broken on purpose is found."""
+
+    def test_a_vote_that_is_not_durable(self, cluster, monkeypatch) -> None:
+        monkeypatch.setattr(QuorumStateStore, "save", lambda self, state: None)
+        assert finds_a_violation(cluster, range(20))
+
+    def test_a_log_that_is_not_flushed(self, cluster, monkeypatch) -> None:
+        def pretend(self: MetadataLog) -> None:
+            if self.flushed_end < self.end_offset:
+                self.flushed_end = self.end_offset
+                self._clock.call_later(0, self._on_flushed)
+
+        monkeypatch.setattr(MetadataLog, "flush_soon", pretend)
+        monkeypatch.setattr(MetadataLog, "make_durable", lambda self: setattr(self, "flushed_end", self.end_offset))
+        assert finds_a_violation(cluster, range(20))
+
+    def test_a_vote_for_any_log(self, cluster, monkeypatch) -> None:
+        monkeypatch.setattr("highwater_runtime.raft.election.LogEnd.at_least", lambda self, other: True)
+        assert finds_a_violation(cluster, range(20))
+
+    def test_an_election_without_majority(self, cluster, monkeypatch) -> None:
+        won = property(lambda self: len(self.granting) >= min(2, len(self.voters)))
+        monkeypatch.setattr(VoteTally, "is_won", won)
+        assert finds_a_violation(cluster, range(20))
+
+    def test_a_commit_without_majority(self, cluster, monkeypatch) -> None:
+        def advance(self: Leading) -> None:
+            flushed = self._shared.log.flushed_end
+            if flushed > max(self.epoch_start, self._actions.high_watermark):
+                self._actions.commit_up_to(flushed, self._shared.node_id)
+
+        monkeypatch.setattr(Leading, "_advance", advance)
+        assert finds_a_violation(cluster, range(20))
