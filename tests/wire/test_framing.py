@@ -1,0 +1,125 @@
+"""Whole requests and responses: size, header, body."""
+
+from __future__ import annotations
+
+import pytest
+
+from highwater_runtime.wire.api_keys import PRIVATE_KEYS_FROM, ApiKey
+from highwater_runtime.wire.codec import DecodeError, SchemaError, UnsupportedVersionError
+from highwater_runtime.wire.errors import ErrorCode, error_name
+from highwater_runtime.wire.framing import (
+    SIZE_BYTES,
+    decode_request,
+    decode_request_header,
+    decode_response,
+    encode_request,
+    encode_response,
+    response_correlation_id,
+)
+from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.api_versions_response import ApiVersion, ApiVersionsResponse
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+from highwater_runtime.wire.messages.request_header import RequestHeader
+from highwater_runtime.wire.registry import APIS, UnknownApiError, api_of
+
+
+def frame_of(parts):
+    whole = b"".join(parts)
+    assert int.from_bytes(whole[:SIZE_BYTES], "big") == len(whole) - SIZE_BYTES
+    return whole[SIZE_BYTES:]
+
+
+def test_every_request_and_response_comes_back(case, full_sample):
+    message, version = full_sample(case), case.version
+    if case.schema.kind == "request":
+        for client_id in ("producer-0", "", None):
+            frame = frame_of(encode_request(message, version, 42, client_id))
+            assert decode_request(frame) == (case.schema.key, version, 42, client_id, message)
+            assert decode_request(memoryview(frame)).body == message
+            header, position = decode_request_header(frame)
+            assert frame[position:] == message.encode(version)
+            assert (header.request_api_key, header.request_api_version) == (case.schema.key, version)
+            assert (header.correlation_id, header.client_id) == (42, client_id)
+        for length in range(len(frame)):
+            with pytest.raises(DecodeError):
+                decode_request(frame[:length])
+        with pytest.raises(DecodeError, match="left over"):
+            decode_request(frame + b"\0")
+    elif case.schema.kind == "response":
+        frame = frame_of(encode_response(message, version, -7))
+        assert decode_response(frame, case.schema.key, version) == (-7, message)
+        assert response_correlation_id(frame) == -7
+        with pytest.raises(DecodeError):
+            decode_response(frame[:-1], case.schema.key, version)
+        with pytest.raises(DecodeError, match="left over"):
+            decode_response(frame + b"\0", case.schema.key, version)
+    else:
+        assert case.schema.kind in ("metadata", "data", "header")
+
+
+def test_golden_request():
+    old = frame_of(encode_request(MetadataRequest(topics=[]), 0, 5, "cli"))
+    assert old == b"\0\3\0\0\0\0\0\5\0\3cli\0\0\0\0"
+    flexible = frame_of(encode_request(ApiVersionsRequest(client_software_name="hw"), 3, 5, "cli"))
+    assert flexible == b"\0\x12\0\3\0\0\0\5\0\3cli\0\3hw\1\0"
+
+
+def test_responses_to_api_versions_always_have_the_oldest_header():
+    response = ApiVersionsResponse(api_keys=[ApiVersion(api_key=18, min_version=0, max_version=4)])
+    assert frame_of(encode_response(response, 3, 1)) == b"\0\0\0\1" + response.encode(3)
+
+
+def test_a_broker_that_does_not_know_the_version_answers_in_version_0():
+    answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[ApiVersion(api_key=18)])
+    frame = frame_of(encode_response(answer, 0, 9))
+    assert decode_response(frame, ApiKey.API_VERSIONS, 4) == (9, answer)
+
+
+@pytest.mark.parametrize("version", [5, 99])
+def test_whom_to_answer_is_known_even_if_the_version_is_not(version):
+    frame = RequestHeader(request_api_key=18, request_api_version=version, correlation_id=3, client_id="x").encode(2)
+    with pytest.raises(UnsupportedVersionError, match=f"not {version}"):
+        decode_request(frame + b"\1\1\0")
+    header, _ = decode_request_header(frame + b"\1\1\0")
+    assert (header.correlation_id, header.client_id) == (3, "x")
+
+
+def test_whom_to_answer_is_known_even_if_the_api_is_not():
+    frame = RequestHeader(request_api_key=999, request_api_version=1, correlation_id=3, client_id="x").encode(1)
+    with pytest.raises(UnknownApiError, match="999"):
+        decode_request(frame)
+    assert decode_request_header(frame)[0].correlation_id == 3
+    with pytest.raises(UnknownApiError):
+        decode_response(b"\0\0\0\1", 999, 0)
+
+
+def test_a_client_id_that_is_too_long():
+    with pytest.raises(SchemaError, match="client id"):
+        encode_request(MetadataRequest(), 1, 1, "x" * 32768)
+
+
+def test_headers_may_carry_unknown_tagged_fields():
+    frame = frame_of(encode_request(ApiVersionsRequest(), 3, 5, "cli"))
+    with_tag = frame.replace(b"\0\3cli\0", b"\0\3cli\1\x09\2ab")
+    assert decode_request(with_tag) == decode_request(frame)
+
+
+def test_the_registry_says_what_the_classes_say(case):
+    if case.schema.kind in ("request", "response"):
+        api = api_of(case.schema.key)
+        assert getattr(api, case.schema.kind) is case.cls
+        assert api.supports(case.version)
+        assert not api.supports(case.schema.versions.last + 1)
+        assert api.request_header_version(case.version) == (2 if case.schema.is_flexible(case.version) else 1)
+    assert list(APIS) == sorted(APIS)
+
+
+def test_private_keys_do_not_meet_kafkas():
+    assert all(key < 1000 or key >= PRIVATE_KEYS_FROM for key in ApiKey)
+    assert ApiKey.READ_OFFSET == PRIVATE_KEYS_FROM
+
+
+def test_error_names():
+    assert error_name(107) == "INELIGIBLE_REPLICA"
+    assert error_name(-1) == "UNKNOWN_SERVER_ERROR"
+    assert error_name(4711) == "UNKNOWN(4711)"
