@@ -149,6 +149,8 @@ class SimDisk:
 
     def rename(self, source: str, target: str) -> None:
         """See :class:`highwater_runtime.ports.Disk`."""
+        if not source or not target:
+            raise os_error(errno.EBUSY, "")
         from_directory, from_name = self._tree.parent(source)
         to_directory, to_name = self._tree.parent(target)
         node = from_directory.entries.get(from_name)
