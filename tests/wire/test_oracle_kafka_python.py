@@ -14,10 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import kafka.protocol
 import pytest
 from hypothesis import given, settings
-from kafka.protocol.api_message import ApiMessage
 
 from highwater_runtime.wire.generator.schema import Field, Message, Struct, Versions
 
@@ -108,6 +106,9 @@ def test_the_schemas_say_the_same(latest):
 
 @cache
 def _their_classes() -> dict[str, Any]:
+    import kafka.protocol
+    from kafka.protocol.api_message import ApiMessage
+
     for module in pkgutil.walk_packages(kafka.protocol.__path__, "kafka.protocol."):
         if ".old" not in module.name and "generate" not in module.name:
             importlib.import_module(module.name)
