@@ -1,1 +1,44 @@
-"""Histories and node events to verdicts: check kernels over Arrow tables, and Spark jobs that schedule them."""
+"""Histories and node events to verdicts: check kernels over Arrow tables, and Spark jobs that schedule them.
+
+``judge_run(load_run(directory))`` judges one run in this process; ``check_on_spark(directory)`` gives the same answer
+from Spark. Names load on first use, so that asking for the names of checks does not load Arrow, nor judging a run
+Spark.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from highwater_pipeline.anomalies import CHECKS as CHECKS
+    from highwater_pipeline.files import BadTable as BadTable
+    from highwater_pipeline.java import JavaNotFound as JavaNotFound
+    from highwater_pipeline.judge import judge_run as judge_run
+    from highwater_pipeline.judgement import AnomalyReport as AnomalyReport
+    from highwater_pipeline.judgement import Judgement as Judgement
+    from highwater_pipeline.spark.judge import check_on_spark as check_on_spark
+    from highwater_pipeline.spark.judge import spark_judge as spark_judge
+    from highwater_pipeline.spark.session import open_session as open_session
+    from highwater_pipeline.tables import RunTables as RunTables
+    from highwater_pipeline.tables import load_run as load_run
+
+_HOME = {
+    "CHECKS": "anomalies",
+    "BadTable": "files",
+    "JavaNotFound": "java",
+    "judge_run": "judge",
+    "AnomalyReport": "judgement",
+    "Judgement": "judgement",
+    "check_on_spark": "spark.judge",
+    "spark_judge": "spark.judge",
+    "open_session": "spark.session",
+    "RunTables": "tables",
+    "load_run": "tables",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -23,6 +23,7 @@ def _load(name: str) -> ModuleType:
 
 
 stories = _load("stories")
+definitions = _load("naive")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -35,6 +36,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def story() -> Any:
     """An empty history to write on."""
     return stories.Story()
+
+
+@pytest.fixture(scope="session")
+def new_story() -> Any:
+    """Makes empty histories, for tests that need many."""
+    return stories.Story
+
+
+@pytest.fixture(scope="session")
+def naive() -> Any:
+    """The definitions of the anomalies in plain Python."""
+    return definitions
 
 
 @pytest.fixture(scope="session")

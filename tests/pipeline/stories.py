@@ -1,7 +1,7 @@
 """Tiny histories, each with the anomalies that it must show and one sentence why (the docstring).
 
-A story is written as things happen: sends, polls and node events share one clock. In a dump, a record stands for a batch
-of its own whose crc is its value, unless the story says otherwise.
+A story is written as things happen: sends, polls and node events share one clock. In a dump, a record stands for a
+batch of its own whose crc is its value, unless the story says otherwise.
 """
 
 from __future__ import annotations

@@ -129,16 +129,17 @@ def _lost_write(seen: _Seen, order: _VersionOrder, read: Ints) -> Finding:
     at, known = order.has(read)
     if not known.any():
         return finding(0, ())
-    bound = int(order.first[at[known]].max())
+    firsts = order.first[at[known]]
+    bound = int(firsts.max())
     written = np.unique(seen.value[seen.must_commit])
-    at, known = order.has(written)
-    lost = written[known & (order.last[at] <= bound) & ~_is_in(written, read)]
-    return finding(len(lost), _lost_examples(seen, order, lost, bound))
+    at, has_place = order.has(written)
+    lost = written[has_place & (order.last[at] <= bound) & ~_is_in(written, read)]
+    return finding(len(lost), _lost_examples(seen, order, lost, int(read[known][firsts.argmax()])))
 
 
-def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, bound: int) -> Iterator[Example]:
-    bound_offset = int(order.offset[np.searchsorted(order.index, bound)])
-    reader = seen.first(seen.read_ok & (seen.offset == bound_offset))
+def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, read_last: int) -> Iterator[Example]:
+    reader = seen.first(seen.read_ok & (seen.value == read_last))
+    read_to = int(seen.offset[reader])
     for value in lost:
         writer = seen.first(seen.must_commit & (seen.value == value))
         offset = int(order.offset[order.value == value][-1])
@@ -147,11 +148,11 @@ def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, bound: int) ->
             "partition": seen.partition,
             "value": int(value),
             "offset": offset,
-            "read_past": bound_offset,
+            "read_past": read_to,
             "rows": rows_of("operations", [seen.row(writer), seen.row(reader)]),
             "story": (
                 f"Value {value}, {acknowledged} {seen.who(writer)} at offset {offset} of {seen.partition},"
-                f" was read by nobody, though {seen.who(reader)} read on to offset {bound_offset}."
+                f" was read by nobody, though {seen.who(reader)} read on to offset {read_to}."
             ),
         }
 

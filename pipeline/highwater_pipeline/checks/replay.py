@@ -67,7 +67,8 @@ class Replay:
         return np.where(at >= self._began(self._of_node(broker)), at, -1)
 
     def _is_state(self) -> Bools:
-        return self.state == np.arange(len(self.state))
+        is_state: Bools = self.state == np.arange(len(self.state))
+        return is_state
 
     def _of_node(self, broker: int) -> Bools:
         return is_any(self.events, "node", f"broker-{broker}")

@@ -1,0 +1,153 @@
+"""Judges runs on Spark: the same kernels, scheduled over (run, partition).
+
+First every run is read and split where a task finds it (``mapInArrow`` over run directories); units travel as chunks of
+Arrow data, grouped by run and partition; then each group is put together again and its kernels run (``applyInArrow``).
+The driver sees findings, which are few, and merges them exactly as the process does that judges alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from highwater_pipeline.checks import check_unit
+from highwater_pipeline.files import BadTable
+from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
+from highwater_pipeline.spark.session import open_session
+from highwater_pipeline.tables import load_run
+from highwater_pipeline.units import RunFacts, Unit, split
+
+CHUNK_ROWS: Final = 1 << 17
+"""Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
+
+TASKS_PER_CORE: Final = 4
+
+_CHUNKS: Final = "run int, partition string, part string, number int, facts binary, payload binary"
+_CHUNK_SCHEMA: Final = pa.schema(
+    [
+        ("run", pa.int32()),
+        ("partition", pa.string()),  # null: of the run as a whole
+        ("part", pa.string()),  # history, events, replica_log; run (nothing but facts); error (payload: why)
+        ("number", pa.int32()),
+        ("facts", pa.binary()),
+        ("payload", pa.binary()),
+    ]
+)
+_FINDINGS: Final = "run int, part string, facts binary, payload binary"
+_FINDINGS_SCHEMA: Final = pa.schema(
+    [("run", pa.int32()), ("part", pa.string()), ("facts", pa.binary()), ("payload", pa.binary())]
+)
+_TABLES: Final = ("history", "events", "replica_log")
+
+
+def check_on_spark(run_dir: Path | str, master: str | None = None, checks: Sequence[str] | None = None) -> Judgement:
+    """Judge a run directory in a Spark session of its own; see :func:`spark_judge` and
+    :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
+    with open_session(master) as spark:
+        return spark_judge(spark, [run_dir], checks)[0]
+
+
+def spark_judge(
+    spark: SparkSession, run_dirs: Sequence[Path | str], checks: Sequence[str] | None = None
+) -> list[Judgement]:
+    """The judgements of runs, in the order of ``run_dirs``, equal to those of ``judge_run``.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` for a run directory that cannot be read, and ``ValueError`` for a
+    name in ``checks`` that is not a check's.
+    """
+    names = selected(checks)
+    context = spark.sparkContext
+    tasks = max(1, min(len(run_dirs), context.defaultParallelism * TASKS_PER_CORE))
+    rows = [(number, str(Path(run_dir).absolute())) for number, run_dir in enumerate(run_dirs)]
+    runs = spark.createDataFrame(context.parallelize(rows, tasks), "run int, path string")
+    chunks = runs.mapInArrow(_load, _CHUNKS)
+    found = chunks.groupBy("run", "partition").applyInArrow(_checker(names), _FINDINGS).collect()
+    return _merged(len(rows), found, names)
+
+
+def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judgement]:
+    facts: dict[int, RunFacts] = {}
+    units: dict[int, list[UnitFindings]] = {number: [] for number in range(runs)}
+    for row in sorted(found, key=lambda row: (row.run, row.part)):
+        if row.part == "error":
+            raise BadTable(bytes(row.payload).decode())
+        facts[row.run] = msgspec.json.decode(row.facts, type=RunFacts)
+        if row.part == "findings":
+            units[row.run].append(msgspec.json.decode(row.payload, type=UnitFindings))
+    return [merge(facts[number], units[number], names) for number in range(runs)]
+
+
+# --- in the tasks ---------------------------------------------------------------------------------------------------
+
+
+def _load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for run, path in zip(batch["run"].to_pylist(), batch["path"].to_pylist(), strict=True):
+            yield from _chunks_of_run(run, path)
+
+
+def _chunks_of_run(run: int, path: str) -> Iterator[pa.RecordBatch]:
+    try:
+        facts, units = split(load_run(path))
+    except (BadTable, OSError) as error:
+        yield _chunk(run, None, "error", 0, b"", str(error).encode())
+        return
+    told = msgspec.json.encode(facts)
+    yield _chunk(run, None, "run", 0, told, b"")
+    for unit in units:
+        for part in _TABLES:
+            table: pa.Table = getattr(unit, part)
+            for number, start in enumerate(range(0, max(table.num_rows, 1), CHUNK_ROWS)):
+                payload = _to_ipc(table.slice(start, CHUNK_ROWS))
+                yield _chunk(run, unit.partition, part, number, told, payload)
+
+
+def _chunk(run: int, partition: str | None, part: str, number: int, facts: bytes, payload: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(
+        [{"run": run, "partition": partition, "part": part, "number": number, "facts": facts, "payload": payload}],
+        schema=_CHUNK_SCHEMA,
+    )
+
+
+def _checker(names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    def check(chunks: pa.Table) -> pa.Table:
+        return _check_group(chunks, names)
+
+    return check
+
+
+def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
+    """One group of chunks, in any order: a unit of a run, or what is said of the run as a whole."""
+    rows = chunks.to_pylist()
+    run, partition, told = rows[0]["run"], rows[0]["partition"], rows[0]["facts"]
+    if partition is None:
+        passed_on = [{name: row[name] for name in _FINDINGS_SCHEMA.names} for row in rows]
+        return pa.Table.from_pylist(passed_on, schema=_FINDINGS_SCHEMA)
+    rows.sort(key=lambda row: row["number"])
+    history, events, replica_log = (
+        pa.concat_tables([_from_ipc(row["payload"]) for row in rows if row["part"] == part]).combine_chunks()
+        for part in _TABLES
+    )
+    unit = Unit(msgspec.json.decode(told, type=RunFacts), partition, history, events, replica_log)
+    found = msgspec.json.encode(check_unit(unit, names))
+    return pa.Table.from_pylist(
+        [{"run": run, "part": "findings", "facts": told, "payload": found}], schema=_FINDINGS_SCHEMA
+    )
+
+
+def _to_ipc(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _from_ipc(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

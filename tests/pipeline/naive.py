@@ -1,0 +1,169 @@
+"""The definitions again, in plain Python: one record, one event at a time, as slow and as plain as they read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from typing import Any
+
+from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
+
+
+def completed(operations: list[Operation]) -> list[tuple[str, bool, list[MicroOp]]]:
+    """(outcome, whether it began after all earlier acknowledgements, micro-operations) of every operation."""
+    found = []
+    open_at: dict[int, int] = {}
+    ends: list[tuple[int, int, str, list[MicroOp]]] = []
+    for row, operation in enumerate(operations):
+        if operation.type == "invoke":
+            before = open_at.pop(operation.process, None)
+            if before is not None:
+                ends.append((before, before, "info", operations[before].value or []))
+            open_at[operation.process] = row
+        else:
+            began = open_at.pop(operation.process, None)
+            value = operation.value or []
+            if not value and operation.type != "ok" and began is not None:
+                value = operations[began].value or []
+            ends.append((row, row if began is None else began, operation.type, value))
+    ends += [(row, row, "info", operations[row].value or []) for row in open_at.values()]
+    ends.sort(key=lambda end: end[0])
+    last_ack = max(
+        (row for row, _, kind, value in ends if kind == "ok" and any(m.op == "send" for m in value)), default=-1
+    )
+    for row, began, kind, value in ends:
+        found.append((kind, operations[row].f == "poll" and began > last_ack, value))
+    return found
+
+
+def client(operations: list[Operation]) -> dict[str, int]:
+    """Counts of the client-visible anomalies, over all partitions."""
+    ops = completed(operations)
+    read_anywhere = {m.value for kind, _, value in ops if kind == "ok" for m in value if m.op == "poll"}
+    drained = any(kind == "ok" and late for kind, late, _ in ops)
+    counts: dict[str, int] = defaultdict(int)
+    for key in {m.key for _, _, value in ops for m in value}:
+        at_offset: dict[int, set[int]] = defaultdict(set)
+        written, acked, failed, maybe, read = set(), set(), set(), set(), set()
+        for kind, _, value in ops:
+            seen = any(m.op == "send" and m.value in read_anywhere for m in value)
+            for m in value:
+                if m.key != key:
+                    continue
+                must = m.op == "send" and (kind == "ok" or (kind == "info" and seen))
+                if m.offset is not None and (m.op == "poll" or must):
+                    at_offset[m.offset].add(m.value)
+                if m.op == "poll" and kind == "ok":
+                    read.add(m.value)
+                if m.op == "send":
+                    (failed if kind == "fail" else maybe).add(m.value)
+                    if must:
+                        written.add(m.value)
+                    if kind == "ok":
+                        acked.add(m.value)
+        rank = {offset: index for index, offset in enumerate(sorted(at_offset))}
+        places: dict[int, list[int]] = defaultdict(list)
+        for offset in sorted(at_offset):
+            for value_there in at_offset[offset]:
+                places[value_there].append(rank[offset])
+        bound = max((min(places[value]) for value in read if value in places), default=-1)
+        counts["inconsistent-offsets"] += sum(len(values) > 1 for values in at_offset.values())
+        counts["duplicate"] += sum(len(indices) > 1 for indices in places.values())
+        counts["lost-write"] += sum(v in places and max(places[v]) <= bound and v not in read for v in written)
+        counts["aborted-read"] += sum(v in read and v not in maybe for v in failed)
+        if drained:
+            counts["unseen"] += len(acked - read)
+    return {name: count for name, count in counts.items() if count}
+
+
+def hw_regression(events: list[NodeEventRow]) -> int:
+    moves = [event for event in events if event.kind == "high-watermark"]
+    return sum(
+        any(before.offset > now.offset and before.leader_epoch <= now.leader_epoch for before in moves[:position])
+        for position, now in enumerate(moves)
+    )
+
+
+def two_leaders(events: list[NodeEventRow]) -> int:
+    leaders: dict[Any, set[tuple[str, int]]] = defaultdict(set)
+    for event in events:
+        if event.kind == "log-appended" and event.reason == "leader":
+            leaders[event.leader_epoch].add((event.node, event.incarnation))
+    return sum(len(nodes) > 1 for nodes in leaders.values())
+
+
+def isr_incomplete(events: list[NodeEventRow]) -> int:
+    """Replays one event after the other; looks at the state when a step is through."""
+    hw, isr, seen_states, seen_registrations = 0, [], set(), set()
+    incarnation: dict[int, int] = defaultdict(int)
+    leo: dict[int, int] = {}
+    registered: set[int] = set()
+    lacking: set[int] = set()
+    count = 0
+    for position, event in enumerate(events):
+        role, _, number = event.node.rpartition("-")
+        if role == "broker":
+            broker = int(number)
+            if event.incarnation > incarnation[broker]:
+                incarnation[broker] = event.incarnation
+                leo.pop(broker, None)
+                registered.discard(broker)
+            if event.kind in ("log-loaded", "log-appended", "log-cut"):
+                leo[broker] = event.end_offset
+            if event.kind == "log-truncated":
+                leo[broker] = event.offset
+        if event.kind == "high-watermark":
+            hw = max(hw, event.offset)
+        if event.kind == "partition-changed" and event.metadata_offset not in seen_states:
+            seen_states.add(event.metadata_offset)
+            isr = event.isr
+        if event.kind == "broker-registered" and event.metadata_offset not in seen_registrations:
+            seen_registrations.add(event.metadata_offset)
+            registered.add(event.broker)
+        following = events[position + 1] if position + 1 < len(events) else None
+        if following is not None and (following.node, following.time_ns) == (event.node, event.time_ns):
+            continue
+        now_lacking = {b for b in isr if b in registered and b in leo and leo[b] < hw}
+        count += len(now_lacking - lacking)
+        lacking = now_lacking
+    return count
+
+
+def committed_loss(events: list[NodeEventRow], dumps: list[ReplicaRecord]) -> int:
+    reports = [event for event in events if event.kind == "batch-committed"]
+    leaders = [event for event in events if event.kind == "became-leader"]
+    committed_in: dict[tuple[int, int, int, int], int] = {}
+    for r in reports:
+        batch = (r.offset, r.end_offset, r.epoch, r.crc)
+        committed_in[batch] = min(committed_in.get(batch, r.leader_epoch), r.leader_epoch)
+    last = max(enumerate(leaders), key=lambda one: (one[1].leader_epoch, one[0]), default=None)
+    log: dict[int, tuple[int, int]] = {}
+    if last is not None:
+        broker = int(last[1].node.rpartition("-")[2])
+        log = {record.offset: (record.leader_epoch, record.crc) for record in dumps if record.broker == broker}
+    lost = 0
+    for (offset, end, epoch, crc), since in committed_in.items():
+        short = any(leader.leader_epoch > since and leader.end_offset < end for leader in leaders)
+        replaced = any(
+            r.leader_epoch > since
+            and r.offset < end
+            and r.end_offset > offset
+            and (r.offset, r.end_offset, r.epoch, r.crc) != (offset, end, epoch, crc)
+            for r in reports
+        )
+        gone = bool(log) and any(log.get(o) != (epoch, crc) for o in range(max(offset, min(log)), end))
+        if short or replaced or gone:
+            lost += end - offset
+    return lost
+
+
+def divergence(dumps: list[ReplicaRecord], watermark: dict[int, int]) -> int:
+    offsets = set()
+    for one, two in combinations(dumps, 2):
+        if one.offset != two.offset:
+            continue
+        parts = [(r.leader_epoch, r.crc, r.value) for r in (one, two)]
+        below = all(r.offset < watermark.get(r.broker, 0) for r in (one, two))
+        if parts[0] != parts[1] and (below or one.leader_epoch == two.leader_epoch):
+            offsets.add(one.offset)
+    return len(offsets)

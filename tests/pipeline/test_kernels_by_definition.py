@@ -1,0 +1,201 @@
+"""The vectorised kernels find exactly what the definitions, spelt out naively, find: on random histories and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_pipeline.anomalies import CLIENT_CHECKS
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.micro_operations import micro_operations
+from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
+
+EXAMPLES = settings(max_examples=150, deadline=None)
+P0 = "orders-0"
+small = st.integers(0, 5)
+
+
+def _judged(tables: Any) -> dict[str, int]:
+    return {name: report.count for name, report in judge_run(tables).anomalies.items()}
+
+
+# --- clients --------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def micro_ops(draw: Any, kind: str) -> MicroOp:
+    op = draw(st.sampled_from(["send", "poll"])) if kind == "txn" else kind
+    offset = draw(small) if op == "poll" else draw(st.none() | small)
+    return MicroOp(op, draw(st.sampled_from([P0, "orders-1"])), offset, draw(st.integers(1, 6)))
+
+
+@st.composite
+def histories(draw: Any) -> list[Operation]:
+    rows: list[Operation] = []
+    for _ in range(draw(st.integers(0, 14))):
+        f = draw(st.sampled_from(["send", "send", "poll", "poll", "txn"]))
+        process = draw(st.integers(0, 3))
+        value = draw(st.lists(micro_ops(f), max_size=3))
+        invoked = draw(st.booleans())
+        kinds = draw(st.sampled_from([["invoke", "ok"], ["invoke", "fail"], ["invoke", "info"], ["invoke"]]))
+        for kind in kinds if invoked or kinds == ["invoke"] else kinds[1:]:
+            said = [] if kind in ("fail", "info") and invoked and draw(st.booleans()) else value
+            rows.append(Operation(len(rows), len(rows), process, kind, f, said))
+    # Operations of different processes overlap: shuffle, keeping each process's own order.
+    order = draw(st.permutations(range(len(rows))))
+    queues = {p: [row for row in rows if row.process == p] for p in range(4)}
+    mixed = [queues[rows[position].process].pop(0) for position in order]
+    for index, row in enumerate(mixed):
+        row.index = row.time = index
+    return mixed
+
+
+@EXAMPLES
+@given(histories())
+def test_client_checks(naive: Any, new_story: Any, operations: list[Operation]) -> None:
+    story = new_story()
+    story.operations = operations
+    found = {name: count for name, count in _judged(story.tables()).items() if name in CLIENT_CHECKS}
+    assert found == naive.client(operations)
+
+
+@EXAMPLES
+@given(histories())
+def test_micro_operations_come_in_order_of_completion(new_story: Any, operations: list[Operation]) -> None:
+    story = new_story()
+    story.operations = operations
+    history = micro_operations(story.tables().operations)
+    rows = history.micro_operations["row"].to_pylist()
+    assert rows == sorted(rows)
+    assert history.operations == len({*range(len(operations))} - _paired_invocations(operations))
+
+
+def _paired_invocations(operations: list[Operation]) -> set[int]:
+    paired, last = set(), {}
+    for row, operation in enumerate(operations):
+        before = last.get(operation.process)
+        if operation.type != "invoke" and before is not None and operations[before].type == "invoke":
+            paired.add(before)
+        last[operation.process] = row
+    return paired
+
+
+# --- nodes ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def node_events(draw: Any) -> list[NodeEventRow]:
+    """Events of three brokers and two controllers, in any order that one might fear."""
+    events: list[NodeEventRow] = []
+    lives = {0: 1, 1: 1, 2: 1}
+    time = 0
+    for seq in range(draw(st.integers(0, 25))):
+        kind = draw(
+            st.sampled_from(
+                ["log-appended", "log-truncated", "high-watermark", "batch-committed", "became-leader"]
+                + ["partition-changed", "broker-registered", "node-started"] * 2
+            )
+        )
+        broker = draw(st.integers(0, 2))
+        node = f"broker-{broker}"
+        fields: dict[str, Any] = {"partition": P0, "leader_epoch": draw(st.integers(0, 3))}
+        match kind:
+            case "log-appended":
+                fields |= {
+                    "offset": 0,
+                    "end_offset": draw(small),
+                    "reason": draw(st.sampled_from(["leader", "follower"])),
+                }
+            case "log-truncated":
+                fields |= {"offset": draw(small), "end_offset": 9, "reason": "diverging-epoch"}
+            case "high-watermark":
+                fields |= {"offset": draw(small)}
+            case "batch-committed":
+                start = draw(small)
+                end = start + draw(st.integers(1, 2))
+                fields |= {"offset": start, "end_offset": end, "epoch": draw(st.integers(0, 1)), "crc": draw(small)}
+            case "became-leader":
+                fields |= {"topic_id": "0", "partition_epoch": 0, "offset": 0, "end_offset": draw(small)}
+                fields |= {"isr": [broker], "replicas": [0, 1, 2]}
+            case "partition-changed":
+                node = f"controller-{draw(st.integers(0, 1))}"
+                offset = draw(st.integers(0, 8))
+                # A metadata offset means one state: controllers that report it say the same.
+                members = [b for b in range(3) if (offset * 7 + 3) >> b & 1]
+                fields |= {"topic_id": "0", "replicas": [0, 1, 2], "isr": members, "leader": -1, "partition_epoch": 0}
+                fields |= {"metadata_offset": offset, "reason": "changed"}
+            case "broker-registered":
+                node = f"controller-{draw(st.integers(0, 1))}"
+                offset = 100 + draw(st.integers(0, 8))
+                fields = {"broker": offset % 3, "broker_epoch": offset, "metadata_offset": offset, "reason": "0"}
+            case _:
+                lives[broker] += 1
+                fields = {}
+        time += draw(st.integers(0, 1))
+        life = lives[broker] if node.startswith("broker") else 1
+        events.append(
+            NodeEventRow(
+                seq=seq, time_ns=time, node_time_ns=time, node=node, incarnation=life, kind=kind, **fields
+            )
+        )  # fmt: skip
+    return events
+
+
+@st.composite
+def dumps(draw: Any) -> list[ReplicaRecord]:
+    return [
+        ReplicaRecord(
+            broker=broker, partition=P0, topic_id="0", offset=offset, leader_epoch=draw(st.integers(0, 1)),
+            producer_id=-1, sequence=-1, value=draw(st.none() | small), crc=draw(st.integers(0, 2)),
+        )
+        for broker in range(3)
+        for offset in range(draw(st.integers(0, 2)), draw(small))
+    ]  # fmt: skip
+
+
+@EXAMPLES
+@given(node_events())
+def test_event_checks(naive: Any, new_story: Any, events: list[NodeEventRow]) -> None:
+    story = new_story()
+    story.events = events
+    found = _judged(story.tables())
+    for name, definition in (
+        ("hw-regression", naive.hw_regression),
+        ("two-leaders", naive.two_leaders),
+        ("isr-incomplete", naive.isr_incomplete),
+    ):
+        assert found.get(name, 0) == definition(events), name
+
+
+@EXAMPLES
+@given(node_events(), dumps())
+def test_committed_loss(naive: Any, new_story: Any, events: list[NodeEventRow], records: list[ReplicaRecord]) -> None:
+    # One leader an epoch, whose batches do not overlap: else it is two-leaders that speaks.
+    kept, taken = [], set()
+    for event in events:
+        if event.kind == "batch-committed":
+            places = {(event.leader_epoch, offset) for offset in range(event.offset, event.end_offset)}
+            if places & taken:
+                continue
+            taken |= places
+        kept.append(event)
+    story = new_story()
+    story.events, story.dumps = kept, records
+    assert _judged(story.tables()).get("committed-loss", 0) == naive.committed_loss(kept, records)
+
+
+@EXAMPLES
+@given(dumps(), st.lists(st.integers(0, 2), unique=True), small, small)
+def test_divergence(
+    naive: Any, new_story: Any, records: list[ReplicaRecord], isr: list[int], hw: int, own: int
+) -> None:
+    """Members of the ISR are judged below the HW, broker 2 (if outside) below its own, others at equal epochs only."""
+    story = new_story()
+    story.state(isr, offset=1, topic_id="0").moves_hw(9, hw).event(
+        "broker-2", "became-follower", partition=P0, topic_id="0", leader=9, leader_epoch=0, offset=own, end_offset=own
+    )
+    story.dumps = records
+    watermark = {2: own} | dict.fromkeys(isr, hw)
+    assert _judged(story.tables()).get("divergence", 0) == naive.divergence(records, watermark)

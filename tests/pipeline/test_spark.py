@@ -1,0 +1,54 @@
+"""Spark and this process give the same judgement, to the byte; and Spark's errors are ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_pipeline import BadTable, judge_run, load_run, spark_judge
+from highwater_pipeline.spark import judge as spark_module
+
+pytestmark = pytest.mark.spark
+
+
+def test_judgements_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
+    runs = [case.build().write(tmp_path / case.name) for case in all_stories]
+    in_process = [judge_run(load_run(run)).to_json() for run in runs]
+    on_spark = [judgement.to_json() for judgement in spark_judge(spark, runs)]
+    assert on_spark == in_process
+    assert [run.name for run in runs] == [judge_run(load_run(run)).run_id for run in runs]
+
+
+def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order of rows is the order of things: it survives being cut up, shuffled and put together."""
+    rows = spark_module.CHUNK_ROWS * 2 + 5
+    values = range(1, rows + 1)
+    story.send(*values, at=0).poll(*((v - 1, v) for v in values if v != 7))
+    run = story.write(tmp_path / "long")
+    (on_spark,) = spark_judge(spark, [run])
+    assert on_spark.to_json() == judge_run(load_run(run)).to_json()
+    assert {name: report.count for name, report in on_spark.anomalies.items()} == {"lost-write": 1, "unseen": 1}
+
+
+def test_only_the_checks_asked_for(spark: Any, story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).poll((0, 1), (1, 1)).write(tmp_path / "run")
+    (judgement,) = spark_judge(spark, [run], ["unseen"])
+    assert (judgement.verdict, list(judgement.checks)) == ("pass", ["unseen"])
+
+
+def test_a_bad_line_in_a_task_is_the_same_error_as_here(spark: Any, story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).write(tmp_path / "run")
+    with (run / "history" / "operations.jsonl").open("ab") as file:
+        file.write(b'{"index": "three"}\n')
+    with pytest.raises(BadTable) as here:
+        load_run(run)
+    with pytest.raises(BadTable) as there:
+        spark_judge(spark, [run])
+    assert str(there.value) == str(here.value)
+
+
+def test_a_directory_that_is_no_run(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(BadTable, match=r"expected a run directory with history/operations"):
+        spark_judge(spark, [tmp_path])
