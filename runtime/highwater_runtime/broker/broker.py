@@ -40,7 +40,10 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
@@ -89,6 +92,7 @@ class Broker:
         )
         self._channels: list[ControllerChannel] = []
         self._raft: RaftReplica | None = None
+        self._metadata_log: Log | None = None
         self._lifecycle: Lifecycle | None = None
         self._forwarding = self._channel("forwarding", config.request_timeout_ms)
         self._producer_ids = ProducerIds(
@@ -139,13 +143,14 @@ class Broker:
                 count_failure=lambda: self._ports.metrics.counter(metrics.FAILED_ISR_UPDATES),
             )
         )
+        self._metadata_log = Log.open(self._ports.disk, METADATA_LOG_DIR, LogConfig.of(config), self._ports.clock)
         self._raft = RaftReplica(
             options.node_id,
             options.controllers,
             options.cluster_id,
             self._ports,
             config,
-            self._logs.open_metadata_log(),
+            self._metadata_log,
             self,
         )
         self._lifecycle = Lifecycle(
@@ -183,6 +188,8 @@ class Broker:
             self._raft.stop(close_logs)
 
         def close_logs() -> None:
+            assert self._metadata_log is not None
+            self._metadata_log.close()
             self._logs.shutdown(closed, broker_epoch=self.broker_epoch)
 
         def closed(error: OSError | None) -> None:
@@ -229,7 +236,7 @@ class Broker:
         if self._loader.published and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
             self._lifecycle.caught_up()
 
-    def _high_watermarks(self) -> Mapping[tuple[str, int], int]:
+    def _high_watermarks(self) -> Mapping[TopicPartition, int]:
         return self._replicas.high_watermarks()
 
     # --- requests -------------------------------------------------------------------------------------------------

@@ -22,13 +22,16 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
+from highwater_runtime.log.names import TopicPartition
 from highwater_runtime.metadata import (
     NO_LEADER,
+    ConfigResource,
     MetadataImage,
     PartitionRegistration,
     TopicImage,
     replica_epoch_matches,
 )
+from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.ports import MS, Endpoint, Ports
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
@@ -110,9 +113,9 @@ class ReplicaManager:
         for partition in self.partitions.values():
             partition.close()
 
-    def high_watermarks(self) -> dict[tuple[str, int], int]:
+    def high_watermarks(self) -> dict[TopicPartition, int]:
         """HW of every replica by topic and index, for the checkpoint."""
-        return {(p.topic, p.index): p.high_watermark for p in self.partitions.values()}
+        return {TopicPartition(p.topic, p.index): p.high_watermark for p in self.partitions.values()}
 
     # --- metadata -------------------------------------------------------------------------------------------------
 
@@ -126,12 +129,20 @@ class ReplicaManager:
             topic_image = image.topics_by_id.get(topic_id)
             if topic_image is not None:
                 self._partition_changed(topic_image, index, topic_image.partitions[index])
+        self._configure_logs(delta)
         if delta.brokers or delta.configs:
             # Who is eligible, or how many replicas are enough, may be another now: nobody else looks at that.
             for partition in self.partitions.values():
                 if partition.leading is not None:
                     partition.leading.advance_high_watermark()
         self._gauges_stale = True
+
+    def _configure_logs(self, delta: Delta) -> None:
+        topics = [resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE]
+        if topics:
+            for partition in self.partitions.values():
+                if partition.topic in topics:
+                    self.logs.configure(partition.topic, partition.index, self.image.topic_config(partition.topic))
 
     def _partition_changed(self, topic: TopicImage, index: int, state: PartitionRegistration) -> None:
         key = (topic.id, index)
@@ -182,8 +193,16 @@ class ReplicaManager:
         )
 
     def _min_isr(self, topic: str) -> int:
-        configured = self.image.topic_config(topic).get(MIN_ISR_CONFIG)
-        return self.options.config.min_insync_replicas if configured is None else int(configured)
+        """The topic's own setting, else that of this broker, else the cluster's default, else what the node has."""
+        for resource in (
+            ConfigResource(TOPIC_RESOURCE, topic),
+            ConfigResource(BROKER_RESOURCE, str(self.options.broker_id)),
+            ConfigResource(BROKER_RESOURCE, ""),
+        ):
+            configured = self.image.configs.get(resource, {}).get(MIN_ISR_CONFIG)
+            if configured is not None:
+                return int(configured)
+        return self.options.config.min_insync_replicas
 
     def _propose(self, partition: Partition, proposal: Proposal) -> None:
         assert self._alter_partition is not None

@@ -1,0 +1,264 @@
+"""A real cluster in the simulator, and small clients that talk to it from a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from highwater_runtime.broker import Broker, BrokerOptions, Partition
+from highwater_runtime.config import NodeConfig, PropertyValue
+from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.log.records import build_batch, iter_batches
+from highwater_runtime.metadata import MetadataVersion
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.sim import Simulator
+from highwater_runtime.switches import Switches
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from highwater_runtime.wire.messages.produce_request import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+
+CLUSTER_ID = "test-cluster-of-brokers"
+FAST = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 500,
+    "replica.lag.time.max.ms": 3000,
+    "replica.fetch.backoff.ms": 100,
+    "replica.socket.timeout.ms": 3000,
+    "request.timeout.ms": 3000,
+    "controller.quorum.election.timeout.ms": 500,
+    "controller.quorum.fetch.timeout.ms": 1000,
+}
+
+
+class Idle:
+    """A client's core: sends what the test tells it to."""
+
+    def __init__(self, ports: Ports) -> None:
+        self.ports = ports
+
+    def start(self) -> None: ...
+
+    def on_request(self, request: Any) -> None:
+        raise AssertionError(f"a client is asked {request}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        on_stopped()
+
+
+class Cluster:
+    """Brokers, controllers and one client in a simulator."""
+
+    def __init__(
+        self,
+        seed: int = 1,
+        *,
+        brokers: int = 3,
+        controllers: int = 1,
+        config: Mapping[str, PropertyValue] | None = None,
+        switches: Mapping[str, str] | None = None,
+        metadata_version: str | None = None,
+    ) -> None:
+        self.sim = Simulator(seed, check_mutation=True, codec="some")
+        self.events: list[tuple[int, str, NodeEvent]] = []
+        self.sim.trace.subscribers.append(lambda t, node, _, event: self.events.append((t, node, event)))
+        properties = NodeConfig.of({**FAST, **(config or {})})
+        chosen = Switches.of(switches or {})
+        voters = {1000 + i: Endpoint(f"controller-{i}", 9093) for i in range(controllers)}
+        version = MetadataVersion.of(metadata_version) if metadata_version else MetadataVersion.latest()
+
+        def controller(node_id: int) -> Callable[[Ports], QuorumController]:
+            options = ControllerOptions(
+                node_id=node_id,
+                voters=voters,
+                cluster_id=CLUSTER_ID,
+                switches=chosen,
+                config=properties,
+                bootstrap_metadata_version=version,
+            )
+            return lambda ports: QuorumController(options, ports)
+
+        def broker(node_id: int) -> Callable[[Ports], Broker]:
+            options = BrokerOptions(
+                node_id=node_id,
+                endpoint=Endpoint(f"broker-{node_id}", 9092),
+                controllers=voters,
+                cluster_id=CLUSTER_ID,
+                switches=chosen,
+                config=properties,
+            )
+            return lambda ports: Broker(options, ports)
+
+        for node_id, endpoint in voters.items():
+            self.sim.add_node(endpoint.host, endpoint.port, controller(node_id))
+        for b in range(brokers):
+            self.sim.add_node(f"broker-{b}", 9092, broker(b))
+        self.sim.add_node("client", 1, Idle, disk=False)
+        for name in self.sim.nodes:
+            self.sim.start(name)
+        self.until(lambda: all(self.unfenced(b) for b in range(brokers)))
+
+    # --- time ---
+
+    def until(self, predicate: Callable[[], bool], within_s: float = 30) -> None:
+        """Run until ``predicate`` holds; fail if that takes too long."""
+        assert self.sim.run_for(int(within_s * SECOND), predicate=predicate), "not in time"
+
+    def run(self, seconds: float) -> None:
+        self.sim.run_for(int(seconds * SECOND))
+
+    # --- looking in ---
+
+    def broker(self, broker_id: int) -> Broker | None:
+        core = self.sim.node(f"broker-{broker_id}").core
+        return core if isinstance(core, Broker) else None
+
+    def replica(self, broker_id: int, name: str = "orders-0") -> Partition | None:
+        broker = self.broker(broker_id)
+        if broker is None:
+            return None
+        return next((p for p in broker.partitions.values() if p.name == name), None)
+
+    def leader(self, name: str = "orders-0") -> Partition:
+        leaders = [p for p in self.replicas(name) if p.is_leader]
+        assert leaders, f"{name} has no leader"
+        return max(leaders, key=lambda p: p.leader_epoch)
+
+    def leads(self, broker_id: int, name: str = "orders-0") -> bool:
+        replica = self.replica(broker_id, name)
+        return replica is not None and replica.is_leader
+
+    def replicas(self, name: str = "orders-0") -> list[Partition]:
+        found = [self.replica(b, name) for b in range(len(self.sim.nodes)) if f"broker-{b}" in self.sim.nodes]
+        return [p for p in found if p is not None]
+
+    def unfenced(self, broker_id: int) -> bool:
+        broker = self.broker(broker_id)
+        if broker is None or broker.broker_epoch < 0:
+            return False
+        own = broker.image.brokers.get(broker_id)
+        return own is not None and own.epoch == broker.broker_epoch and own.active
+
+    def values(self, broker_id: int, name: str = "orders-0") -> list[bytes | None]:
+        """All values in a replica's log."""
+        replica = self.replica(broker_id, name)
+        assert replica is not None
+        log = replica.log
+        return [r.value for b in log.batches_between(log.log_start_offset, log.log_end_offset) for r in b.records()]
+
+    def of_kind(self, kind: type[NodeEvent]) -> list[tuple[int, str, Any]]:
+        return [entry for entry in self.events if isinstance(entry[2], kind)]
+
+    # --- talking to it ---
+
+    def ask(self, to: str, request: Any, version: int, *, within_s: float = 30, channel: str = "") -> Any:
+        """Send a request and run until it is answered."""
+        answers: list[Any] = []
+        self.send(to, request, version, answers.append, within_s=within_s, channel=channel)
+        self.until(lambda: bool(answers), within_s + 1)
+        return answers[0]
+
+    def send(
+        self,
+        to: str,
+        request: Any,
+        version: int,
+        on_answer: Callable[[Any], None],
+        *,
+        within_s: float = 30,
+        channel: str = "",
+    ) -> None:
+        client = self.sim.node("client").core
+        assert isinstance(client, Idle)
+        endpoint = self.sim.node(to).endpoint
+        client.ports.network.send(
+            endpoint, request, version, on_answer, timeout_ns=int(within_s * SECOND), channel=channel
+        )
+
+    def create_topic(self, replicas: list[int], name: str = "orders", configs: Mapping[str, str] | None = None) -> UUID:
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=replicas)],
+            configs=[CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
+        )
+        response = self.ask("broker-0", CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
+        assert not isinstance(response, RpcFailure)
+        assert response.topics[0].error_code == ErrorCode.NONE, response.topics[0]
+        topic_id: UUID = response.topics[0].topic_id
+        self.until(lambda: self.leads(replicas[0], f"{name}-0"))
+        return topic_id
+
+    def produce_request(
+        self,
+        *values: bytes,
+        acks: int = -1,
+        topic: str = "orders",
+        producer_id: int = -1,
+        sequence: int = -1,
+        timeout_ms: int = 3000,
+    ) -> ProduceRequest:
+        batch = build_batch(
+            list(values),
+            timestamp_ms=1_000,
+            producer_id=producer_id,
+            producer_epoch=0 if producer_id >= 0 else -1,
+            base_sequence=sequence,
+        )
+        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
+        return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data])
+
+    def produce(self, *values: bytes, to: int | None = None, **options: Any) -> Any:
+        """Produce one batch; returns the partition's answer."""
+        leader = self.leader(f"{options.get('topic', 'orders')}-0").leader_id if to is None else to
+        response = self.ask(f"broker-{leader}", self.produce_request(*values, **options), 9)
+        assert not isinstance(response, RpcFailure), response
+        return response.responses[0].partition_responses[0]
+
+    def fetch_request(
+        self, topic_id: UUID, offset: int, *, max_wait_ms: int = 0, min_bytes: int = 1, epoch: int = -1
+    ) -> FetchRequest:
+        fetch = FetchPartition(
+            partition=0, fetch_offset=offset, current_leader_epoch=epoch, partition_max_bytes=1 << 20
+        )
+        return FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=min_bytes,
+            max_bytes=1 << 20,
+            topics=[FetchTopic(topic_id=topic_id, partitions=[fetch])],
+        )
+
+    def fetch(self, topic_id: UUID, offset: int, *, to: int | None = None, **options: Any) -> Any:
+        """Fetch as a consumer; returns the partition's answer."""
+        leader = self.leader().leader_id if to is None else to
+        response = self.ask(f"broker-{leader}", self.fetch_request(topic_id, offset, **options), 15, channel="fetch")
+        assert not isinstance(response, RpcFailure), response
+        return response.responses[0].partitions[0]
+
+
+def values_of(records: bytes | None) -> list[bytes | None]:
+    return [r.value for b in iter_batches(records or b"") for r in b.records()]
+
+
+@pytest.fixture()
+def make_cluster() -> Callable[..., Cluster]:
+    return Cluster
+
+
+@pytest.fixture()
+def record_values() -> Callable[[bytes | None], list[bytes | None]]:
+    return values_of
