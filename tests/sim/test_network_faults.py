@@ -199,6 +199,23 @@ def test_a_held_response_holds_those_behind_it(toys):
     assert cores["a"].outcomes == [(1, 1001), (2, 1002), (3, 1003)]
 
 
+def test_a_held_response_dies_with_its_server(toys):
+    for death in ("kill", "power-loss"):
+        simulator, cores = warmed_up(toys)
+        rule = simulator.faults.hold("EchoResponse", direction="response")
+        cores["a"].send("b", 1, timeout_ns=60 * SECOND)
+        simulator.run_for(SECOND)
+        if death == "kill":
+            simulator.kill("b")
+        else:
+            simulator.power_loss("b")
+        simulator.run_for(SECOND)
+        simulator.faults.heal(rule)
+        simulator.run_for(SECOND)
+        assert cores["a"].outcomes == ([(1, RpcFailure.DISCONNECTED)] if death == "kill" else [])
+        assert (rule.caught, rule.released, rule.lost) == (1, 0, 1)
+
+
 def test_dropped_messages_end_in_a_time_out(toys):
     for direction in ("request", "response"):
         simulator, cores = warmed_up(toys)

@@ -171,6 +171,20 @@ def test_a_paused_client_times_out_late_but_hears_earlier_responses(toys):
     assert cores["a"].results == [(5 * SECOND, 1, 1001)]
 
 
+def test_a_response_that_comes_to_a_paused_client_after_its_deadline_is_too_late(toys):
+    simulator, cores = toys.cluster("a", "b")
+    cores["b"].answers = False
+    cores["a"].send("b", 1, timeout_ns=SECOND)
+    simulator.run_for(SECOND // 2)
+    simulator.pause("a")
+    simulator.run_until(2 * SECOND)
+    cores["b"].requests[0].reply(toys.EchoAnswer(1001))
+    simulator.run_until(3 * SECOND)
+    simulator.resume("a")
+    simulator.run_for(SECOND)
+    assert cores["a"].results == [(3 * SECOND, 1, RpcFailure.TIMED_OUT)]
+
+
 def test_a_paused_process_can_be_killed(toys):
     simulator, cores = toys.cluster("a", "b")
     simulator.pause("b")

@@ -149,20 +149,19 @@ class Connection:
         self.close_by_client()
         for call in failed:
             failure = RpcFailure.TIMED_OUT if call.deadline <= now else RpcFailure.DISCONNECTED
-            self.client.loop.push(now, report_failure, (self.client, call, failure))
+            handler, call.on_response = call.on_response, None  # a response that comes yet finds nobody
+            if handler is not None:
+                self.client.loop.push(now, report_failure, (self.client, handler, failure))
 
 
-def report_failure(failed: tuple[Process, SimRequest, RpcFailure]) -> None:
+def report_failure(failed: tuple[Process, ResponseHandler, RpcFailure]) -> None:
     """Event: tell the client that a request failed."""
-    client, call, failure = failed
+    client, handler, failure = failed
     if client.state:
         client.park(report_failure, failed)
         return
-    handler = call.on_response
-    call.on_response = None
-    if handler is not None:
-        client.loop.running = client
-        handler(failure)
+    client.loop.running = client
+    handler(failure)
 
 
 def check_deadlines(connection: Connection) -> None:

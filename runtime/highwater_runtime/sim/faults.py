@@ -204,6 +204,8 @@ class NetworkFaults:
             self.heal(fault)
 
     def _rule(self, rule: RpcRule) -> RpcRule:
+        if rule.api is not None:
+            rule.api = api_name(rule.api)
         if rule.delay_ns < 0:
             raise ValueError(f"delay of {rule.delay_ns} ns is negative")
         self._fabric.rules.append(rule)

@@ -219,7 +219,7 @@ class Fabric:
     def release_response(self, call: SimRequest) -> bool:
         """Send a response that was held; returns whether it will arrive."""
         connection = call.connection
-        if connection is None or not is_open(call):
+        if connection is None or not is_open(call) or is_dead(connection.server):
             return False
         connection.held_by = None
         self._transmit(connection.backward, call, _response_arrives, 0)
@@ -309,7 +309,8 @@ class Fabric:
         if cuts or not host.powered:
             for cut in cuts:
                 cut.caught += 1
-            self._waiting_to_connect.append(connection)
+            still_waiting = [other for other in self._waiting_to_connect if other.state is ConnectionState.CONNECTING]
+            self._waiting_to_connect = [*still_waiting, connection]
             return
         assert host.process is not None
         connection.server = host.process
