@@ -1,12 +1,16 @@
-"""From what checks and faults say to one verdict, and whether it is the one that the experiment expects."""
+"""From what checks, faults and invariants say to one verdict, and whether it is the one that was expected."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any, Final
 
-from highwater_chaos.experiment import Expectation, ExperimentSpec
+from highwater_chaos.engine import RunResult
+from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
+from highwater_pipeline.judgement import Judgement
 from highwater_runtime.switches import SWITCHES
+
+_EXAMPLES: Final = 10
 
 
 def switches_in_force(given: Mapping[str, str]) -> dict[str, str]:
@@ -23,26 +27,77 @@ def expectation_for(spec: ExperimentSpec, given: Mapping[str, str]) -> Expectati
     return Expectation(verdict="pass")
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """How a verdict compares with what was expected; ``why_not`` is empty where it is as expected."""
-
-    why_not: str
-
-    @property
-    def as_expected(self) -> bool:
-        """Whether the run came out as the experiment says."""
-        return not self.why_not
-
-
-def compare(expected: Expectation, verdict: str, anomalies: Sequence[str]) -> Comparison:
-    """Compare a verdict and the names of the anomalies found with the expectation.
+def why_not_as_expected(expected: Expectation, verdict: str, anomalies: Sequence[str]) -> str:
+    """How a verdict differs from the expected one; empty where it does not.
 
     A fail may show more anomalies than those expected: one loss is often seen by several checks.
     """
     if verdict != expected.verdict:
-        return Comparison(f"expected {expected.verdict}, found {verdict}")
+        found = f" ({', '.join(anomalies)})" if anomalies else ""
+        return f"expected {expected.verdict}, found {verdict}{found}"
     missing = [name for name in expected.anomalies if name not in anomalies]
     if missing:
-        return Comparison(f"expected {', '.join(missing)} among the anomalies, found {', '.join(anomalies) or 'none'}")
-    return Comparison("")
+        return f"expected {', '.join(missing)} among the anomalies, found {', '.join(anomalies) or 'none'}"
+    return ""
+
+
+def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgement) -> dict[str, Any]:
+    """The content of ``verdict.json``.
+
+    A found anomaly is a fail even where other things are in doubt; a doubt makes a pass inconclusive.
+    """
+    anomalies = {
+        name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
+    }
+    checks: dict[str, str] = dict(judgement.checks)
+    _add_violations(experiment.spec, result, anomalies, checks)
+    verdict: str = judgement.verdict
+    if anomalies:
+        verdict = "fail"
+    elif result.doubts and verdict == "pass":
+        verdict = "inconclusive"
+    expected = expectation_for(experiment.spec, experiment.cluster.switches)
+    why_not = why_not_as_expected(expected, verdict, list(anomalies))
+    return {
+        "name": result.name,
+        "verdict": verdict,
+        "asExpected": not why_not,
+        "expected": {"verdict": expected.verdict, "anomalies": expected.anomalies, "whyNot": why_not},
+        "reasons": [*result.doubts, *judgement.reasons],
+        "anomalies": anomalies,
+        "assertions": [],
+        "checks": checks,
+        "faults": [record.to_dict() for record in result.faults],
+        "seed": result.seed,
+        "backend": result.backend,
+        "switches": switches_in_force(result.switches),
+        "acknowledged": result.acknowledged,
+        "timing": {
+            "wallSeconds": round(result.wall_seconds, 3),
+            "runSeconds": result.run_ns / 1e9,
+            "phases": [
+                {"name": phase.name, "startSeconds": phase.start_ns / 1e9, "endSeconds": phase.end_ns / 1e9}
+                for phase in result.phases
+            ],
+        },
+        "traceDigest": result.trace_digest,
+    }
+
+
+def _add_violations(
+    spec: ExperimentSpec, result: RunResult, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
+) -> None:
+    """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
+    seen = dict.fromkeys(violation.name for violation in result.violations)
+    for name in seen:
+        if name in anomalies or not ("all" in spec.checks or name in spec.checks):
+            continue
+        found = [violation for violation in result.violations if violation.name == name]
+        anomalies[name] = {
+            "count": len(found),
+            "examples": [
+                {"partition": one.subject, "time_ns": one.time_ns, "story": one.what, "rows": []}
+                for one in found[:_EXAMPLES]
+            ],
+        }
+        checks[name] = "failed"

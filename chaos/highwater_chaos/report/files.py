@@ -16,7 +16,6 @@ Row = Mapping[str, Any]
 class RunFiles:
     """A run directory. Times are nanoseconds since the run began; rows are as their files write them."""
 
-    directory: Path
     verdict: Row
     operations: list[Row]
     events: list[Row]
@@ -27,7 +26,6 @@ class RunFiles:
     def read(cls, directory: Path) -> RunFiles:
         """Read a run directory; ``OSError`` where a file is missing, ``msgspec.DecodeError`` where one is torn."""
         return cls(
-            directory=directory,
             verdict=msgspec.json.decode((directory / "verdict.json").read_bytes()),
             operations=_lines(directory / "history" / "operations.jsonl"),
             events=_lines(directory / "events" / "nodes.jsonl"),

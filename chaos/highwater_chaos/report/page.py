@@ -23,14 +23,17 @@ _STORIES: Final = 3
 """Records whose story is told in full; the others are counted."""
 
 
-def write_report(directory: Path) -> Path:
-    """Write ``report.html`` into a run directory from its other files; returns its path."""
+def write_report(directory: Path, shown_as: Path | None = None) -> Path:
+    """Write ``report.html`` into a run directory from its other files; returns its path.
+
+    ``shown_as`` is the directory's name in the commands that the page prints, where it is about to be renamed.
+    """
     path = directory / "report.html"
-    path.write_text(render(RunFiles.read(directory)), encoding="utf-8")
+    path.write_text(render(RunFiles.read(directory), shown_as or directory), encoding="utf-8")
     return path
 
 
-def render(run: RunFiles) -> str:
+def render(run: RunFiles, directory: Path) -> str:
     """The page's HTML."""
     experiment = parse_experiment(run.experiment, "experiment.yaml")
     timeline = timeline_of(run)
@@ -54,8 +57,7 @@ def render(run: RunFiles) -> str:
         brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
         faults=[_fault(row) for row in run.faults],
         checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
-        replay=f"highwater replay {run.directory}\n"
-        f"highwater run {run.directory}/experiment.yaml --seed {verdict['seed']}",
+        replay=f"highwater replay {directory}\nhighwater run {directory}/experiment.yaml",
         experiment=run.experiment,
     )
 
@@ -87,8 +89,8 @@ def _stories(run: RunFiles) -> list[Story]:
     told: dict[tuple[str, int], int | None] = {}
     for name in ("lost-write", "committed-loss", "unseen"):
         for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
-            if example.get("offset") is not None and example.get("key"):
-                told.setdefault((example["key"], example["offset"]), example.get("value"))
+            if example.get("offset") is not None and example.get("partition"):
+                told.setdefault((example["partition"], example["offset"]), example.get("value"))
     return [record_story(run, key, offset, value) for (key, offset), value in list(told.items())[:_STORIES]]
 
 

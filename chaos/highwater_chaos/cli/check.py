@@ -1,0 +1,63 @@
+"""``highwater check``: judge a run again, on Spark."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_pipeline.files import BadTable
+from highwater_pipeline.java import JavaNotFound
+from highwater_pipeline.judgement import Judgement
+
+_STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
+_BUILT = {"format": "highwater", "model": "log"}
+
+
+def check(
+    history: Annotated[Path, typer.Argument(metavar="DIR_OR_FILE", help="A run directory or an operations file.")],
+    format_: Annotated[str, typer.Option("--format", help="highwater (jepsen-edn is not built yet).")] = "highwater",
+    model: Annotated[str, typer.Option(help="log (register is not built yet).")] = "log",
+    master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Judge a run directory again, or the history of any run, on Spark. Exits by the verdict: 0, 1 or 2."""
+    for option, value, known in (("format", format_, ("jepsen-edn",)), ("model", model, ("register",))):
+        if value != _BUILT[option]:
+            why = "is not built yet" if value in known else "is unknown"
+            raise UsageError(f"--{option} {value!r} {why}; expected {_BUILT[option]!r}")
+    if not history.exists():
+        raise UsageError(f"{history}: no such file or directory")
+    began = time.monotonic()
+    print(f"judging {history} on Spark", file=sys.stderr)
+    judgement = _judge(history, master)
+    print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
+    if as_json:
+        print(json.dumps(json.loads(judgement.to_json()), indent=2))
+    else:
+        _print(judgement)
+    return _STATUS[judgement.verdict]
+
+
+def _judge(history: Path, master: str | None) -> Judgement:
+    from highwater_pipeline.spark import check_on_spark  # noqa: PLC0415 - PySpark takes a second to import
+
+    try:
+        return check_on_spark(history, master)
+    except (BadTable, FileNotFoundError, JavaNotFound) as error:
+        raise UsageError(str(error)) from error
+
+
+def _print(judgement: Judgement) -> None:
+    print(f"{judgement.verdict.upper()}: {judgement.run_id}")
+    for name, report in judgement.anomalies.items():
+        print(f"  {name}: {report.count}")
+        for example in report.examples[:3]:
+            print(f"    {example['story']}")
+    for reason in judgement.reasons if judgement.verdict == "inconclusive" else []:
+        print(f"  because {reason}")

@@ -1,0 +1,149 @@
+"""``highwater run``: from experiment files to judged run directories."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.engine import refusals
+from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
+from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.junit import write_junit
+
+
+def run(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files.")],
+    backend: Annotated[str, typer.Option(help="Where to run: sim.")] = "sim",
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the file's seed.")] = None,
+    switch: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch; with several values, run once for each."),
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run directories go.")] = Path("runs"),
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all runs as JUnit XML.")] = None,
+    wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every simulated message.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
+    if backend not in BACKENDS:
+        why = "is not built yet" if backend in NOT_BUILT else "is unknown"
+        raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
+    planned = list(_plan(files, seed, _switch_values(switch or []), backend))
+    runs: list[JudgedRun] = []
+    for number, (experiment, varied) in enumerate(planned, start=1):
+        title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
+        with progress_of(f"[{number}/{len(planned)}] {title}") as progress:
+            done = run_and_judge(experiment, make_backend(backend, wire=wire), out, varied, progress)
+        runs.append(done)
+        if not as_json:
+            print_run(done, title)
+    if junit is not None:
+        write_junit(junit, [done.verdict for done in runs])
+    if as_json:
+        print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
+    return exit_status([done.verdict for done in runs])
+
+
+def _plan(
+    files: Sequence[Path], seed: int | None, switches: Sequence[tuple[str, list[str]]], backend: str
+) -> Iterator[tuple[ChaosExperiment, dict[str, str]]]:
+    """Every run, validated before the first one starts."""
+    experiments: list[ChaosExperiment] = []
+    errors: list[str] = []
+    for file in files:
+        try:
+            experiment = load_experiment(file)
+            experiments.append(experiment)
+            errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
+        except ExperimentError as error:
+            errors.append(str(error))
+    if errors:
+        raise UsageError("\n".join(errors))
+    names = [name for name, _ in switches]
+    for experiment in experiments:
+        for values in product(*(values for _, values in switches)):
+            varied = dict(zip(names, values, strict=True))
+            yield experiment.with_seed_and_switches(seed, varied), varied
+
+
+def _switch_values(given: Sequence[str]) -> list[tuple[str, list[str]]]:
+    parsed: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise UsageError(f"--switch {text!r}: expected NAME=VALUE or NAME=VALUE,VALUE")
+        if name in parsed:
+            raise UsageError(f"--switch {name!r} is given twice; give its values at once: {name}=off,on")
+        parsed[name] = values.split(",")
+        for value in parsed[name]:
+            if problem := switch_problem(name, value):
+                raise UsageError(f"--switch {text!r}: {problem}")
+    return list(parsed.items())
+
+
+def exit_status(verdicts: Sequence[dict[str, Any]]) -> Exit:
+    """0 if all are as expected; else 1, or 2 where nothing but inconclusive runs is to blame."""
+    wrong = [verdict["verdict"] for verdict in verdicts if not verdict["asExpected"]]
+    if not wrong:
+        return Exit.OK
+    return Exit.INCONCLUSIVE if all(verdict == "inconclusive" for verdict in wrong) else Exit.FAIL
+
+
+def print_run(done: JudgedRun, title: str) -> None:
+    """One run in two or three lines on stdout: verdict, what was found, where the report is."""
+    verdict = done.verdict
+    anomalies = ", ".join(f"{name} {found['count']}" for name, found in verdict["anomalies"].items())
+    expected = "as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}"
+    timing = f"{verdict['timing']['runSeconds']:.1f} s simulated in {verdict['timing']['wallSeconds']:.1f} s"
+    print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
+    print(f"  {verdict['acknowledged']} records acknowledged; {'found ' + anomalies if anomalies else 'no anomaly'}")
+    if verdict["verdict"] == "inconclusive":
+        for reason in verdict["reasons"]:
+            print(f"  because {reason}")
+    print(f"  report {done.directory / 'report.html'}")
+
+
+def _row(done: JudgedRun) -> dict[str, Any]:
+    verdict = done.verdict
+    kept = ("name", "seed", "backend", "switches", "verdict", "asExpected")
+    return {
+        **{name: verdict[name] for name in kept},
+        "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
+        "dir": str(done.directory),
+    }
+
+
+class progress_of:  # noqa: N801 - used like a function
+    """Says on stderr what is going on: a spinner on a terminal, plain lines elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._console = Console(stderr=True)
+        self._status = self._console.status(title) if sys.stderr.isatty() else None
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Callable[[str], None]:
+        if self._status is not None:
+            self._status.start()
+        return self._say
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def _say(self, phase: str) -> None:
+        if self._status is not None:
+            self._status.update(f"{self._title}: {phase}")
+        else:
+            print(f"{self._title}: {phase} ({time.monotonic() - self._began:.1f} s)", file=sys.stderr)

@@ -1,0 +1,53 @@
+"""One experiment, run, written down, judged and reported: what ``highwater run`` does for each file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.junit import write_junit
+from highwater_chaos.report import write_report
+from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
+from highwater_chaos.verdict import verdict_of
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.tables import load_run
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A finished run: its directory and the content of its ``verdict.json``."""
+
+    directory: Path
+    verdict: dict[str, Any]
+
+
+def run_and_judge(
+    experiment: ChaosExperiment,
+    backend: Backend,
+    parent: Path,
+    varied: Mapping[str, str],
+    progress: Callable[[str], None],
+) -> JudgedRun:
+    """Run ``experiment`` on a fresh ``backend`` and leave a run directory below ``parent``.
+
+    It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
+    switches that tell this run from its siblings; they become part of the directory's name.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
+    result = run_experiment(experiment, backend, progress=progress)
+    progress("judging")
+    with new_run_directory(parent, name) as (directory, final):
+        write_recordings(directory, experiment, result)
+        judgement = judge_run(load_run(directory), experiment.spec.checks)
+        verdict = verdict_of(experiment, result, judgement)
+        write_json(directory / "verdict.json", verdict)
+        write_junit(directory / "junit.xml", [verdict])
+        write_report(directory, shown_as=final)
+    return JudgedRun(final, verdict)

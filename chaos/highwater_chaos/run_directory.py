@@ -1,0 +1,127 @@
+"""A run directory: everything needed to judge a run again, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from highwater_chaos.backends.protocol import MetricRow
+from highwater_chaos.engine import RunResult
+from highwater_chaos.experiment import ChaosExperiment, dump_experiment
+from highwater_chaos.experiment.units import format_duration
+
+_METRIC_SAMPLE = pa.schema(
+    [
+        ("time_ns", pa.int64()),
+        ("node", pa.dictionary(pa.int32(), pa.string())),
+        ("incarnation", pa.int32()),
+        ("name", pa.dictionary(pa.int32(), pa.string())),
+        ("labels", pa.map_(pa.string(), pa.string())),
+        ("value", pa.float64()),
+    ]
+)
+
+
+@contextmanager
+def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
+    """Fill a new directory below ``parent``, which is made where it is missing.
+
+    Yields (where to write, what it will be called). It gets its name when the block ends well; when it does not,
+    nothing stays behind. An existing directory is never touched: the new one gets a number.
+
+    Raises:
+        OSError: where ``parent`` cannot be written to.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+    try:
+        partial.chmod(0o755)
+        final = _free_name(parent, name)
+        yield partial, final
+        partial.rename(final)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _free_name(parent: Path, name: str) -> Path:
+    number, candidate = 1, parent / name
+    while candidate.exists():
+        number += 1
+        candidate = parent / f"{name}-{number}"
+    return candidate
+
+
+def run_id_of(result: RunResult) -> str:
+    """Names a run by what determines it, so that equal runs are equal bytes."""
+    switches = "".join(f" {name}={value}" for name, value in sorted(result.switches.items()))
+    return f"{result.name} seed={result.seed}{switches}"
+
+
+def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunResult) -> None:
+    """Write what was recorded: everything but verdict and report."""
+    encode = msgspec.json.Encoder().encode
+    run_id = b'{"run_id":' + encode(run_id_of(result)) + b","
+    (directory / "experiment.yaml").write_text(dump_experiment(experiment), encoding="utf-8")
+    _write_lines(directory / "history" / "operations.jsonl", (run_id + encode(row)[1:] for row in result.operations))
+    _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
+    _write_lines(directory / "dumps" / "replica_log.jsonl", (encode(row) for row in result.replica_log))
+    _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
+    _write_metrics(directory / "metrics" / "samples.parquet", result.metrics)
+    log = [f"{time_ns / 1e9:12.6f} {text}" for time_ns, text in _log(result)]
+    _write_lines(directory / "logs" / "harness.log", (line.encode() for line in log))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write an indented JSON document."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n")
+
+
+def violations_of(result: RunResult) -> list[dict[str, Any]]:
+    """The broken invariants of a run, as JSON."""
+    return [asdict(violation) for violation in result.violations]
+
+
+def _log(result: RunResult) -> list[tuple[int, str]]:
+    entries = [
+        (phase.start_ns, f"phase {phase.name} ({format_duration(phase.end_ns - phase.start_ns)})")
+        for phase in result.phases
+    ]
+    entries += result.journal
+    entries += [(violation.time_ns, f"invariant {violation.name}: {violation.what}") for violation in result.violations]
+    entries += [(result.run_ns, f"doubt: {doubt}") for doubt in result.doubts]
+    return sorted(entries, key=lambda entry: entry[0])
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        for line in lines:
+            file.write(line)
+            file.write(b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _write_metrics(path: Path, rows: Iterable[MetricRow]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns: dict[str, list[Any]] = {name: [] for name in _METRIC_SAMPLE.names}
+    for row in rows:
+        columns["time_ns"].append(row.time_ns)
+        columns["node"].append(row.node)
+        columns["incarnation"].append(row.incarnation)
+        columns["name"].append(row.name)
+        columns["labels"].append(sorted(row.labels.items()))
+        columns["value"].append(row.value)
+    arrays = [pa.array(columns[field.name], field.type) for field in _METRIC_SAMPLE]
+    pq.write_table(pa.Table.from_arrays(arrays, schema=_METRIC_SAMPLE), path)
