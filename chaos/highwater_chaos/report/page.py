@@ -90,7 +90,8 @@ def _stories(run: RunFiles) -> list[Story]:
     for name in ("lost-write", "committed-loss", "unseen"):
         for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
             if example.get("offset") is not None and example.get("partition"):
-                told.setdefault((example["partition"], example["offset"]), example.get("value"))
+                values = example.get("values") or [example.get("value")]
+                told.setdefault((example["partition"], example["offset"]), values[0])
     return [record_story(run, key, offset, value) for (key, offset), value in list(told.items())[:_STORIES]]
 
 

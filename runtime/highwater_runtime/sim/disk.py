@@ -93,6 +93,8 @@ class SimDisk:
         self.owner: Owner | None = None
         self.generation = 0
         """Number of power losses and wipes: what was under way before one never ends."""
+        self.wipes = 0
+        """How often the disk was replaced."""
         self.operations = 0
         """Operations that change something, so far."""
         self.fault_hits = 0
@@ -239,6 +241,7 @@ class SimDisk:
     def wipe(self) -> int:
         """Replace the disk by an empty one; returns the bytes that were on it."""
         held = self.used_bytes()
+        self.wipes += 1
         self._new_generation()
         self._tree = DirectoryTree()
         return held

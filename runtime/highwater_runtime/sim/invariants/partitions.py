@@ -182,8 +182,12 @@ class PartitionInvariants:
         """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
         for broker_id in record.isr:
             broker = self._broker(f"broker-{broker_id}")
-            if broker is not None and broker.broker_epoch == self._epochs.get(broker_id):
-                yield broker_id, _replica(broker, record.name)
+            if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
+                continue
+            replica = _replica(broker, record.name)
+            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
+            if replica is not None or broker.image.offset >= 0:
+                yield broker_id, replica
 
     def _live(self, node: str, name: str) -> Partition | None:
         broker = self._broker(node)

@@ -21,7 +21,7 @@ class QuorumInvariants:
         self._batches: dict[tuple[int, int], tuple[int, int]] = {}
         self._committed: dict[int, tuple[int, int, int]] = {}
         self._committed_end = 0
-        self._epochs: dict[str, int] = {}
+        self._epochs: dict[str, tuple[int, int]] = {}
 
     def on_event(self, node: str, event: NodeEvent) -> None:
         """Take in one node event and check it."""
@@ -34,10 +34,13 @@ class QuorumInvariants:
                 self._high_watermark(node, event)
 
     def _state(self, node: str, event: RaftStateChanged) -> None:
-        if event.epoch < self._epochs.get(node, 0):
-            what = f"{node} went from epoch {self._epochs[node]} back to {event.epoch}"
+        # A node remembers its epoch for as long as it has its disk.
+        wipes = self._simulator.nodes[node].disk.wipes
+        before, wipes_before = self._epochs.get(node, (0, wipes))
+        if event.epoch < before and wipes == wipes_before:
+            what = f"{node} went from epoch {before} back to {event.epoch}"
             self._violations.add("raft-epoch-regression", node, what, event.epoch)
-        self._epochs[node] = event.epoch
+        self._epochs[node] = (event.epoch, wipes)
         if event.reason != "leader":
             return
         leader = self._leaders.setdefault(event.epoch, node)
