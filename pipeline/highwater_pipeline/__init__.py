@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from highwater_pipeline.judge import judge_run as judge_run
     from highwater_pipeline.judgement import AnomalyReport as AnomalyReport
     from highwater_pipeline.judgement import Judgement as Judgement
-    from highwater_pipeline.spark.judge import check_on_spark as check_on_spark
-    from highwater_pipeline.spark.judge import spark_judge as spark_judge
-    from highwater_pipeline.spark.session import open_session as open_session
+    from highwater_pipeline.spark import SparkFailed as SparkFailed
+    from highwater_pipeline.spark import check_on_spark as check_on_spark
+    from highwater_pipeline.spark import open_session as open_session
+    from highwater_pipeline.spark import spark_judge as spark_judge
     from highwater_pipeline.tables import RunTables as RunTables
     from highwater_pipeline.tables import load_run as load_run
 
@@ -30,9 +31,10 @@ _HOME = {
     "judge_run": "judge",
     "AnomalyReport": "judgement",
     "Judgement": "judgement",
-    "check_on_spark": "spark.judge",
-    "spark_judge": "spark.judge",
-    "open_session": "spark.session",
+    "SparkFailed": "spark",
+    "check_on_spark": "spark",
+    "open_session": "spark",
+    "spark_judge": "spark",
     "RunTables": "tables",
     "load_run": "tables",
 }

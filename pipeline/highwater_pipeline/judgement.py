@@ -86,7 +86,7 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
             anomalies[name] = AnomalyReport(count, examples)
         states[name] = "failed" if count else _state_without_anomaly(name, facts)
     reasons = _reasons(facts, anomalies, states)
-    return Judgement(facts.run_id, _verdict(states), reasons, anomalies, states)
+    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states)
 
 
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
@@ -97,16 +97,17 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
 
-def _verdict(states: Mapping[str, CheckState]) -> Verdict:
+def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
     if "failed" in states.values():
-        return "fail"
-    if "unknown" in states.values() or all(state == "not-available" for state in states.values()):
+        return "fail"  # what was found was found, whatever else is in doubt
+    if facts.doubts or "unknown" in states.values() or all(state == "not-available" for state in states.values()):
         return "inconclusive"
     return "pass"
 
 
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
     reasons = [f"{name}: {CHECKS[name]} ({report.count} found)" for name, report in anomalies.items()]
+    reasons += facts.doubts
     unknown = [name for name, state in states.items() if state == "unknown"]
     if unknown:
         if facts.operations == 0:

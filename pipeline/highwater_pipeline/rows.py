@@ -98,6 +98,7 @@ class FaultRow(msgspec.Struct):
     injected_ns: int | None = None
     healed_ns: int | None = None
     confirmed: bool | None = None
+    healed: bool | None = None
     run_id: str | None = None
 
 

@@ -101,6 +101,7 @@ FAULTS: Final = pa.schema(
         _field("injected_ns", pa.int64(), "run time", nullable=True),
         _field("healed_ns", pa.int64(), "run time", nullable=True),
         _field("confirmed", pa.bool_(), "whether evidence shows that it took effect", nullable=True),
+        _field("healed", pa.bool_(), "whether evidence shows that it is gone", nullable=True),
         _field("detail", pa.string(), "the whole line as it was written (JSON), evidence included"),
     ],
     metadata={"doc": "faults that were injected, with evidence"},

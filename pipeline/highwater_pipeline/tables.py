@@ -30,12 +30,14 @@ class RunTables:
 
 def load_run(run_dir: Path | str) -> RunTables:
     """Read a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
-    ``.jsonl`` or ``.parquet``. Only the history must be there.
+    ``.jsonl`` or ``.parquet``. Only the history must be there; a file is taken for a history alone.
 
     Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTable` where a file is not
     strictly what it should be.
     """
     directory = Path(run_dir)
+    if directory.is_file():
+        return _load_history(directory)
     run_id = directory.resolve().name
     operations = _read(directory, OPERATIONS_FILE, OPERATION_ROWS, run_id)
     if operations is None:
@@ -57,6 +59,14 @@ def load_run(run_dir: Path | str) -> RunTables:
     return tables
 
 
+def _load_history(path: Path) -> RunTables:
+    parquet = path.suffix == ".parquet"
+    operations = read_parquet(path, OPERATION_ROWS) if parquet else read_jsonl(path, OPERATION_ROWS, path.stem)
+    run_id = operations["run_id"][0].as_py() if operations.num_rows else path.stem
+    _one_run(path, operations, run_id)
+    return RunTables(run_id, operations)
+
+
 def _read(directory: Path, name: str, kind: RowKind[Row], run_id: str) -> pa.Table | None:
     lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
     if lines.exists() and parquet.exists():
@@ -68,7 +78,7 @@ def _read(directory: Path, name: str, kind: RowKind[Row], run_id: str) -> pa.Tab
     return None
 
 
-def _one_run(directory: Path, table: pa.Table, run_id: str) -> None:
+def _one_run(path: Path, table: pa.Table, run_id: str) -> None:
     found = table["run_id"].unique().to_pylist()
     if found not in ([], [run_id]):
-        raise BadTable(f"{directory}: expected one run, {run_id}, found {', '.join(sorted(found))}")
+        raise BadTable(f"{path}: expected one run, {run_id}, found {', '.join(sorted(found))}")

@@ -33,6 +33,7 @@ class RunFacts:
     """What is known of a run as a whole before any partition is looked at.
 
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
+    ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
     """
 
     run_id: str
@@ -41,6 +42,7 @@ class RunFacts:
     drained: bool
     has_events: bool
     has_replica_log: bool
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,18 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         drained=history.drained,
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
+        doubts=tuple(_doubts(tables.faults)) if tables.faults is not None else (),
     )
     return facts, _units(facts, history.micro_operations, tables)
+
+
+def _doubts(faults: pa.Table) -> Iterator[str]:
+    for fault in faults.select(["id", "name", "kind", "confirmed", "healed"]).to_pylist():
+        title = f"fault {fault['id'] or ''} ({fault['name'] or fault['kind']})".replace("  ", " ")
+        if fault["confirmed"] is False:
+            yield f"{title} is not confirmed to have taken hold"
+        elif fault["healed"] is False:
+            yield f"{title} is not confirmed to be gone"
 
 
 def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Unit]:
