@@ -76,8 +76,9 @@ class Faultline:
     def inject(self, inject: Inject, touched: tuple[str, ...] = ()) -> Process[bool]:
         """Inject one fault; returns whether it took hold, as far as can be told now.
 
-        It is healed after its ``for``, or after the time that lies in its own nature. ``touched``: nodes that it
-        affects beyond its targets.
+        It is healed after its ``for``, or after the time that lies in its own nature. ``touched``: the nodes that it
+        is aimed at, where those are fewer than the ones it names (a broker cut off from all controllers touches the
+        broker); by default its targets.
         """
         fault = fault_of(inject)
         number = len(self.records) + 1
@@ -146,7 +147,7 @@ class Faultline:
                 record.heal_started_ns = self._backend.now_ns()
             yield from active.fault.heal(active.context)
             record.healed_ns = self._backend.now_ns()
-            for node in (*record.targets, *active.touched):
+            for node in active.touched or record.targets:
                 self._last_touch_ns[node] = record.healed_ns
             del self._active[fault_id]
         finally:
@@ -161,7 +162,7 @@ class Faultline:
 
     def touches_now(self, node: str) -> bool:
         """Whether a fault is in force on a node."""
-        return any(node in one.context.record.targets or node in one.touched for one in self._active.values())
+        return any(node in (one.touched or one.context.record.targets) for one in self._active.values())
 
     def touched_within(self, node: str, ns: int) -> bool:
         """Whether a fault on a node ended less than ``ns`` ago."""

@@ -29,7 +29,7 @@ from highwater_runtime.wire.messages.init_producer_id_response import InitProduc
 from highwater_runtime.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from highwater_runtime.wire.messages.produce_response import PartitionProduceResponse, ProduceResponse
 
-PRODUCE_VERSION: Final = 9
+PRODUCE_VERSION: Final = 10
 INIT_PRODUCER_ID_VERSION: Final = 4
 VALUES_PER_PRODUCER: Final = 1_000_000_000
 """Values are unique per run: producer *i* counts up from ``i`` times this, plus one."""
