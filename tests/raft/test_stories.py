@@ -320,10 +320,13 @@ def test_a_listener_may_append_and_resign_when_it_hears_news(cluster) -> None:
 
     def reacting(name: str):
         def react(what: str) -> None:
-            if what == "leader" and c.heard(name).is_told_to_lead and b"first" not in c.heard(name).values:
-                c.raft(name).append([b"first"])
-            if what == "commit" and c.raft(name).is_leader and c.heard(name).values == [b"first"]:
-                c.raft(name).resign()
+            heard, raft = c.heard(name), c.raft(name)
+            if what == "leader" and heard.is_told_to_lead and not heard.values:
+                raft.append([b"first"])
+            if what == "commit" and raft.is_leader and heard.commits[-1][2] == [b"first"]:
+                raft.resign()
+                with pytest.raises(NotLeader):
+                    raft.append([b"too late"])
 
         return react
 

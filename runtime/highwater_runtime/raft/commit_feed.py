@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from highwater_runtime.log.log import Log
 from highwater_runtime.raft.listener import RaftListener
+from highwater_runtime.raft.metadata_log import MetadataLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,12 @@ class Leadership:
 class CommitFeed:
     """One listener's place in the log: :attr:`next_offset` is the end of what it was told."""
 
-    def __init__(self, log: Log, listener: RaftListener, leadership: Callable[[], Leadership]) -> None:
+    def __init__(self, log: MetadataLog, listener: RaftListener, leadership: Callable[[], Leadership]) -> None:
         self._log = log
         self._listener = listener
         self._leadership = leadership
         self._told: tuple[int | None, int] = (None, 0)
-        self.next_offset = log.log_start_offset
+        self.next_offset = log.start_offset
 
     def tell(self, high_watermark: int) -> bool:
         """Bring the listener up to date; whether there was anything to tell.

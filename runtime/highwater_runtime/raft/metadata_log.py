@@ -7,19 +7,34 @@ done, so a burst of appends shares a flush.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from highwater_runtime.log.control import build_leader_change
+from highwater_runtime.log.errors import LogOffline
 from highwater_runtime.log.log import Log
+from highwater_runtime.log.records import BatchView, build_batch, iter_batches
 from highwater_runtime.log.results import AppendInfo
-from highwater_runtime.log.records import build_batch, iter_batches
 from highwater_runtime.ports import Clock, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
 
 
+@contextmanager
+def _offline_means_disk_error() -> Iterator[None]:
+    """A log that an earlier disk error (of a sealed segment's flush, say) took offline is one: the node must end."""
+    try:
+        yield
+    except LogOffline as error:
+        raise OSError(errno.EIO, str(error)) from error
+
+
 class MetadataLog:
-    """One replica's copy of the metadata log. Epochs are ≥ 1 in batches; 0 stands for the empty log's."""
+    """One replica's copy of the metadata log. Epochs are ≥ 1 in batches; 0 stands for the empty log's.
+
+    Every method that touches the disk may raise ``OSError``.
+    """
 
     def __init__(self, log: Log, clock: Clock, trace: Trace, on_flushed: Callable[[], None]) -> None:
         self.log = log
@@ -27,6 +42,7 @@ class MetadataLog:
         self._trace = trace
         self._on_flushed = on_flushed
         self._flushing_to: int | None = None
+        self._is_closed = False
         self.flushed_end = log.log_start_offset
 
     @property
@@ -52,7 +68,8 @@ class MetadataLog:
     def make_durable(self) -> None:
         """Flush and wait. After a restart: a process crash leaves unsynced bytes in the page cache, and what this
         replica now reads in its log it will tell others that it has."""
-        self.log.flush()
+        with _offline_means_disk_error():
+            self.log.flush()
         self.flushed_end = self.end_offset
 
     def append_leader_change(
@@ -72,7 +89,8 @@ class MetadataLog:
     def _append_as_leader(self, batch: bytes, epoch: int) -> int:
         assert epoch >= self.last_epoch, f"epochs in the log never go back: {self.last_epoch} to {epoch}"
         before = self.end_offset
-        info = self.log.append_as_leader(batch, epoch, self._clock.wall_ms(), origin="raft")
+        with _offline_means_disk_error():
+            info = self.log.append_as_leader(batch, epoch, self._clock.wall_ms(), origin="raft")
         assert info.first_offset == before, f"appended at {info.first_offset}, expected {before}"
         assert info.last_offset == self.end_offset - 1
         self._report_appended(info)
@@ -83,7 +101,6 @@ class MetadataLog:
         end of ``records`` is left out."""
         whole, expected, last_epoch = 0, self.end_offset, self.last_epoch
         for batch in iter_batches(records):
-            batch.ensure_valid()
             assert batch.base_offset == expected, f"fetched a batch at {batch.base_offset}, asked for {expected}"
             assert last_epoch <= batch.leader_epoch <= epoch, (
                 f"batch at {batch.base_offset} has epoch {batch.leader_epoch}, expected {last_epoch} to {epoch}"
@@ -92,7 +109,8 @@ class MetadataLog:
             expected, last_epoch = batch.last_offset + 1, batch.leader_epoch
         if whole == 0:
             return
-        info = self.log.append_as_follower(records[:whole])
+        with _offline_means_disk_error():
+            info = self.log.append_as_follower(records[:whole])
         assert self.end_offset == expected, f"log ends at {self.end_offset}, expected {expected}"
         self._report_appended(info)
 
@@ -110,9 +128,16 @@ class MetadataLog:
         """
         if self._flushing_to is None and self.flushed_end < self.end_offset:
             self._flushing_to = self.end_offset
-            self.log.flush_later(self._flushed)
+            with _offline_means_disk_error():
+                self.log.flush_later(self._flushed)
+
+    def close(self) -> None:
+        """The replica has stopped: a flush that is still under way concerns nobody."""
+        self._is_closed = True
 
     def _flushed(self, error: OSError | None) -> None:
+        if self._is_closed:
+            return
         if error is not None:
             raise error
         assert self._flushing_to is not None
@@ -150,7 +175,8 @@ class MetadataLog:
         before = self.end_offset
         assert target < before, f"told that the log diverges at {diverging}, but it ends at {self.end}"
         assert target >= high_watermark, f"would cut the log to {target}, below the committed {high_watermark}"
-        self.log.truncate_to(target)
+        with _offline_means_disk_error():
+            self.log.truncate_to(target)
         assert self.end_offset <= target, f"cut to {target}, the log ends at {self.end_offset}"
         assert self.end_offset >= high_watermark
         self.flushed_end = min(self.flushed_end, self.end_offset)
@@ -160,4 +186,10 @@ class MetadataLog:
 
     def read(self, offset: int, max_bytes: int) -> bytes:
         """Whole batches from ``offset`` on, at least one where there is any."""
-        return self.log.read(offset, max_bytes)
+        with _offline_means_disk_error():
+            return self.log.read(offset, max_bytes)
+
+    def batches_between(self, from_offset: int, to_offset: int) -> Iterator[BatchView]:
+        """The batches of [``from_offset``, ``to_offset``)."""
+        with _offline_means_disk_error():
+            yield from self.log.batches_between(from_offset, to_offset)

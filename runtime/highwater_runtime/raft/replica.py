@@ -15,17 +15,18 @@ from typing import assert_never
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.log import Log
-from highwater_runtime.ports import ApiMessage, Endpoint, InboundRequest, Ports, Timer
+from highwater_runtime.ports import Endpoint, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import RaftHighWatermark
 from highwater_runtime.raft import messages
+from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
 from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
-from highwater_runtime.raft.election import Timing, grants_vote
+from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.errors import NotLeader
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
-from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.messages import Answer, FetchAsk
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.metrics import RaftMetrics
 from highwater_runtime.raft.purgatory import FetchPurgatory
@@ -87,8 +88,9 @@ class RaftReplica:
             log=self._log,
             event=self._event,
         )
-        self._purgatory = FetchPurgatory(self._judge_fetch, self._stamp, self._call_later)
-        self._feed = CommitFeed(log, listener, self._leadership)
+        self._answering = Answering(self._shared, self)
+        self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
+        self._feed = CommitFeed(self._log, listener, self._leadership)
         self._metrics = RaftMetrics(ports.metrics)
         self._high_watermark = 0
         self._role: Role | None = None
@@ -166,7 +168,7 @@ class RaftReplica:
         if self._is_closed:
             request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
         else:
-            self._event(lambda: self._handle(request))
+            self._event(lambda: self._answering.handle(request))
 
     def append(self, records: list[bytes]) -> int:
         """Append the record values (at least one) as one atomic batch; returns the offset of the last.
@@ -175,8 +177,8 @@ class RaftReplica:
 
         Raises:
             NotLeader: this replica does not lead.
-            highwater_runtime.log.errors.RecordTooLarge: the batch exceeds what one batch may hold; nothing was
-                appended.
+            highwater_runtime.log.errors.RecordBatchTooLarge: the batch exceeds a segment; nothing was appended.
+            OSError: the disk failed.
         """
         if not isinstance(self._role, Leading):
             raise NotLeader(self.leader_id, self.epoch)
@@ -236,7 +238,13 @@ class RaftReplica:
 
     # --- from role to role ---------------------------------------------------------------------------------------
 
-    def _go(self, state: State) -> None:
+    @property
+    def role(self) -> Role | None:
+        """What this replica does now; None before it started."""
+        return self._role
+
+    def go(self, state: State) -> None:
+        """Go to ``state``, durable on return, and begin its role."""
         if self._role is not None:
             self._role.scope.close()
         self._quorum.transition(state)
@@ -262,20 +270,24 @@ class RaftReplica:
         self._role = role
         role.start()
 
+    def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+        """Answer a fetch now or let it wait."""
+        self._purgatory.submit(request, ask)
+
     def learned(self, answer: Answer) -> bool:
         """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
         epoch, leader_id = answer.epoch, answer.leader_id
         known = self._quorum.leader_id
         is_other_voter = leader_id in self._quorum.voters and leader_id != self.node_id
         if epoch > self.epoch:
-            self._go(self._following(epoch, leader_id) if is_other_voter else Unattached(epoch))
+            self.go(self._following(epoch, leader_id) if is_other_voter else Unattached(epoch))
             return True
         if epoch < self.epoch or not is_other_voter:
             return False
         assert known in (None, leader_id), f"epoch {epoch} is led by {known}, and {leader_id} is said to lead it too"
         if known is not None:
             return False
-        self._go(self._following(epoch, leader_id))
+        self.go(self._following(epoch, leader_id))
         return True
 
     def _following(self, epoch: int, leader_id: int) -> State:
@@ -290,17 +302,17 @@ class RaftReplica:
         """
         assert self.is_voter, "an observer does not stand for election"
         if self._on_stopped is None:
-            self._go(Candidate(self.epoch + 1, self.node_id, retries))
+            self.go(Candidate(self.epoch + 1, self.node_id, retries))
 
     def won(self, granting: tuple[int, ...]) -> None:
         """Lead; see :class:`.scope.Actions`."""
         assert len(granting) >= self._quorum.majority, f"{granting} is no majority of {self._quorum.voters}"
         assert self.node_id in granting
-        self._go(Leader(self.epoch, self.node_id, granting))
+        self.go(Leader(self.epoch, self.node_id, granting))
 
     def give_up(self, successors: tuple[int, ...]) -> None:
         """Lead no more; see :class:`.scope.Actions`."""
-        self._go(Resigned(self.epoch, self.node_id, successors))
+        self.go(Resigned(self.epoch, self.node_id, successors))
 
     def commit_up_to(self, offset: int, leader_id: int) -> None:
         """Move the HW; see :class:`.scope.Actions`."""
@@ -332,90 +344,6 @@ class RaftReplica:
         assert self._role is not None
         self._role.scope.close()
         self._is_closed = True
+        self._log.close()
         assert len(self._purgatory) == 0, "only a leader keeps fetches waiting"
         on_stopped()
-
-    # --- requests ------------------------------------------------------------------------------------------------
-
-    def _handle(self, request: InboundRequest) -> None:
-        body = request.body
-        if body.cluster_id is not None and body.cluster_id != self._shared.cluster_id:
-            request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
-            return
-        match body:
-            case VoteRequest():
-                ballot = messages.ballot_of(body)
-                answer = None if ballot is None else self._vote(ballot)
-            case BeginQuorumEpochRequest():
-                notice = messages.begin_of(body)
-                answer = None if notice is None else self._begin_epoch(notice)
-            case EndQuorumEpochRequest():
-                notice = messages.end_of(body)
-                answer = None if notice is None else self._end_epoch(notice)
-            case _:
-                ask = messages.fetch_ask_of(request)
-                if ask is not None:
-                    self._fetch(request, ask)
-                    return
-                answer = None
-        if answer is None:
-            request.reply(messages.refusal(request, ErrorCode.INVALID_REQUEST))
-        else:
-            request.reply(messages.reply(request, answer))
-
-    def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> Answer:
-        leader_id = self.leader_id
-        return Answer(error, self.epoch, -1 if leader_id is None else leader_id, vote_granted)
-
-    def _vote(self, ballot: Ballot) -> Answer:
-        is_among_voters = self.is_voter and ballot.candidate_id in self._quorum.voters
-        if not is_among_voters or ballot.candidate_id == self.node_id:
-            return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
-        if ballot.epoch < self.epoch:
-            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
-        granted = grants_vote(self.state, ballot.epoch, ballot.candidate_id, ballot.log_end, self._log.end)
-        new: State = Voted(ballot.epoch, ballot.candidate_id) if granted else Unattached(ballot.epoch)
-        if new.epoch > self.epoch or (granted and self.state != new):
-            self._go(new)  # durable before the answer
-        assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
-        return self._answer(ErrorCode.NONE, vote_granted=granted)
-
-    def _begin_epoch(self, notice: LeaderNotice) -> Answer:
-        error = self._notice_error(notice)
-        if error is ErrorCode.NONE:
-            self.learned(Answer(error, notice.epoch, notice.leader_id))
-        return self._answer(error)
-
-    def _end_epoch(self, notice: LeaderNotice) -> Answer:
-        error = self._notice_error(notice)
-        if error is ErrorCode.NONE:
-            self.learned(Answer(error, notice.epoch, notice.leader_id))
-            if self.is_voter and isinstance(self._role, Fetching):
-                line = notice.successors
-                position = line.index(self.node_id) if self.node_id in line else len(line)
-                timing = self._shared.timing
-                self._role.stand_after(timing.successor_backoff_ns(position, len(line)))
-        return self._answer(error)
-
-    def _notice_error(self, notice: LeaderNotice) -> ErrorCode:
-        if not self.is_voter or notice.leader_id not in self._quorum.voters or notice.leader_id == self.node_id:
-            return ErrorCode.INCONSISTENT_VOTER_SET
-        if notice.epoch < self.epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.NONE
-
-    def _fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
-        if isinstance(self._role, Leading) and ask.epoch == self.epoch:
-            self._role.on_fetch(ask)
-        self._purgatory.submit(request, ask)
-
-    def _judge_fetch(self, ask: FetchAsk, *, may_wait: bool) -> ApiMessage | None:
-        if ask.epoch == self.epoch and isinstance(self._role, Leading):
-            return self._role.answer_fetch(ask, may_wait=may_wait)
-        if ask.epoch < self.epoch:
-            error = ErrorCode.FENCED_LEADER_EPOCH
-        elif ask.epoch > self.epoch:
-            error = ErrorCode.UNKNOWN_LEADER_EPOCH
-        else:
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return messages.fetched(self._answer(error))

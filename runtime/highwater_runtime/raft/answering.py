@@ -1,0 +1,140 @@
+"""Answers to the quorum's requests (KIP-595): votes, the calls of leaders, fetches.
+
+Every request names an epoch. One below this replica's is refused with the newer epoch and its leader
+(FENCED_LEADER_EPOCH); a higher one of a Vote, BeginQuorumEpoch or EndQuorumEpoch is joined first; a Fetch of a higher
+one is refused (UNKNOWN_LEADER_EPOCH): who fetches knows more than this replica, but its leader will tell.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from highwater_runtime.ports import ApiMessage, InboundRequest
+from highwater_runtime.raft import messages
+from highwater_runtime.raft.election import grants_vote
+from highwater_runtime.raft.fetching import Fetching
+from highwater_runtime.raft.leading import Leading
+from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.states import State, Unattached, Voted
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.vote_request import VoteRequest
+
+
+class Replica(Protocol):
+    """What answering needs of the replica."""
+
+    @property
+    def role(self) -> Role | None:
+        """What it does now."""
+
+    def go(self, state: State) -> None:
+        """Go to ``state``, durable on return, and begin its role."""
+
+    def learned(self, answer: Answer) -> bool:
+        """Take up the epoch and leader that another node knows."""
+
+    def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+        """Answer a fetch now or let it wait."""
+
+
+class Answering:
+    """Judges requests by the quorum's state and acts on what they say."""
+
+    def __init__(self, shared: Shared, replica: Replica) -> None:
+        self._shared = shared
+        self._quorum = shared.quorum
+        self._replica = replica
+
+    def handle(self, request: InboundRequest) -> None:
+        """Answer ``request``, a fetch perhaps later."""
+        body = request.body
+        if body.cluster_id is not None and body.cluster_id != self._shared.cluster_id:
+            request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
+            return
+        match body:
+            case VoteRequest():
+                ballot = messages.ballot_of(body)
+                answer = None if ballot is None else self._vote(ballot)
+            case BeginQuorumEpochRequest():
+                notice = messages.begin_of(body)
+                answer = None if notice is None else self._begin_epoch(notice)
+            case EndQuorumEpochRequest():
+                notice = messages.end_of(body)
+                answer = None if notice is None else self._end_epoch(notice)
+            case _:
+                ask = messages.fetch_ask_of(request)
+                if ask is not None:
+                    self._fetch(request, ask)
+                    return
+                answer = None
+        if answer is None:
+            request.reply(messages.refusal(request, ErrorCode.INVALID_REQUEST))
+        else:
+            request.reply(messages.reply(request, answer))
+
+    def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> Answer:
+        leader_id = self._quorum.leader_id
+        return Answer(error, self._quorum.epoch, -1 if leader_id is None else leader_id, vote_granted)
+
+    def _vote(self, ballot: Ballot) -> Answer:
+        is_among_voters = self._quorum.is_voter and ballot.candidate_id in self._quorum.voters
+        if not is_among_voters or ballot.candidate_id == self._shared.node_id:
+            return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
+        if ballot.epoch < self._quorum.epoch:
+            return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        granted = grants_vote(
+            self._quorum.state, ballot.epoch, ballot.candidate_id, ballot.log_end, self._shared.log.end
+        )
+        new: State = Voted(ballot.epoch, ballot.candidate_id) if granted else Unattached(ballot.epoch)
+        if new.epoch > self._quorum.epoch or (granted and self._quorum.state != new):
+            self._replica.go(new)  # durable before the answer
+        assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
+        return self._answer(ErrorCode.NONE, vote_granted=granted)
+
+    def _begin_epoch(self, notice: LeaderNotice) -> Answer:
+        error = self._notice_error(notice)
+        if error is ErrorCode.NONE:
+            self._replica.learned(Answer(error, notice.epoch, notice.leader_id))
+        return self._answer(error)
+
+    def _end_epoch(self, notice: LeaderNotice) -> Answer:
+        error = self._notice_error(notice)
+        if error is ErrorCode.NONE:
+            self._replica.learned(Answer(error, notice.epoch, notice.leader_id))
+            if self._quorum.is_voter and isinstance(self._replica.role, Fetching):
+                line = notice.successors
+                position = line.index(self._shared.node_id) if self._shared.node_id in line else len(line)
+                timing = self._shared.timing
+                self._replica.role.stand_after(timing.successor_backoff_ns(position, len(line)))
+        return self._answer(error)
+
+    def _notice_error(self, notice: LeaderNotice) -> ErrorCode:
+        if (
+            not self._quorum.is_voter
+            or notice.leader_id not in self._quorum.voters
+            or notice.leader_id == self._shared.node_id
+        ):
+            return ErrorCode.INCONSISTENT_VOTER_SET
+        if notice.epoch < self._quorum.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.NONE
+
+    def _fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+        if isinstance(self._replica.role, Leading) and ask.epoch == self._quorum.epoch:
+            self._replica.role.on_fetch(ask)
+        self._replica.submit_fetch(request, ask)
+
+    def judge_fetch(self, ask: FetchAsk, *, may_wait: bool) -> ApiMessage | None:
+        """The answer to a fetch; None, only where it ``may_wait``: nothing to tell yet."""
+        if ask.epoch == self._quorum.epoch and isinstance(self._replica.role, Leading):
+            return self._replica.role.answer_fetch(ask, may_wait=may_wait)
+        if ask.epoch < self._quorum.epoch:
+            error = ErrorCode.FENCED_LEADER_EPOCH
+        elif ask.epoch > self._quorum.epoch:
+            error = ErrorCode.UNKNOWN_LEADER_EPOCH
+        else:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return messages.fetched(self._answer(error))
