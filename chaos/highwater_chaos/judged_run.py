@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.junit import write_junit
@@ -29,24 +29,27 @@ class JudgedRun:
 
 def run_and_judge(
     experiment: ChaosExperiment,
-    backend: Backend,
+    backend: str,
     parent: Path,
-    varied: Mapping[str, str],
     progress: Callable[[str], None],
+    *,
+    varied: Mapping[str, str],
+    wire: bool,
 ) -> JudgedRun:
-    """Run ``experiment`` on a fresh ``backend`` and leave a run directory below ``parent``.
+    """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
     It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
-    switches that tell this run from its siblings; they become part of the directory's name.
+    switches that tell this run from its siblings; they become part of the directory's name. ``wire``: every
+    simulated message goes through the codec.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
-    result = run_experiment(experiment, backend, progress=progress)
+    result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
     progress("judging")
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)
         judgement = judge_run(load_run(directory), experiment.spec.checks)
-        verdict = verdict_of(experiment, result, judgement)
+        verdict = verdict_of(experiment, result, judgement, wire=wire)
         write_json(directory / "verdict.json", verdict)
         write_junit(directory / "junit.xml", [verdict])
         write_report(directory, shown_as=final)

@@ -41,10 +41,11 @@ def why_not_as_expected(expected: Expectation, verdict: str, anomalies: Sequence
     return ""
 
 
-def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgement) -> dict[str, Any]:
+def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgement, *, wire: bool) -> dict[str, Any]:
     """The content of ``verdict.json``.
 
-    A found anomaly is a fail even where other things are in doubt; a doubt makes a pass inconclusive.
+    ``wire``: whether every simulated message went through the codec, which a replay must know. A found anomaly is a
+    fail even where other things are in doubt; a doubt makes a pass inconclusive.
     """
     anomalies = {
         name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
@@ -64,6 +65,7 @@ def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgem
         "asExpected": not why_not,
         "expected": {"verdict": expected.verdict, "anomalies": expected.anomalies, "whyNot": why_not},
         "reasons": [*result.doubts, *judgement.reasons],
+        "doubts": [*result.doubts, *(judgement.reasons if judgement.verdict == "inconclusive" else [])],
         "anomalies": anomalies,
         "assertions": [],
         "checks": checks,
@@ -80,6 +82,7 @@ def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgem
                 for phase in result.phases
             ],
         },
+        "wire": wire,
         "traceDigest": result.trace_digest,
     }
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from highwater_chaos.backends import BACKENDS, make_backend
+from highwater_chaos.backends import BACKENDS
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.run import exit_status, print_run, progress_of
 from highwater_chaos.experiment import load_experiment
@@ -32,8 +32,7 @@ def replay(
         )
     experiment = load_experiment(run / "experiment.yaml")
     with progress_of(f"replay {experiment.metadata.name}") as progress:
-        backend = make_backend(recorded["backend"], wire=recorded["wire"])
-        done = run_and_judge(experiment, backend, out, {}, progress)
+        done = run_and_judge(experiment, recorded["backend"], out, progress, varied={}, wire=recorded["wire"])
     print_run(done, experiment.metadata.name)
     differing = [
         name

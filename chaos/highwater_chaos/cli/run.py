@@ -44,7 +44,7 @@ def run(
     for number, (experiment, varied) in enumerate(planned, start=1):
         title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
         with progress_of(f"[{number}/{len(planned)}] {title}") as progress:
-            done = run_and_judge(experiment, make_backend(backend, wire=wire), out, varied, progress)
+            done = run_and_judge(experiment, backend, out, progress, varied=varied, wire=wire)
         runs.append(done)
         if not as_json:
             print_run(done, title)

@@ -19,8 +19,8 @@ from highwater_pipeline.anomalies import CHECKS
 DESCRIPTION: Final = "highwater.dev/description"
 """The annotation in which an experiment says in a sentence what it shows."""
 
-_STORIES: Final = 3
-"""Records whose story is told in full; the others are counted."""
+_STORIES: Final = 1
+"""Records whose story is told in full; records of one run mostly share their fate, so the others are counted."""
 
 
 def write_report(directory: Path, shown_as: Path | None = None) -> Path:
@@ -50,7 +50,7 @@ def render(run: RunFiles, directory: Path) -> str:
         seed=verdict["seed"],
         backend=verdict["backend"],
         switches=sorted(experiment.cluster.switches.items()),
-        reasons=verdict["reasons"],
+        doubts=verdict["doubts"],
         anomalies=list(_anomalies(verdict["anomalies"])),
         stories=_stories(run),
         timeline=Markup(page_svg(timeline)),  # noqa: S704 - built from numbers and escaped names
@@ -85,7 +85,7 @@ def _anomalies(anomalies: Mapping[str, Row]) -> Iterator[Mapping[str, Any]]:
 
 
 def _stories(run: RunFiles) -> list[Story]:
-    """Stories of the first records that are named as lost; those of one partition mostly share their fate."""
+    """Stories of the first records that are named as lost."""
     told: dict[tuple[str, int], int | None] = {}
     for name in ("lost-write", "committed-loss", "unseen"):
         for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
