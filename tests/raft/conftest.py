@@ -65,6 +65,7 @@ class Node:
     """A core that is nothing but a raft replica."""
 
     def __init__(self, node_id: int, voters: dict[int, Endpoint], config: NodeConfig, ports: Ports) -> None:
+        self.clock = ports.clock
         self.log = Log.open(ports.disk, DIRECTORY, LogConfig(segment_bytes=4096), ports.clock)
         self.heard = Heard(node_id)
         self.raft = RaftReplica(node_id, voters, "cluster", ports, config, self.log, self.heard)
@@ -75,6 +76,10 @@ class Node:
     def on_request(self, request: InboundRequest) -> None:
         assert self.raft.handles(request)
         self.raft.on_request(request)
+
+    def do(self, what: Callable[[RaftReplica], object]) -> None:
+        """Do it in an event of the node's own, in which its disk may fail."""
+        self.clock.call_later(0, lambda: what(self.raft))
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         def close() -> None:

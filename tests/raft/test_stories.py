@@ -224,16 +224,69 @@ def test_what_is_committed_survives_the_power_loss_of_all(cluster) -> None:
 
 
 def test_a_leader_s_own_log_counts_only_once_it_is_on_disk(cluster) -> None:
+    c = cluster(3)
+    leader = c.await_leader()
+    c.await_everywhere([])
+    c.run_ms(100)
+    quick, cut_off = c.followers(leader)
+    c.sim.power_loss(cut_off)
+    c.sim.node(leader).disk.set_stalled(True)
+    c.append(b"a")
+    c.run_ms(100)
+    acknowledged = c.raft(leader)._role.progress.voters[c.ids[quick]].end_offset
+    assert acknowledged == c.raft(leader).log_end_offset, "the follower has it on disk"
+    assert c.heard(leader).values == [], "one of three has it on disk"
+    c.sim.node(leader).disk.set_stalled(False)
+    c.await_everywhere([b"a"])
+
+
+def test_a_follower_acknowledges_only_what_is_on_disk(cluster) -> None:
     c = cluster(2)
     leader = c.await_leader()
     (follower,) = c.followers(leader)
     c.await_everywhere([])
-    c.run_ms(100)
+    c.sim.node(follower).disk.set_stalled(True)
     c.append(b"a")
-    node = c.node(leader)
-    c.until(lambda: c.raft(follower).log_end_offset == c.raft(leader).log_end_offset)
-    assert c.raft(leader).high_watermark < c.raft(leader).log_end_offset
-    c.until(lambda: node.heard.values == [b"a"])
+    c.until(lambda: c.raft(follower).log_end_offset == c.raft(leader).log_end_offset, within_ms=100)
+    c.run_ms(100)
+    assert c.heard(leader).values == []
+    c.sim.node(follower).disk.set_stalled(False)
+    c.await_everywhere([b"a"])
+
+
+def test_what_a_crash_left_in_the_page_cache_is_flushed_before_it_is_acknowledged(cluster) -> None:
+    c = cluster(2)
+    leader = c.await_leader()
+    (follower,) = c.followers(leader)
+    c.await_everywhere([])
+    c.sim.node(follower).disk.set_stalled(True)
+    c.append(b"a")
+    c.until(lambda: c.raft(follower).log_end_offset == c.raft(leader).log_end_offset, within_ms=100)
+    c.sim.kill(follower)
+    c.sim.node(follower).disk.set_stalled(False)
+    c.start(follower)
+    c.await_everywhere([b"a"])
+    held = c.raft(follower).log_end_offset
+    c.sim.power_loss(follower, "none")
+    c.sim.faults.isolate(follower)
+    c.start(follower)
+    c.until(lambda: follower in c.running)
+    assert c.raft(follower).log_end_offset == held
+
+
+def test_a_leader_whose_disk_fails_ends_and_is_replaced(cluster) -> None:
+    c = cluster(3)
+    leader = c.await_leader()
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    c.sim.node(leader).disk.set_errors("fsync")
+    c.append(b"b")
+    c.until(lambda: not c.sim.node(leader).is_alive, within_ms=100)
+    c.await_leader(other_than=leader)
+    c.sim.node(leader).disk.heal()
+    c.start(leader)
+    c.append(b"c")
+    c.until(lambda: all(c.heard(name).values[-1:] == [b"c"] for name in c.voters))
 
 
 def test_observers_find_the_leader_wherever_it_is(cluster) -> None:

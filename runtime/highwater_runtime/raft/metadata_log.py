@@ -10,15 +10,19 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from highwater_runtime.log.control import build_leader_change
 from highwater_runtime.log.errors import LogOffline
 from highwater_runtime.log.log import Log
+from highwater_runtime.log.names import LOG, file_name, offsets_in, parent
 from highwater_runtime.log.records import BatchView, build_batch, iter_batches
 from highwater_runtime.log.results import AppendInfo
-from highwater_runtime.ports import Clock, Trace
+from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
+
+_REWRITE_BYTES: Final = 1 << 20
 
 
 @contextmanager
@@ -28,6 +32,16 @@ def _offline_means_disk_error() -> Iterator[None]:
         yield
     except LogOffline as error:
         raise OSError(errno.EIO, str(error)) from error
+
+
+def _rewrite(disk: Disk, path: str) -> None:
+    file = disk.open(path)
+    try:
+        for position in range(0, file.size(), _REWRITE_BYTES):
+            file.pwrite(position, file.read(position, _REWRITE_BYTES))
+        file.fsync()
+    finally:
+        file.close()
 
 
 class MetadataLog:
@@ -65,9 +79,17 @@ class MetadataLog:
         """Last epoch and end offset: how complete this log is."""
         return LogEnd(self.last_epoch, self.end_offset)
 
-    def make_durable(self) -> None:
-        """Flush and wait. After a restart: a process crash leaves unsynced bytes in the page cache, and what this
-        replica now reads in its log it will tell others that it has."""
+    def make_durable(self, disk: Disk) -> None:
+        """Make all that this replica reads in its log durable: it will tell others that it has it. After a restart.
+
+        What a process left in the page cache when it died may not be on the disk, and a flush alone does not bring it
+        there: if one has failed before, the kernel takes those pages for clean. So the bytes are written again.
+        """
+        directory = self.log.directory
+        for base_offset in offsets_in(disk.list(directory), LOG):
+            _rewrite(disk, f"{directory}/{file_name(base_offset, LOG)}")
+        disk.fsync_dir(directory)
+        disk.fsync_dir(parent(directory))
         with _offline_means_disk_error():
             self.log.flush()
         self.flushed_end = self.end_offset

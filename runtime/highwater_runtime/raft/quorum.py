@@ -54,9 +54,12 @@ class Quorum:
 
     def load(self, log_epoch: int) -> None:
         """Take up the saved state; ``log_epoch`` is the epoch of the log's last record, 0 where it is empty."""
-        self.saved = self._store.load()
-        state = state_after_restart(self.saved, self.node_id, self.voters, log_epoch)
-        assert state.epoch >= self.saved.epoch, f"epoch went back over a restart: {self.saved} became {state}"
+        found = self._store.load()
+        state = state_after_restart(found, self.node_id, self.voters, log_epoch)
+        assert state.epoch >= found.epoch, f"epoch went back over a restart: {found} became {state}"
+        # Saved anew even if nothing changed: a process that died between rename and fsync left in the page cache what
+        # a power loss can still take back, and from now on this replica acts on it.
+        self._save(election_state(state))
         self._enter(state)
 
     def transition(self, state: State) -> None:
@@ -70,11 +73,14 @@ class Quorum:
             assert new.leader_id == old.leader_id, f"one leader in an epoch: {old} to {new}"
         self._enter(state)
 
+    def _save(self, durable: ElectionState) -> None:
+        self._store.save(durable)
+        self.saved = durable
+
     def _enter(self, state: State) -> None:
         durable = election_state(state)
         if durable != self.saved:
-            self._store.save(durable)
-            self.saved = durable
+            self._save(durable)
         self.state = state
         self._trace.emit(
             RaftStateChanged(

@@ -152,7 +152,7 @@ class RaftReplica:
             OSError: the disk failed.
             QuorumStateError: the file ``quorum-state`` cannot be read.
         """
-        self._log.make_durable()
+        self._log.make_durable(self._shared.ports.disk)
         self._quorum.load(self._log.last_epoch)
         self._event(self._play)
 
