@@ -9,13 +9,18 @@ from uuid import UUID
 import pytest
 
 from highwater_runtime.broker import Broker, BrokerOptions, Partition
+from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.leadership import Leadership
+from highwater_runtime.broker.partition import PartitionContext
 from highwater_runtime.config import NodeConfig, PropertyValue
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.log import Log
 from highwater_runtime.log.records import build_batch, iter_batches
-from highwater_runtime.metadata import MetadataVersion
+from highwater_runtime.metadata import MetadataVersion, PartitionRegistration
 from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import NodeEvent
-from highwater_runtime.sim import Simulator
+from highwater_runtime.sim import SimDisk, Simulator, derive_random
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.create_topics_request import (
@@ -254,11 +259,145 @@ def values_of(records: bytes | None) -> list[bytes | None]:
     return [r.value for b in iter_batches(records or b"") for r in b.records()]
 
 
-@pytest.fixture()
+@pytest.fixture
 def make_cluster() -> Callable[..., Cluster]:
     return Cluster
 
 
-@pytest.fixture()
+@pytest.fixture
 def record_values() -> Callable[[bytes | None], list[bytes | None]]:
     return values_of
+
+
+# --- one partition, without a cluster -----------------------------------------------------------------------------
+
+
+class FakeClock:
+    """A clock that stands until it is moved; timers are kept and run by hand."""
+
+    def __init__(self) -> None:
+        self.now = SECOND
+        self.timers: list[tuple[int, Callable[[], None]]] = []
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def wall_ms(self) -> int:
+        return self.now // MS
+
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
+        entry = (self.now + delay_ns, callback)
+        self.timers.append(entry)
+        return FakeTimer(self, entry)
+
+    def advance(self, by_ns: int) -> None:
+        """Let time pass; due timers run in order, also those that they set."""
+        end = self.now + by_ns
+        while due := [t for t in self.timers if t[0] <= end]:
+            first = min(due, key=lambda t: t[0])
+            self.timers.remove(first)
+            self.now = first[0]
+            first[1]()
+        self.now = end
+
+
+class FakeTimer:
+    def __init__(self, clock: FakeClock, entry: tuple[int, Callable[[], None]]) -> None:
+        self._clock = clock
+        self._entry = entry
+
+    def cancel(self) -> None:
+        if self._entry in self._clock.timers:
+            self._clock.timers.remove(self._entry)
+
+
+class Recorder:
+    """A trace that remembers."""
+
+    def __init__(self) -> None:
+        self.events: list[NodeEvent] = []
+
+    def emit(self, event: NodeEvent) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[NodeEvent]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+class Bench:
+    """One replica of ``orders-0`` on broker 1 with a real log, and a metadata image in the test's hands."""
+
+    def __init__(self, *, min_isr: int = 1) -> None:
+        self.clock = FakeClock()
+        self.trace = Recorder()
+        self.proposals: list[Proposal] = []
+        self.withdrawn: list[Any] = []
+        self.changed: list[Any] = []
+        self.registered = {1: 11, 2: 12, 3: 13}
+        """Broker epochs of the active brokers in this broker's metadata."""
+        self.min_isr = min_isr
+        disk = SimDisk(derive_random(1, "disk"), schedule=lambda *_: None, now_ns=self.clock.now_ns)
+        self.log = Log.open(disk, "orders-0", LogConfig(), self.clock, topic_id=UUID(int=5), trace=self.trace)
+        context = PartitionContext(
+            broker_id=1,
+            config=NodeConfig.of(FAST),
+            clock=self.clock,
+            trace=self.trace,
+            broker_epoch=lambda: 11,
+            eligible=lambda f: f.broker_id in self.registered and f.replica_epoch in (-1, self.registered[f.broker_id]),
+            min_isr=lambda _: self.min_isr,
+            propose=lambda _, proposal: self.proposals.append(proposal),
+            withdraw=self.withdrawn.append,
+            changed=self.changed.append,
+            isr_changed=lambda *_: None,
+        )
+        self.partition = Partition("orders", UUID(int=5), 0, self.log, 0, context)
+
+    def become(
+        self,
+        leader: int,
+        isr: tuple[int, ...] = (1, 2, 3),
+        *,
+        epoch: int = 0,
+        partition_epoch: int = 0,
+        replicas: tuple[int, ...] = (1, 2, 3),
+    ) -> None:
+        """Metadata arrives."""
+        self.partition.apply(
+            PartitionRegistration(
+                replicas=replicas, isr=isr, leader=leader, leader_epoch=epoch, partition_epoch=partition_epoch
+            )
+        )
+
+    @property
+    def leading(self) -> Leadership:
+        assert self.partition.leading is not None
+        return self.partition.leading
+
+    def append(self, *values: bytes) -> None:
+        """Produce one batch on the leader."""
+        self.leading.append(build_batch(list(values), timestamp_ms=1))
+
+    def fetched(self, broker_id: int, offset: int, *, epoch: int | None = None) -> None:
+        """A follower fetches at ``offset`` under its broker epoch."""
+        self.leading.fetched_by(broker_id, offset, 0, self.registered[broker_id] if epoch is None else epoch)
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+@pytest.fixture
+def make_bench() -> Callable[..., Bench]:
+    return Bench
+
+
+@pytest.fixture
+def fake_clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()

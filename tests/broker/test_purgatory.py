@@ -1,0 +1,206 @@
+"""Nothing that waits is forgotten, and nothing completes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from highwater_runtime.broker.purgatory import Purgatory, WakeUps
+
+TOPIC = UUID(int=1)
+A, B = (TOPIC, 0), (TOPIC, 1)
+
+
+class FakeTimer:
+    def __init__(self, due: int, callback: Callable[[], None]) -> None:
+        self.due = due
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now = 0
+        self.timers: list[FakeTimer] = []
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def wall_ms(self) -> int:
+        return self.now
+
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
+        timer = FakeTimer(self.now + delay_ns, callback)
+        self.timers.append(timer)
+        return timer
+
+    def advance(self, to: int) -> None:
+        self.now = to
+        for timer in sorted(self.timers, key=lambda t: t.due):
+            if timer.due <= to and timer.callback is not None:
+                callback, timer.callback = timer.callback, None
+                callback()
+
+
+class Waiter:
+    """Completes once every one of its conditions holds."""
+
+    def __init__(self, world: dict, *keys) -> None:
+        self.world = world
+        self.keys = keys
+        self.outcomes: list[str] = []
+
+    def try_complete(self) -> bool:
+        if all(self.world.get(key) for key in self.keys):
+            self.outcomes.append("completed")
+            return True
+        return False
+
+    def expire(self) -> None:
+        self.outcomes.append("expired")
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def test_what_can_complete_at_once_never_waits(clock):
+    purgatory = Purgatory(clock)
+    waiter = Waiter({A: True}, A)
+    purgatory.park(waiter, [A], 10)
+    assert waiter.outcomes == ["completed"]
+    assert len(purgatory) == 0
+    clock.advance(100)
+    assert waiter.outcomes == ["completed"]
+
+
+def test_a_change_between_request_and_parking_is_seen(clock):
+    # The operation is watched before it is tried: a change that its own attempt makes is not lost either.
+    purgatory = Purgatory(clock)
+    wake_ups = WakeUps((purgatory,))
+    world: dict = {}
+
+    class ChangesTheWorld(Waiter):
+        def try_complete(self) -> bool:
+            done = super().try_complete()
+            self.world[A] = True
+            wake_ups.mark(A)
+            return done
+
+    waiter = ChangesTheWorld(world, A)
+    purgatory.park(waiter, [A], 10)
+    assert waiter.outcomes == []
+    wake_ups.drain()
+    assert waiter.outcomes == ["completed"]
+
+
+def test_it_completes_with_the_last_of_its_keys_and_leaves_all_lists(clock):
+    purgatory = Purgatory(clock)
+    world: dict = {}
+    waiter = Waiter(world, A, B)
+    purgatory.park(waiter, [A, B, A], 10)
+    world[A] = True
+    assert purgatory.check(A) == 0
+    world[B] = True
+    assert purgatory.check(B) == 1
+    assert purgatory.check(A) == 0
+    assert waiter.outcomes == ["completed"]
+    assert len(purgatory) == 0
+
+
+def test_time_is_the_only_other_way_out(clock):
+    purgatory = Purgatory(clock)
+    waiter = Waiter({}, A)
+    purgatory.park(waiter, [A], 10)
+    clock.advance(9)
+    assert waiter.outcomes == []
+    clock.advance(10)
+    assert waiter.outcomes == ["expired"]
+    assert purgatory.check(A) == 0
+
+
+def test_those_who_came_first_are_tried_first(clock):
+    purgatory = Purgatory(clock)
+    order: list[int] = []
+
+    class Numbered:
+        def __init__(self, number: int) -> None:
+            self.number = number
+            self.ready = False
+
+        def try_complete(self) -> bool:
+            if self.ready:
+                order.append(self.number)
+            return self.ready
+
+        def expire(self) -> None: ...
+
+    waiting = [Numbered(n) for n in range(5)]
+    for one in waiting:
+        purgatory.park(one, [A], 10)
+    for one in waiting:
+        one.ready = True
+    purgatory.check(A)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_completing_one_may_wake_another(clock):
+    purgatory = Purgatory(clock)
+    wake_ups = WakeUps((purgatory,))
+    world: dict = {}
+
+    class Chain(Waiter):
+        def try_complete(self) -> bool:
+            done = super().try_complete()
+            if done:
+                world[B] = True
+                wake_ups.mark(B)
+            return done
+
+    first, second = Chain(world, A), Waiter(world, B)
+    purgatory.park(second, [B], 10)
+    purgatory.park(first, [A], 10)
+    world[A] = True
+    wake_ups.mark(A)
+    wake_ups.drain()
+    assert (first.outcomes, second.outcomes) == (["completed"], ["completed"])
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("park"), st.sets(st.sampled_from([A, B]), min_size=1), st.integers(1, 20)),
+            st.tuples(st.just("change"), st.sampled_from([A, B]), st.booleans()),
+            st.tuples(st.just("time"), st.integers(1, 10), st.none()),
+        ),
+        max_size=40,
+    )
+)
+def test_whatever_happens_nobody_waits_who_need_not_and_nobody_is_answered_twice(steps):
+    clock, world = FakeClock(), {A: False, B: False}
+    purgatory = Purgatory(clock)
+    wake_ups = WakeUps((purgatory,))
+    waiters: list[tuple[Waiter, int]] = []
+    for what, first, second in steps:
+        if what == "park":
+            waiter = Waiter(world, *sorted(first))
+            waiters.append((waiter, clock.now + second))
+            purgatory.park(waiter, sorted(first), second)
+        elif what == "change":
+            world[first] = second
+            wake_ups.mark(first)
+        else:
+            clock.advance(clock.now + first)
+        wake_ups.drain()
+        for waiter, due in waiters:
+            holds = all(world[key] for key in waiter.keys)
+            assert len(waiter.outcomes) <= 1
+            assert waiter.outcomes or (not holds and clock.now < due)
+    assert len(purgatory) == sum(not waiter.outcomes for waiter, _ in waiters)
