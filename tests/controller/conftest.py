@@ -323,9 +323,7 @@ class Cluster:
             "partition_index": 0,
             "leader_epoch": partition.leader_epoch,
             "partition_epoch": partition.partition_epoch,
-            "new_isr_with_epochs": [
-                BrokerState(broker_id=b, broker_epoch=e) for b, e in zip(isr, epochs, strict=True)
-            ],
+            "new_isr_with_epochs": [BrokerState(broker_id=b, broker_epoch=e) for b, e in zip(isr, epochs, strict=True)],
         }
         broker = self.image.brokers.get(leader)
         return AlterPartitionRequest(

@@ -11,12 +11,12 @@ import pytest
 from highwater_runtime.metadata import MetadataVersion
 from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
+from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest, PartitionData, TopicData
 
 
 @pytest.fixture

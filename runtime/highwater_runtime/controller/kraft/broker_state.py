@@ -37,7 +37,7 @@ def remove_from_isrs(image: MetadataImage, broker_id: int) -> list[PartitionChan
                 replace(PartitionTarget.keep(partition), isr=without(partition.isr, (broker_id,))),
                 topic_id=topic.id,
                 index=index,
-                may_lead=lambda replica: replica != broker_id and is_active(image, replica),
+                may_lead=lambda replica: is_active(image, replica),
                 metadata_version=image.metadata_version,
             )
             if record is not None:
