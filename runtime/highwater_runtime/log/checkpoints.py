@@ -77,7 +77,7 @@ def _read_lines(disk: Disk, path: str) -> list[list[str]] | None:
 
 def write_offsets(disk: Disk, path: str, offsets: Mapping[TopicPartition, int]) -> None:
     """An offset checkpoint: a line ``topic partition offset`` for each partition, sorted."""
-    _write_lines(disk, path, (f"{tp.topic} {tp.partition} {offset}" for tp, offset in sorted(offsets.items())))
+    _write_lines(disk, path, (f"{topic} {index} {offset}" for (topic, index), offset in sorted(offsets.items())))
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from struct import Struct
+from struct import error as StructError  # noqa: N812 (it is one)
 from typing import Final, NamedTuple
 
 from highwater_runtime.log.errors import CorruptRecord
@@ -63,9 +64,10 @@ def control_type_of(record: Record) -> ControlType:
     Raises:
         CorruptRecord: its key is not one of a control record.
     """
-    if record.key is None or len(record.key) != _KEY.size:
-        raise CorruptRecord(f"control record at offset {record.offset} has key {record.key!r}")
-    return ControlType(_KEY.unpack(record.key)[1])
+    try:
+        return ControlType(_KEY.unpack(record.key or b"")[1])
+    except (StructError, ValueError) as error:
+        raise CorruptRecord(f"control record at offset {record.offset} has key {record.key!r}") from error
 
 
 def build_leader_change(
@@ -104,7 +106,7 @@ def read_leader_change(batch: BatchView) -> LeaderChange | None:
     """
     if not batch.is_control:
         return None
-    (record,) = batch.records()
+    record = batch.records()[0]
     value = record.value or b""
     if control_type_of(record) is not ControlType.LEADER_CHANGE:
         return None
@@ -117,7 +119,7 @@ def read_leader_change(batch: BatchView) -> LeaderChange | None:
             position += 1
             groups.append(tuple(_VOTER.unpack_from(value, position + 5 * i)[0] for i in range(count)))
             position += 5 * count
-    except (IndexError, ValueError) as error:
+    except (IndexError, StructError) as error:
         raise CorruptRecord(f"leader change at offset {batch.base_offset} cannot be read") from error
     return LeaderChange(leader_id, *groups)
 

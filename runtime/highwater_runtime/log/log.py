@@ -7,7 +7,8 @@ The rules that the rest of the system relies on:
 * Appends go to the page cache. ``recovery_point`` is the offset below which all is known to be durable; it moves by a
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
   kernel forgets the error, and the pages with it), so the log goes offline until the node restarts.
-* Whatever points into the log (epoch cache, producer state, checkpoints) is cut back in the same step as the log is.
+* A truncation is durable when it returns, and whatever points into the log (epoch cache, producer state, checkpoints)
+  is cut back in the same step.
 
 See the package's docstring for the whole surface, and for which trace events a log emits itself.
 """
@@ -56,7 +57,7 @@ class Log:
     """See the module. ``log_start_offset`` and ``log_end_offset`` (exclusive) bound what can be read.
 
     ``recovery`` says how the log was found when it was opened. A caller sets ``on_recovery_point_lowered`` to be
-    told, within the truncation, that a checkpoint of the recovery point would now say too much.
+    told, before a truncation, that the checkpoint of the recovery point says too much.
     """
 
     __slots__ = (
@@ -533,10 +534,14 @@ class Log:
     def _cut_to(self, offset: int) -> None:
         segments = self._segments
         try:
-            # The newest go first: whatever a power loss leaves of this is a chain of segments without a hole.
+            self._will_end_at(self._segment_of(offset).truncation_point(offset))
+            # The newest go first: whatever a crash leaves of this is a chain of segments without a hole.
             while segments[-1].base_offset > offset:
                 self._set_aside(segments.pop())
             segments[-1].truncate_to(offset)
+            # Durable before anything is written behind it: pages of the old tail between those of a new one, with
+            # batches of the same sizes, would pass every check and be a log that never was.
+            segments[-1].file.fsync()
             self._after_cut(segments[-1].end_offset)
         except OSError as error:
             self._go_offline(error)
@@ -544,6 +549,7 @@ class Log:
 
     def _begin_anew(self, offset: int) -> None:
         try:
+            self._will_end_at(offset)
             while self._segments:
                 self._set_aside(self._segments.pop())
             self._segments.append(self._new_segment(offset, self._clock.wall_ms()))
@@ -564,6 +570,10 @@ class Log:
             self._producers = load_producers(self._disk, self._directory, self._segments, end_offset)
         # A name that came back after a power loss would bring the old batches back under new offsets.
         self._sync_directory()
+
+    def _will_end_at(self, end_offset: int) -> None:
+        """Take back, also from the checkpoint, that what will be cut is durable; before it is, lest a crash between
+        leave a checkpoint that vouches for what is written there later."""
         if self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None:
             self.on_recovery_point_lowered()
 
@@ -686,7 +696,7 @@ class Log:
         files: list[DiskFile] = []
         for segment in reversed(self._segments):
             if segment is active:
-                if not sealed_only and (segment.end_offset > self.recovery_point or self._flushes.has_unflushed_cut):
+                if not sealed_only and segment.end_offset > self.recovery_point:
                     files.append(segment.file)
             elif segment.end_offset > self.recovery_point:
                 segment.seal()

@@ -3,8 +3,8 @@
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
   would switch recovery off), then opens every log, with recovery unless the marker was there.
 * From time to time it writes the recovery points, log start offsets and high watermarks. A recovery point that a
-  truncation lowered is written within the truncation: stale and too high, it would vouch for bytes that were written
-  anew since.
+  truncation lowers is written before the truncation, and all of them after loading: stale and too high, one would
+  vouch for bytes that were written anew since.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
   after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began.
 * On shutdown everything is flushed and closed, then the checkpoints are written, then the marker.
@@ -104,6 +104,8 @@ class LogManager:
             )
             self._adopt(tp)
         self._checkpointed_hw = {tp: hw for tp, hw in self._checkpointed_hw.items() if tp in self.logs}
+        # A recovered log may end before the point to which it was durable once; nothing may vouch for what comes there.
+        self.checkpoint_recovery_points()
         config = self._config
         self._every("recovery-points", config.log_flush_checkpoint_interval_ms, self.checkpoint_recovery_points)
         self._every("start-offsets", config.log_flush_checkpoint_interval_ms, self.checkpoint_start_offsets)

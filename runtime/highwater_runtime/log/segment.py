@@ -249,12 +249,19 @@ class Segment:
 
     # --- cutting, sealing, removing ----------------------------------------------------------------------------------
 
+    def truncation_point(self, offset: int) -> int:
+        """Where a truncation to ``offset`` would make the log end: not within a batch."""
+        position = self.position_of(offset)
+        return (
+            self.end_offset if position >= self.size else BatchView(self.file.read(position, HEADER_SIZE)).base_offset
+        )
+
     def truncate_to(self, offset: int) -> None:
         """Drop the batch that holds ``offset`` and all behind it; ``end_offset`` becomes that batch's base offset."""
         position = self.position_of(offset)
         if position >= self.size:
             return
-        end_offset = BatchView(self.file.read(position, HEADER_SIZE)).base_offset
+        end_offset = self.truncation_point(offset)
         self.file.truncate(position)
         self.size = position
         self.offset_index.truncate_to(end_offset)

@@ -1,0 +1,168 @@
+"""A world for one log: a disk that forgets, a clock that is turned by hand, and ears for what the log reports."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log import Log, LogConfig, LogManager, build_batch
+from highwater_runtime.ports import MS, Ports
+from highwater_runtime.sim import SimDisk
+
+
+class HandTimer:
+    def __init__(self):
+        self.cancelled = False
+
+    def cancel(self):
+        self.cancelled = True
+
+
+class HandClock:
+    """Time passes only in :meth:`advance`."""
+
+    def __init__(self):
+        self.now = 0
+        self.pending = []
+        self.count = 0
+
+    def now_ns(self):
+        return self.now
+
+    def wall_ms(self):
+        return self.now // MS
+
+    def call_later(self, delay_ns, callback):
+        timer = HandTimer()
+        self.count += 1
+        self.pending.append((self.now + delay_ns, self.count, timer, callback))
+        return timer
+
+    def advance(self, ms):
+        until = self.now + ms * MS
+        while due := sorted(entry for entry in self.pending if entry[0] <= until):
+            entry = due[0]
+            self.pending.remove(entry)
+            self.now = max(self.now, entry[0])
+            if not entry[2].cancelled:
+                entry[3]()
+        self.now = until
+
+
+class Ears:
+    def __init__(self):
+        self.events = []
+
+    def emit(self, event):
+        self.events.append(event)
+
+    def of(self, kind):
+        return [event for event in self.events if type(event) is kind]
+
+
+class Counted:
+    def __init__(self):
+        self.counts = {}
+
+    def counter(self, name, amount=1.0, **labels):
+        self.counts[name] = self.counts.get(name, 0) + amount
+
+    def gauge(self, name, value, **labels):
+        raise AssertionError(f"the log sets no gauges: {name}")
+
+    def forget(self, name, **labels):
+        raise AssertionError(f"the log forgets no series: {name}")
+
+
+SMALL = LogConfig(segment_bytes=400, index_interval_bytes=90, delete_delay_ms=100)
+
+
+class World:
+    """One node's disk and time; logs come and go."""
+
+    directory = "orders-0"
+
+    def __init__(self, seed=0):
+        self.disk = SimDisk(seed)
+        self.clock = HandClock()
+        self.trace = Ears()
+        self.metrics = Counted()
+
+    def open(self, config=SMALL, **options):
+        return Log.open(self.disk, self.directory, config, self.clock, trace=self.trace, **options)
+
+    def manager(self, high_watermarks=dict, **properties):
+        config = NodeConfig.of({name.replace("_", "."): value for name, value in properties.items()})
+        ports = Ports(self.clock, None, self.disk, Random(7), self.metrics, self.trace)
+        return LogManager(ports, config, "cluster", 0, high_watermarks)
+
+    def restart(self):
+        """Processes die, and with them their timers; the page cache stays."""
+        self.clock.pending.clear()
+        self.trace.events.clear()
+
+    def lose_power(self, keep="none"):
+        self.restart()
+        return self.disk.power_loss(keep)
+
+    def path(self, name):
+        return f"{self.directory}/{name}"
+
+    def files(self, suffix):
+        return [name for name in self.disk.list(self.directory) if name.endswith(suffix)]
+
+    def content(self, path):
+        file = self.disk.open(path)
+        return file.read(0, file.size())
+
+    def overwrite(self, path, position, data):
+        self.disk.open(path).pwrite(position, data)
+
+    def settle(self):
+        """Everything on this disk becomes durable, as after a long time."""
+        self.disk.power_loss("all")
+
+
+def values_of(log, start=None):
+    """Every (offset, epoch, value) of a log, read in small pieces."""
+    found, offset = [], log.log_start_offset if start is None else start
+    for batch in log.batches_between(offset, log.log_end_offset):
+        batch.ensure_valid()
+        found += [(r.offset, batch.leader_epoch, r.value) for r in batch.records() if r.offset >= offset]
+    return found
+
+
+@pytest.fixture(scope="session")
+def make_world():
+    return World
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture(scope="session")
+def values():
+    return values_of
+
+
+@pytest.fixture(scope="session")
+def small_config():
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def fill():
+    """Append ``count`` batches of one record each, numbered from the log's end."""
+
+    def fill(log, count, *, epoch=1, value=b"v", timestamp=None, **batch):
+        for _ in range(count):
+            end = log.log_end_offset
+            stamp = end if timestamp is None else timestamp
+            data = build_batch([value + b"%d" % end], timestamp_ms=stamp, **batch)
+            log.append_as_leader(data, epoch, stamp)
+
+    return fill

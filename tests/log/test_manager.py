@@ -1,0 +1,353 @@
+"""The owner of a data directory: start and stop, checkpoints, creation and deletion."""
+
+from uuid import UUID
+
+import pytest
+
+from highwater_runtime.log import TopicPartition, build_batch, ensure_meta_properties
+from highwater_runtime.log.checkpoints import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    PARTITION_METADATA,
+    RECOVERY_POINTS,
+    read_offsets,
+    read_partition_metadata,
+    write_atomically,
+    write_offsets,
+)
+from highwater_runtime.log.errors import (
+    CorruptCheckpoint,
+    InconsistentMetaProperties,
+    InconsistentTopicId,
+    LogOffline,
+)
+from highwater_runtime.log.names import parse_partition_dir
+from highwater_runtime.ports.trace import LogLoaded
+
+TOPIC = UUID("01234567-89ab-cdef-0123-456789abcdef")
+
+
+def stop(world, manager, **options):
+    answers = []
+    manager.shutdown(answers.append, **options)
+    for _ in range(3):
+        world.disk.complete_fsyncs()
+        world.clock.advance(0)
+    assert len(answers) == 1
+    world.restart()
+    return answers[0]
+
+
+@pytest.fixture
+def start(world):
+    def start(high_watermarks=dict, **properties):
+        manager = world.manager(high_watermarks, **properties)
+        manager.start()
+        return manager
+
+    return start
+
+
+def test_a_new_directory_in_kafkas_layout(world, start, fill):
+    manager = start(lambda: {("orders", 0): 2})
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(manager.get_or_create("a-b", 12, TOPIC), 1)
+    assert stop(world, manager, broker_epoch=42) is None
+    assert world.disk.list() == [
+        CLEAN_SHUTDOWN,
+        "a-b-12",
+        META_PROPERTIES,
+        "orders-0",
+        RECOVERY_POINTS,
+        HIGH_WATERMARKS,
+    ]
+    assert world.disk.list("orders-0") == [
+        "00000000000000000000.index",
+        "00000000000000000000.log",
+        "00000000000000000000.timeindex",
+        "00000000000000000003.snapshot",
+        "leader-epoch-checkpoint",
+        "partition.metadata",
+    ]
+    assert world.content(RECOVERY_POINTS) == b"0\n2\na-b 12 1\norders 0 3\n"
+    assert world.content(HIGH_WATERMARKS) == b"0\n1\norders 0 2\n"
+    assert world.content(META_PROPERTIES) == b"#\ncluster.id=cluster\nnode.id=0\nversion=1\n"
+    assert world.content("orders-0/partition.metadata") == b"version: 0\ntopic_id: ASNFZ4mrze8BI0VniavN7w"
+    assert world.content(CLEAN_SHUTDOWN) == b'{"version":0,"brokerEpoch":42}'
+
+
+def test_a_clean_stop_and_start(world, start, fill, values):
+    manager = start(lambda: {("orders", 0): 2})
+    assert not manager.clean_start
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    stop(world, manager, broker_epoch=42)
+    manager = start()
+    assert (manager.clean_start, manager.previous_broker_epoch) == (True, 42)
+    assert not world.disk.exists(CLEAN_SHUTDOWN)
+    log = manager.get("orders", 0)
+    assert (log.topic_id, len(values(log)), log.recovery_point) == (TOPIC, 3, 3)
+    assert manager.checkpointed_high_watermark("orders", 0) == 2
+    assert world.trace.of(LogLoaded) == [
+        LogLoaded(partition="orders-0", topic_id=TOPIC.hex, offset=0, end_offset=3, reason="clean")
+    ]
+
+
+def test_the_marker_is_gone_for_good_before_anything_is_written(world, start, fill):
+    manager = start()
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    stop(world, manager)
+    start()
+    world.lose_power("none")
+    assert not start().clean_start
+
+
+def test_the_marker_of_an_older_kafka_is_empty(world, start):
+    world.disk.open(CLEAN_SHUTDOWN, create=True)
+    manager = start()
+    assert (manager.clean_start, manager.previous_broker_epoch) == (True, -1)
+
+
+def test_a_killed_node_recovers(world, start, fill, values):
+    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    world.restart()
+    manager = start()
+    assert not manager.clean_start
+    assert len(values(manager.get("orders", 0))) == 3
+    assert world.trace.of(LogLoaded)[0].reason == "recovered"
+
+
+def test_a_new_partition_survives_a_power_loss_as_an_empty_log(world, start, fill):
+    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    world.lose_power("none")
+    log = start().get("orders", 0)
+    assert (log.log_end_offset, log.topic_id) == (0, TOPIC)
+
+
+def test_another_topic_id_is_refused(world, start):
+    manager = start()
+    log = manager.get_or_create("orders", 0, TOPIC)
+    assert manager.get_or_create("orders", 0, TOPIC) is log
+    with pytest.raises(InconsistentTopicId):
+        manager.get_or_create("orders", 0, UUID(int=1))
+
+
+def test_a_partition_without_topic_id_takes_the_first_one_told(world, start):
+    start().get_or_create("orders", 0, TOPIC)
+    world.restart()
+    world.disk.unlink(f"orders-0/{PARTITION_METADATA}")
+    manager = start()
+    assert manager.get("orders", 0).topic_id is None
+    manager.get_or_create("orders", 0, UUID(int=1))
+    assert read_partition_metadata(world.disk, "orders-0") == UUID(int=1)
+
+
+def test_checkpoints_are_written_from_time_to_time(world, start, fill):
+    high_watermarks = {("orders", 0): 1}
+    manager = start(lambda: high_watermarks)
+    log = manager.get_or_create("orders", 0, TOPIC)
+    fill(log, 5)
+    log.advance_log_start_offset(1)
+    world.clock.advance(5_000)
+    assert read_offsets(world.disk, HIGH_WATERMARKS) == {("orders", 0): 1}
+    high_watermarks["orders", 0] = 4
+    log.flush()
+    world.clock.advance(60_000)
+    assert read_offsets(world.disk, HIGH_WATERMARKS) == {("orders", 0): 4}
+    assert read_offsets(world.disk, RECOVERY_POINTS) == {("orders", 0): 5}
+    assert read_offsets(world.disk, LOG_START_OFFSETS) == {("orders", 0): 1}
+    world.lose_power("none")
+    manager = start()
+    assert manager.checkpointed_high_watermark("orders", 0) == 4
+    assert manager.get("orders", 0).log_start_offset == 1
+
+
+def test_a_checkpoint_that_did_not_change_is_not_written_again(world, start):
+    start(lambda: {("orders", 0): 1}).get_or_create("orders", 0, TOPIC)
+    world.clock.advance(120_000)
+    before = world.disk.operations
+    world.clock.advance(600_000)
+    assert world.disk.operations == before
+
+
+def test_a_high_watermark_is_brought_within_its_log(world, start, fill):
+    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    world.restart()
+    write_offsets(world.disk, HIGH_WATERMARKS, {TopicPartition("orders", 0): 10, TopicPartition("gone", 3): 5})
+    manager = start()
+    assert manager.checkpointed_high_watermark("orders", 0) == 3
+    assert manager.checkpointed_high_watermark("gone", 3) == 0
+    manager.get("orders", 0).truncate_fully_and_start_at(20)
+    assert manager.checkpointed_high_watermark("orders", 0) == 20
+
+
+def test_the_high_watermark_of_a_partition_that_does_not_run_yet_is_not_forgotten(world, start, fill):
+    fill(start(lambda: {("orders", 0): 2}).get_or_create("orders", 0, TOPIC), 3)
+    world.clock.advance(5_000)
+    world.restart()
+    start()
+    world.clock.advance(5_000)
+    world.restart()
+    assert start().checkpointed_high_watermark("orders", 0) == 2
+
+
+@pytest.mark.parametrize("path", [HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS])
+@pytest.mark.parametrize("content", [b"", b"\x00" * 50, b"0\n1\norders 0\n", b"0\n2\norders 0 3\n"])
+def test_a_checkpoint_that_cannot_be_read_says_nothing(world, start, fill, values, path, content):
+    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    world.restart()
+    write_atomically(world.disk, path, content)
+    with pytest.raises(CorruptCheckpoint):
+        read_offsets(world.disk, path)
+    manager = start()
+    assert len(values(manager.get("orders", 0))) == 3
+    assert manager.checkpointed_high_watermark("orders", 0) == 0
+    assert world.metrics.counts == {"highwater_log_corrupt_checkpoints_total": 1}
+
+
+def test_after_a_recovery_no_checkpoint_vouches_for_more_than_is_there(world, start, fill):
+    log = start().get_or_create("orders", 0, TOPIC)
+    fill(log, 3)
+    log.flush()
+    world.restart()
+    write_offsets(world.disk, RECOVERY_POINTS, {TopicPartition("orders", 0): 50})
+    start()
+    assert read_offsets(world.disk, RECOVERY_POINTS)["orders", 0] <= 3
+
+
+def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, fill):
+    manager = start(lambda: {("orders", 0): 2}, log_segment_delete_delay_ms=500)
+    log = manager.get_or_create("orders", 0, TOPIC)
+    fill(log, 3)
+    log.flush()
+    log.advance_log_start_offset(1)
+    world.clock.advance(60_000)
+    manager.delete("orders", 0)
+    assert manager.get("orders", 0) is None
+    with pytest.raises(LogOffline, match="deleted"):
+        log.read(1, 1)
+    for path in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS):
+        assert read_offsets(world.disk, path) == {}, path
+    (name,) = [n for n in world.disk.list() if n.endswith("-delete")]
+    assert parse_partition_dir(name) is None
+    assert len(name) == len("orders-0..-delete") - 1 + 32
+    anew = manager.get_or_create("orders", 0, UUID(int=1))
+    assert (anew.log_start_offset, anew.log_end_offset) == (0, 0)
+    assert manager.checkpointed_high_watermark("orders", 0) == 0
+    world.clock.advance(500)
+    assert not world.disk.exists(name)
+
+
+def test_a_deletion_that_was_begun_is_finished_by_the_next_start(world, start, fill):
+    manager = start()
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    manager.delete("orders", 0)
+    world.lose_power("none")
+    manager = start()
+    assert manager.get("orders", 0) is None
+    world.clock.advance(60_000)
+    assert [n for n in world.disk.list() if "orders" in n] == []
+
+
+def test_a_name_too_long_for_the_disk_is_cut(world, start):
+    manager = start()
+    topic = "t" * 249
+    manager.get_or_create(topic, 0, TOPIC)
+    manager.delete(topic, 0)
+    assert max(len(name) for name in world.disk.list()) == 255
+
+
+def test_what_is_not_a_partition_is_left_alone(world, start):
+    for path in ("__cluster_metadata-0", "lost+found", "plain"):
+        world.disk.mkdir(path)
+    world.disk.open("a-0", create=True)
+    assert start().logs == {}
+    assert world.disk.exists("lost+found")
+
+
+def test_a_directory_of_another_node_or_cluster_is_refused(world, start):
+    ensure_meta_properties(world.disk, "cluster", 1)
+    with pytest.raises(InconsistentMetaProperties, match=r"node\.id is '1', this node's is '0'"):
+        start()
+
+
+def test_retention_and_forgetting_producers_run_by_the_clock(world, start):
+    manager = start(
+        lambda: {("orders", 0): 20},
+        log_segment_bytes=400,
+        log_retention_ms=60_000,
+        log_retention_check_interval_ms=10_000,
+        producer_id_expiration_ms=20_000,
+    )
+    log = manager.get_or_create("orders", 0, TOPIC)
+    for i in range(20):
+        data = build_batch([b"x"], timestamp_ms=0, producer_id=1, producer_epoch=0, base_sequence=i)
+        log.append_as_leader(data, 1, 0)
+    world.clock.advance(60_000)
+    assert log.log_start_offset == 0
+    anything = build_batch([b"x"], timestamp_ms=60_000, producer_id=1, producer_epoch=0, base_sequence=777)
+    assert not log.append_as_leader(anything, 1, 60_000).duplicate
+    world.clock.advance(10_000)
+    assert log.log_start_offset > 0
+    assert read_offsets(world.disk, LOG_START_OFFSETS) == {("orders", 0): log.log_start_offset}
+
+
+def test_flush_ms_is_obeyed_as_soon_as_it_is_told(world, start, fill):
+    manager = start(log_flush_interval_ms=1000)
+    log = manager.get_or_create("orders", 0, TOPIC)
+    fill(log, 3)
+    world.clock.advance(1000)
+    world.disk.complete_fsyncs()
+    assert log.recovery_point == 3
+    manager.configure("orders", 0, {"flush.ms": "50"})
+    fill(log, 1)
+    world.clock.advance(50)
+    world.disk.complete_fsyncs()
+    assert log.recovery_point == 4
+
+
+def test_a_topics_own_settings_hold_from_the_start(world, start):
+    manager = start()
+    manager.get_or_create("orders", 0, TOPIC, {"segment.bytes": "777"})
+    assert manager.get("orders", 0).config.segment_bytes == 777
+    world.restart()
+    manager = world.manager()
+    manager.start(lambda topic: {"segment.bytes": "888"} if topic == "orders" else {})
+    assert manager.get("orders", 0).config.segment_bytes == 888
+
+
+def test_a_stop_without_partitions(world, start):
+    assert stop(world, start()) is None
+    assert start().clean_start
+
+
+@pytest.mark.parametrize("when", ["before", "during"])
+def test_a_stop_on_a_failing_disk_leaves_no_marker(world, start, fill, when):
+    manager = start()
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    answers = []
+    if when == "before":
+        world.disk.set_errors("fsync")
+        manager.shutdown(answers.append)
+        world.disk.complete_fsyncs()
+    else:
+        manager.shutdown(answers.append)
+        world.disk.set_errors("writes")
+        world.disk.complete_fsyncs()
+    assert isinstance(answers[0], OSError)
+    assert len(answers) == 1
+    world.disk.heal()
+    assert not world.disk.exists(CLEAN_SHUTDOWN)
+
+
+def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
+    manager = start()
+    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    world.disk.set_errors("writes")
+    with pytest.raises(OSError, match="5"):
+        fill(manager.get("orders", 0), 1)
+    world.disk.heal()
+    manager.get_or_create("orders", 1, TOPIC)
+    assert isinstance(stop(world, manager), OSError)
+    assert not start().clean_start
