@@ -16,6 +16,7 @@ import pytest
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.controller.kraft.quorum import MetadataQuorum
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, PartitionRegistration
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, InboundRequest, Ports
 from highwater_runtime.ports.trace import NodeEvent
@@ -173,6 +174,14 @@ class FakeQuorum:
         on_stopped()
 
 
+class FakeLog:
+    def __init__(self) -> None:
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+
+
 class Cluster:
     """A controller, what it was given, and what brokers and administrators would send to it."""
 
@@ -186,6 +195,7 @@ class Cluster:
         self.clock = FakeClock()
         self.metrics = FakeMetrics()
         self.trace = FakeTrace()
+        self.log = FakeLog()
         # No network and no disk: a controller that touches either fails with an AttributeError.
         ports = Ports(self.clock, None, None, Random(1), self.metrics, self.trace)  # type: ignore[arg-type]
         options = ControllerOptions(
@@ -199,9 +209,9 @@ class Cluster:
         self.controller = QuorumController(options, ports, lambda _options, _ports, listener: self._open(listener))
         self.controller.start()
 
-    def _open(self, listener: RaftListener) -> FakeQuorum:
+    def _open(self, listener: RaftListener) -> Any:
         self.quorum = FakeQuorum(1000, listener)
-        return self.quorum
+        return MetadataQuorum(self.quorum, self.log)  # type: ignore[arg-type]
 
     @property
     def image(self) -> MetadataImage:

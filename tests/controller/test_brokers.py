@@ -208,16 +208,6 @@ def test_fencing_a_broker_outside_the_isr_leaves_the_partition_epoch(cluster: An
     assert cluster.partition() == before
 
 
-def test_a_session_can_be_ended_as_a_fault(cluster: Any) -> None:
-    cluster.up(0)
-    assert cluster.controller.expire_session(0)
-    cluster.quorum.commit()
-    assert cluster.image.brokers[0].fenced
-    assert not cluster.controller.expire_session(0)
-    cluster.quorum.lose(1001)
-    assert not cluster.controller.expire_session(0)
-
-
 # --- Leaving ------------------------------------------------------------------------------------------------------
 
 

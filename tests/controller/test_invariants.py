@@ -34,7 +34,6 @@ step = st.one_of(
     st.tuples(st.just("heartbeat"), broker),
     st.tuples(st.just("shut-down"), broker),
     st.tuples(st.just("fence"), broker),
-    st.tuples(st.just("expire"), broker),
     st.tuples(st.just("unregister"), broker),
     st.tuples(st.just("silence"), broker),
     st.tuples(st.just("propose"), some_brokers),
@@ -99,9 +98,6 @@ class World:
                 cluster.ask(cluster.registration(with_, self.incarnations[with_]))
             case "heartbeat" | "shut-down" | "fence" if registered:
                 cluster.heartbeat(with_, shut_down=what == "shut-down", fence=what == "fence")
-            case "expire":
-                cluster.controller.expire_session(with_)
-                cluster.quorum.commit()
             case "unregister":
                 cluster.ask(UnregisterBrokerRequest(broker_id=with_))
             case "silence":

@@ -245,6 +245,7 @@ def test_stopping_answers_what_waits_and_leaves_the_quorum(cluster: Any) -> None
     assert waiting[0].topics[0].error_code == ErrorCode.NOT_CONTROLLER
     assert stopped == [True]
     assert cluster.quorum.stopped
+    assert cluster.log.closed
     assert not cluster.controller.is_active
 
 

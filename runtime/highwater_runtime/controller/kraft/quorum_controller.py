@@ -26,12 +26,12 @@ from highwater_runtime.controller.kraft.cluster_control import BrokerControlStat
 from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.published import PublishedState
-from highwater_runtime.controller.kraft.quorum import ControllerOptions, Quorum, QuorumFactory, open_quorum
+from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import MetadataImage, replica_epoch_matches
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled
-from highwater_runtime.raft import NotLeader
+from highwater_runtime.raft import NotLeader, RaftReplica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
@@ -72,11 +72,11 @@ class QuorumController:
     ``committed_image``, ``is_active`` and ``raft`` are for whoever observes; nothing may be changed through them.
     """
 
-    def __init__(self, options: ControllerOptions, ports: Ports, open_raft: QuorumFactory = open_quorum) -> None:
+    def __init__(self, options: ControllerOptions, ports: Ports, opener: QuorumOpener = open_quorum) -> None:
         self.options = options
         self._ports = ports
-        self._open_raft = open_raft
-        self._raft: Quorum | None = None
+        self._open = opener
+        self._quorum: MetadataQuorum | None = None
         self._published = PublishedState(ports.trace, ports.metrics)
         self._committed_offset = -1
         self._latest: MetadataImage | None = None
@@ -97,17 +97,17 @@ class QuorumController:
         return self._latest is not None
 
     @property
-    def raft(self) -> Quorum:
+    def raft(self) -> RaftReplica:
         """This node's replica of the metadata log; there from :meth:`start` on."""
-        assert self._raft is not None, "the controller has not been started"
-        return self._raft
+        assert self._quorum is not None, "the controller has not been started"
+        return self._quorum.raft
 
     # --- NodeCore -------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Open the metadata log and join the quorum. Raises ``OSError`` where the disk fails."""
-        self._raft = self._open_raft(self.options, self._ports, self)
-        self._raft.start()
+        self._quorum = self._open(self.options, self._ports, self)
+        self._quorum.raft.start()
 
     def on_request(self, request: InboundRequest) -> None:
         """Pass on what is the quorum's, answer what any controller can, judge the rest if active."""
@@ -121,20 +121,16 @@ class QuorumController:
             self._judge(request, self._latest)
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Hand over and leave the quorum."""
+        """Hand over, leave the quorum, close the log."""
+        assert self._quorum is not None, "the controller has not been started"
+        raft, log = self._quorum
         self._step_down()
-        self.raft.stop(on_stopped)
 
-    def expire_session(self, broker_id: int) -> bool:
-        """End a broker's session now, as if nothing had been heard from it for the session time-out (a fault).
+        def left() -> None:
+            log.close()
+            on_stopped()
 
-        False where this controller is not active or the broker has no session, so that nothing happened.
-        """
-        if self._latest is None or not self.raft.is_leader or self._sessions.get(broker_id) is None:
-            return False
-        self._fence(self._latest, broker_id)
-        self._arm_session_timer()
-        return True
+        raft.stop(left)
 
     # --- RaftListener ---------------------------------------------------------------------------------------------
 
@@ -305,12 +301,9 @@ class QuorumController:
         if self._latest is None or not self.raft.is_leader:
             return
         for broker_id in self._sessions.expired(self._ports.clock.now_ns()):
-            self._fence(self._latest, broker_id)
+            self._write(broker_state.fence(self._latest, broker_id))
+            self._sessions.forget(broker_id)
         self._arm_session_timer()
-
-    def _fence(self, latest: MetadataImage, broker_id: int) -> None:
-        self._write(broker_state.fence(latest, broker_id))
-        self._sessions.forget(broker_id)
 
     # --- partitions -----------------------------------------------------------------------------------------------
 
