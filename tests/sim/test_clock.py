@@ -31,16 +31,26 @@ def test_a_fast_clock_fires_early(toys):
 
 
 def test_timers_keep_their_node_time_when_the_rate_changes(toys):
-    simulator, cores = toys.cluster("a")
+    simulator, cores = toys.cluster("a", "b")
     fired = []
-    clock = cores["a"].ports.clock
-    clock.call_later(10 * SECOND, lambda: fired.append((simulator.now_ns, clock.now_ns())))
+
+    def note(name):
+        return lambda: fired.append((name, simulator.now_ns, cores[name].ports.clock.now_ns()))
+
+    for name in "ab":
+        for seconds in (10, 12):
+            cores[name].ports.clock.call_later(seconds * SECOND, note(name))
     simulator.run_until(4 * SECOND)
     simulator.set_clock("a", rate=0.5)
-    simulator.run_until(8 * SECOND)
+    simulator.run_until(6 * SECOND)
     simulator.set_clock("a", rate=2.0)
     simulator.run_until(60 * SECOND)
-    assert fired == [(10 * SECOND, 10 * SECOND)]
+    assert fired == [
+        ("a", 8_500_000_000, 10 * SECOND),
+        ("a", 9_500_000_000, 12 * SECOND),
+        ("b", 10 * SECOND, 10 * SECOND),
+        ("b", 12 * SECOND, 12 * SECOND),
+    ]
 
 
 @settings(max_examples=40)
@@ -57,6 +67,26 @@ def test_timers_never_fire_before_their_node_time_and_hardly_after_it(toys, rate
     simulator.run_for(200 * SECOND)
     assert len(late) == len(delays)
     assert all(0 <= ns <= 10 for ns in late)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 10 * SECOND)), min_size=5, max_size=40), st.floats(0.1, 10))
+def test_a_change_of_rate_keeps_all_timers_in_order(toys, timers, rate):
+    simulator, cores = toys.cluster("a", "b")
+    fired = []
+
+    def note(name, due):
+        return lambda: fired.append((name, simulator.now_ns, cores[name].ports.clock.now_ns() - due))
+
+    for on_a, delay in timers:
+        name = "a" if on_a else "b"
+        cores[name].ports.clock.call_later(delay, note(name, delay))
+    simulator.run_until(SECOND)
+    simulator.set_clock("a", rate=rate)
+    simulator.run_until(200 * SECOND)
+    assert len(fired) == len(timers)
+    assert [time for _, time, _ in fired] == sorted(time for _, time, _ in fired)
+    assert all(0 <= late <= 10 for _, _, late in fired)
 
 
 def test_timers_of_one_instant_fire_in_the_order_of_their_setting(toys):

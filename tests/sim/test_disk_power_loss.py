@@ -253,6 +253,50 @@ def test_a_rename_across_directories_is_one_step(synced):
     assert (disk.list("from"), disk.list("to")) == ([], ["g"])
 
 
+@pytest.mark.parametrize("synced", ["from", "to"])
+def test_what_a_rename_depends_on_is_not_repeated_after_it(synced):
+    disk = SimDisk()
+    disk.mkdir("from")
+    disk.mkdir("to")
+    disk.open("from/f", create=True)
+    disk.rename("from/f", "to/g")
+    disk.fsync_dir(synced)
+    disk.power_loss("all")
+    assert (disk.list("from"), disk.list("to")) == ([], ["g"])
+
+
+def test_operations_that_an_fsync_leaves_out_keep_their_order():
+    disk = SimDisk()
+    disk.mkdir("d")
+    disk.open("f", create=True)
+    disk.unlink("f")
+    disk.fsync_dir("d")
+    disk.power_loss("all")
+    assert disk.list() == ["d"]
+
+
+def test_a_file_that_comes_back_was_not_lost():
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    file.append(b"unsynced")
+    disk.unlink("f")
+    assert disk.power_loss("none").bytes_lost == 0
+    assert content_of(disk, "f") == b""
+
+
+def test_written_buffers_may_be_reused():
+    for write in (lambda file, data: file.append(data), lambda file, data: file.pwrite(0, data)):
+        disk = SimDisk()
+        file = disk.open("f", create=True)
+        buffer = bytearray(b"old")
+        write(file, buffer)
+        buffer[:] = b"new"
+        assert file.read(0, 9) == b"old"
+        disk.power_loss("all")
+        assert content_of(disk, "f") == b"old"
+
+
 def test_a_renamed_directory_keeps_its_entries():
     disk = SimDisk()
     disk.mkdir("orders-0")
@@ -343,6 +387,29 @@ def test_fsync_later_covers_what_was_written_before_it():
     assert done == [None]
     disk.power_loss("none")
     assert content_of(disk, "f") == b"before"
+
+
+def test_fsync_later_that_ends_after_another_fsync_covers_no_more(toys):
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    disk.fsync_dir()
+    file.append(b"first")
+    file.fsync_later(lambda _: None)
+    file.fsync()
+    file.append(b"second")
+    disk.complete_fsyncs()
+    disk.power_loss("none")
+    assert content_of(disk, "f") == b"first"
+
+
+def test_healing_does_not_forget_what_was_under_way():
+    disk = SimDisk()
+    file = disk.open("f", create=True)
+    done = []
+    file.fsync_later(done.append)
+    disk.heal()
+    assert disk.complete_fsyncs() == 1
+    assert done == [None]
 
 
 def test_fsync_later_that_power_overtakes_never_ends():

@@ -94,6 +94,32 @@ def test_what_timed_out_behind_a_cut_is_lost(toys):
     assert cores["a"].outcomes == [(1, RpcFailure.TIMED_OUT), (2, RpcFailure.DISCONNECTED)]
 
 
+def test_a_response_behind_a_cut_is_lost_when_its_host_loses_power(toys):
+    simulator, cores = warmed_up(toys)
+    cut = simulator.faults.cut("a", "b", "bToA")
+    cores["a"].send("b", 1, timeout_ns=60 * SECOND)
+    simulator.run_for(SECOND)
+    assert cores["b"].values_heard == [1]
+    simulator.power_loss("b")
+    simulator.faults.heal(cut)
+    simulator.run_for(10 * SECOND)
+    assert cores["a"].results == []
+
+
+def test_what_was_in_flight_when_its_connection_closed_arrives_unless_a_cut_comes_first(toys):
+    for cut in (False, True):
+        simulator, cores = warmed_up(toys)
+        cores["a"].send("b", 1, timeout_ns=50_000)
+        simulator.run_for(60_000)
+        assert cores["a"].outcomes == [(1, RpcFailure.TIMED_OUT)]
+        if cut:
+            simulator.faults.cut("a", "b")
+            simulator.run_for(SECOND)
+            simulator.faults.heal_all()
+        simulator.run_for(5 * SECOND)
+        assert cores["b"].values_heard == ([] if cut else [1])
+
+
 def test_a_connection_cannot_open_across_a_one_way_cut(toys):
     for direction in ("aToB", "bToA"):
         simulator, cores = toys.cluster("a", "b")
@@ -240,6 +266,17 @@ def test_delayed_messages_come_late(toys):
         assert 700 * MS <= cores["a"].results[0][0] - before < 760 * MS
         assert (cores["b"].heard[0][0] - before >= 700 * MS) == (direction == "request")
         assert rule.caught == 1
+
+
+def test_a_message_behind_a_delayed_response_does_not_bring_it_forward(toys):
+    simulator, cores = warmed_up(toys)
+    simulator.faults.delay(700 * MS, "Echo", direction="response")
+    before = simulator.now_ns
+    cores["a"].send("b", 1)
+    cores["a"].send("b", 2, message=toys.Other)
+    simulator.run_for(2 * SECOND)
+    assert cores["a"].outcomes == [(1, 1001), (2, 1002)]
+    assert all(time - before >= 700 * MS for time, _, _ in cores["a"].results)
 
 
 def test_a_duplicated_request_is_heard_twice_and_answered_once(toys):

@@ -71,6 +71,16 @@ def test_messages_are_traced_when_asked_for(toys, tmp_path):
     ]
 
 
+def test_the_digest_covers_every_event(toys):
+    def digest(offset):
+        simulator, cores = toys.cluster("a")
+        cores["a"].ports.trace.emit(HighWatermarkAdvanced(partition="t-0", leader_epoch=1, offset=offset))
+        return simulator.digest()
+
+    assert digest(1) == digest(1)
+    assert digest(1) != digest(2)
+
+
 def test_the_digest_covers_what_the_trace_does_not_show(toys):
     def digest(values):
         simulator, cores = toys.cluster("a", "b")

@@ -91,8 +91,6 @@ class SimDisk:
         self._stalled = False
         self._cut_at: int | None = None
         self.owner: Owner | None = None
-        self.generation = 0
-        """Number of power losses and wipes: what was under way before one never ends."""
         self.wipes = 0
         """How often the disk was replaced."""
         self.operations = 0
@@ -221,7 +219,7 @@ class SimDisk:
         if wipe:
             held = self.wipe()
             return PowerLossEvidence(drawn, unsynced, held, tuple(path for path, _ in before), wiped=True)
-        self._new_generation()
+        self._waiting.clear()
         self._tree.lose_power(drawn, self._random)
         after = self._tree.files()
         readable = {id(file) for _, file in before}
@@ -242,7 +240,7 @@ class SimDisk:
         """Replace the disk by an empty one; returns the bytes that were on it."""
         held = self.used_bytes()
         self.wipes += 1
-        self._new_generation()
+        self._waiting.clear()
         self._tree = DirectoryTree()
         return held
 
@@ -364,17 +362,13 @@ class SimDisk:
         self.fault_hits += 1
         return os_error(code, path)
 
-    def _new_generation(self) -> None:
-        self.generation += 1
-        self._waiting.clear()
-
     def _arm(self) -> None:
         self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
 
 
 def _end_fsync(job: Fsync) -> None:
     disk = job.disk
-    if job.generation != disk.generation or disk.hold_if_stalled(job):
+    if disk.hold_if_stalled(job):
         return
     failure: OSError | None = None
     try:

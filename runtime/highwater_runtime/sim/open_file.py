@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Fsync:
     """One fsync under way."""
 
-    __slots__ = ("disk", "end", "file", "generation", "number", "on_done", "owner")
+    __slots__ = ("disk", "end", "file", "number", "on_done", "owner")
 
     def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
         self.disk = disk
@@ -22,7 +22,6 @@ class Fsync:
         self.end = file.end_of_operations()
         self.on_done = on_done
         self.owner = disk.owner
-        self.generation = disk.generation
         self.number = disk.operations
         """In the order of their calls; those that a stall held up go on in it."""
 
