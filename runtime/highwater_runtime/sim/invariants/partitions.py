@@ -134,7 +134,7 @@ class PartitionInvariants:
             record.committed_end = event.end_offset
         elif known != batch:
             what = f"{node} committed another batch at offset {event.offset} in leader epoch {event.leader_epoch}"
-            self._violations.add("committed-loss", event.partition, what, event.offset)
+            self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "other"))
 
     def _appended_as_leader(self, node: str, incarnation: int, event: LogAppended) -> None:
         leader = self._record(event.partition).leaders.setdefault(event.leader_epoch, (node, incarnation))
@@ -161,7 +161,7 @@ class PartitionInvariants:
             if known is not None and (known.crc, known.epoch) != (batch.crc, batch.leader_epoch):
                 where = f"committed offset {batch.base_offset}"
                 what = f"{node} leads epoch {event.leader_epoch} with another batch at {where}"
-                self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, batch.base_offset))
+                self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "other"))
                 return
 
     def _accepted(self, event: AlterPartitionHandled) -> None:
