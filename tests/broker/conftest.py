@@ -21,6 +21,7 @@ from highwater_runtime.metadata import MetadataVersion, PartitionRegistration
 from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import SimDisk, Simulator, derive_random
+from highwater_runtime.sim.network import CodecMode
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.create_topics_request import (
@@ -76,8 +77,9 @@ class Cluster:
         config: Mapping[str, PropertyValue] | None = None,
         switches: Mapping[str, str] | None = None,
         metadata_version: str | None = None,
+        codec: CodecMode = "some",
     ) -> None:
-        self.sim = Simulator(seed, check_mutation=True, codec="some")
+        self.sim = Simulator(seed, check_mutation=True, codec=codec)
         self.events: list[tuple[int, str, NodeEvent]] = []
         self.sim.trace.subscribers.append(lambda t, node, _, event: self.events.append((t, node, event)))
         properties = NodeConfig.of({**FAST, **(config or {})})

@@ -38,6 +38,7 @@ from highwater_runtime.wire.messages.fetch_response import (
 CONSUMER = -1
 TOPIC_IDS_SINCE = 13
 REPLICA_STATE_SINCE = 15
+CURRENT_LEADER_SINCE = 12
 NO_EPOCH = -1
 
 Judgement = tuple[ErrorCode, EpochEndOffset | None]
@@ -210,7 +211,8 @@ class DelayedFetch:
         error, diverging = judge(partition, fetch, self._who.replica_id)
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
-            if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            moved = error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+            if moved and self._request.version >= CURRENT_LEADER_SINCE:
                 data.current_leader = LeaderIdAndEpoch(
                     leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
                 )

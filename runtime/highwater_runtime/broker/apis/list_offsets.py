@@ -24,25 +24,33 @@ LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 NONE: Final = -1
+LEADER_EPOCH_SINCE: Final = 4
 
 
 def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
     """Answer a ListOffsetsRequest."""
     body: ListOffsetsRequest = request.body
+    # Kafka's clients of old know neither the leader epoch nor OFFSET_NOT_AVAILABLE.
+    unsettled = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
     topics = [
         ListOffsetsTopicResponse(
             name=topic.name,
             partitions=[
-                _answer(replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id)
+                _answer(replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unsettled)
                 for asked in topic.partitions
             ],
         )
         for topic in body.topics
     ]
+    if request.version < LEADER_EPOCH_SINCE:
+        for answer in (partition for topic in topics for partition in topic.partitions):
+            answer.leader_epoch = NONE
     request.reply(ListOffsetsResponse(topics=topics))
 
 
-def _answer(found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_id: int) -> ListOffsetsPartitionResponse:
+def _answer(
+    found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_id: int, unsettled_error: ErrorCode
+) -> ListOffsetsPartitionResponse:
     index = asked.partition_index
     if isinstance(found, ErrorCode):
         return _response(index, found)
@@ -58,7 +66,7 @@ def _answer(found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_i
             return _response(index, offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
         case value if value == LATEST:
             if unsettled:
-                return _response(index, ErrorCode.OFFSET_NOT_AVAILABLE)
+                return _response(index, unsettled_error)
             return _response(index, offset=limit, leader_epoch=found.leader_epoch)
         case value if value == MAX_TIMESTAMP:
             position = log.offset_of_max_timestamp()
@@ -69,7 +77,7 @@ def _answer(found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_i
     if position is None:
         return _response(index)
     if position.offset >= limit:
-        return _response(index, ErrorCode.OFFSET_NOT_AVAILABLE if unsettled else ErrorCode.NONE)
+        return _response(index, unsettled_error if unsettled else ErrorCode.NONE)
     return _response(index, timestamp=position.timestamp, offset=position.offset, leader_epoch=position.leader_epoch)
 
 

@@ -34,6 +34,7 @@ from highwater_runtime.wire.messages.produce_response import (
 ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
+CURRENT_LEADER_SINCE: Final = 10
 
 _Waiting = tuple[Partition, int, PartitionProduceResponse]
 """Partition, the offset that its HW must reach, and the answer that is prepared for that."""
@@ -54,7 +55,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
                 answers.append(_refuse(data.index, found))
                 counter(metrics.FAILED_PRODUCE_REQUESTS)
                 continue
-            answer, appended = _append(found, data.records, body.acks)
+            answer, appended = _append(found, data.records, body.acks, request.version)
             answers.append(answer)
             if appended is None:
                 counter(metrics.FAILED_PRODUCE_REQUESTS)
@@ -73,13 +74,15 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
     replicas.produces.park(delayed, [p.key for p, _, _ in waiting], max(0, body.timeout_ms) * MS)
 
 
-def _append(partition: Partition, records: bytes | None, acks: int) -> tuple[PartitionProduceResponse, Appended | None]:
+def _append(
+    partition: Partition, records: bytes | None, acks: int, version: int
+) -> tuple[PartitionProduceResponse, Appended | None]:
     """Append to one partition; the prepared answer, and what was appended unless it was refused."""
     leading = partition.leading
     if acks not in (ACKS_ALL, ACKS_NONE, ACKS_LEADER):
         return _refuse(partition.index, ErrorCode.INVALID_REQUIRED_ACKS), None
     if leading is None:
-        return _not_leader(partition), None
+        return _not_leader(partition, version), None
     if acks == ACKS_ALL and partition.under_min_isr:
         return _refuse(partition.index, ErrorCode.NOT_ENOUGH_REPLICAS), None
     try:
@@ -111,9 +114,10 @@ def _refuse(index: int, error: ErrorCode, message: str | None = None) -> Partiti
     return PartitionProduceResponse(index=index, error_code=error, base_offset=-1, error_message=message)
 
 
-def _not_leader(partition: Partition) -> PartitionProduceResponse:
+def _not_leader(partition: Partition, version: int) -> PartitionProduceResponse:
     answer = _refuse(partition.index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-    answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
+    if version >= CURRENT_LEADER_SINCE:
+        answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
     return answer
 
 
