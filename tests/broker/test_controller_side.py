@@ -1,0 +1,388 @@
+"""What a broker says to controllers: the channel, ISR proposals, registration and heartbeats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from highwater_runtime.broker.alter_partition import AlterPartitionManager, Answer, build_request
+from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, ControllerChannel, says_not_controller
+from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.lifecycle import Identity, Lifecycle, LifecycleState
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports.trace import BrokerStateChanged
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_partition_response import (
+    AlterPartitionResponse,
+    PartitionData,
+    TopicData,
+)
+from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
+from highwater_runtime.wire.messages.broker_heartbeat_response import BrokerHeartbeatResponse
+from highwater_runtime.wire.messages.broker_registration_request import BrokerRegistrationRequest
+from highwater_runtime.wire.messages.broker_registration_response import BrokerRegistrationResponse
+from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
+
+VOTERS = {1000: Endpoint("controller-0", 9093), 1001: Endpoint("controller-1", 9093)}
+A, B = (UUID(int=1), 0), (UUID(int=2), 0)
+
+
+class Wire:
+    """A network in the test's hands."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any, int, Callable[[Any], None], int]] = []
+
+    def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
+        self.sent.append((to.host, request, version, on_response, timeout_ns))
+
+    def answer(self, response: Any) -> None:
+        """Answer the last request."""
+        self.sent[-1][3](response)
+
+
+@pytest.fixture
+def wire() -> Wire:
+    return Wire()
+
+
+@pytest.fixture
+def ports(wire, fake_clock, recorder) -> Ports:
+    return Ports(clock=fake_clock, network=wire, disk=None, random=Random(1), metrics=None, trace=recorder)
+
+
+def channel(ports: Ports, hint: list[int | None]) -> ControllerChannel:
+    return ControllerChannel("test", VOTERS, lambda: hint[0], ports, timeout_ns=SECOND)
+
+
+# --- channel ------------------------------------------------------------------------------------------------------
+
+
+def test_the_believed_controller_is_asked_and_another_if_it_refuses(ports, wire, fake_clock):
+    hint: list[int | None] = [1001]
+    answers: list[Any] = []
+    channel(ports, hint).ask(lambda: ("request", 0), answers.append)
+    assert wire.sent[-1][0] == "controller-1"
+    wire.answer(BrokerHeartbeatResponse(error_code=ErrorCode.NOT_CONTROLLER))
+    assert len(wire.sent) == 1, "not before the back-off"
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert [s[0] for s in wire.sent] == ["controller-1", "controller-0"]
+    wire.answer(RpcFailure.DISCONNECTED)
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert wire.sent[-1][0] == "controller-1"
+    done = BrokerHeartbeatResponse()
+    wire.answer(done)
+    assert answers == [done]
+
+
+def test_a_new_belief_is_followed_at_the_next_attempt(ports, wire, fake_clock):
+    hint: list[int | None] = [1000]
+    channel(ports, hint).ask(lambda: ("request", 0), lambda _: None)
+    hint[0] = 1001
+    wire.answer(RpcFailure.TIMED_OUT)
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert wire.sent[-1][0] == "controller-1"
+
+
+def test_each_attempt_is_built_afresh(ports, wire, fake_clock):
+    versions = iter([2, 3])
+    channel(ports, [1000]).ask(lambda: ("request", next(versions)), lambda _: None)
+    wire.answer(RpcFailure.DISCONNECTED)
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert [s[2] for s in wire.sent] == [2, 3]
+
+
+def test_patience_has_an_end_where_one_is_given(ports, wire, fake_clock):
+    answers: list[Any] = []
+    give_up = fake_clock.now + 120 * MS
+    channel(ports, [1000]).ask(lambda: ("request", 0), answers.append, give_up_at_ns=give_up)
+    assert wire.sent[-1][4] == 120 * MS
+    for _ in range(2):
+        wire.answer(RpcFailure.DISCONNECTED)
+        fake_clock.advance(RETRY_BACKOFF_NS)
+    assert answers == []
+    wire.answer(RpcFailure.DISCONNECTED)
+    assert answers == [RpcFailure.TIMED_OUT]
+    assert len(wire.sent) == 3
+
+
+def test_a_closed_channel_is_silent(ports, wire, fake_clock):
+    answers: list[Any] = []
+    closing = channel(ports, [1000])
+    closing.ask(lambda: ("request", 0), answers.append)
+    closing.close()
+    wire.answer(BrokerHeartbeatResponse())
+    closing.ask(lambda: ("request", 0), answers.append)
+    assert (answers, len(wire.sent)) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("response", "refused"),
+    [
+        (ElectLeadersResponse(error_code=ErrorCode.NOT_CONTROLLER), True),
+        (ElectLeadersResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR), False),
+        (CreateTopicsResponse(topics=[CreatableTopicResult(name="a", error_code=ErrorCode.NOT_CONTROLLER)]), True),
+        (CreateTopicsResponse(topics=[CreatableTopicResult(name="a")]), False),
+        (CreateTopicsResponse(topics=[]), False),
+        (AlterPartitionResponse(topics=[TopicData()]), False),
+    ],
+)
+def test_who_says_that_it_is_not_the_controller(response, refused):
+    assert says_not_controller(response) is refused
+
+
+# --- AlterPartition -----------------------------------------------------------------------------------------------
+
+
+def proposal(*isr: int, partition_epoch: int = 1) -> Proposal:
+    return Proposal(
+        leader_epoch=4, partition_epoch=partition_epoch, isr=isr, isr_epochs=tuple(b + 10 for b in isr), reason="expand"
+    )
+
+
+def answer_of(key, error: ErrorCode = ErrorCode.NONE, **fields: Any) -> TopicData:
+    return TopicData(topic_id=key[0], partitions=[PartitionData(partition_index=key[1], error_code=error, **fields)])
+
+
+class Manager:
+    def __init__(self, ports: Ports) -> None:
+        self.version = 3
+        self.failures = 0
+        self.manager = AlterPartitionManager(
+            channel(ports, [1000]),
+            ports.clock,
+            1,
+            broker_epoch=lambda: 77,
+            version=lambda: self.version,
+            count_failure=self.count,
+        )
+        self.answers: list[tuple[Proposal, Answer]] = []
+        self.again = False
+
+    def count(self) -> None:
+        self.failures += 1
+
+    def answered(self, proposal: Proposal, answer: Answer) -> bool:
+        self.answers.append((proposal, answer))
+        return self.again
+
+    def propose(self, key, proposal: Proposal) -> None:
+        self.manager.propose(key, proposal, self.answered)
+
+
+def asked(wire: Wire) -> list[tuple[UUID, list[int]]]:
+    request = wire.sent[-1][1]
+    return [(t.topic_id, [b.broker_id for p in t.partitions for b in p.new_isr_with_epochs]) for t in request.topics]
+
+
+def test_one_request_at_a_time_and_what_waits_travels_together(ports, wire):
+    m = Manager(ports)
+    m.propose(A, proposal(1, 2))
+    m.propose(B, proposal(1, 3))
+    m.propose(B, proposal(1, 4))
+    assert len(wire.sent) == 1
+    assert asked(wire) == [(A[0], [1, 2])]
+    wire.answer(AlterPartitionResponse(topics=[answer_of(A, leader_epoch=4, partition_epoch=2, isr=[1, 2])]))
+    assert m.answers[0][1] == Answer(ErrorCode.NONE, 4, 2, (1, 2))
+    assert asked(wire) == [(B[0], [1, 4])], "the newer proposal has replaced the older one"
+
+
+def test_a_request_that_fails_as_a_whole_is_repeated_with_the_same_proposals(ports, wire, fake_clock):
+    m = Manager(ports)
+    m.propose(A, proposal(1, 2))
+    first = wire.sent[-1][1]
+    wire.answer(AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
+    assert (m.answers, m.failures) == ([], 1)
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert len(wire.sent) == 2
+    assert wire.sent[-1][1] == first
+    wire.answer(RpcFailure.TIMED_OUT)
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert wire.sent[-1][1] == first
+
+
+def test_a_partition_that_the_answer_leaves_out_has_not_been_judged(ports, wire):
+    m = Manager(ports)
+    m.propose(A, proposal(1, 2))
+    wire.answer(AlterPartitionResponse())
+    assert m.answers[0][1].error is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def test_a_leader_may_ask_for_a_repetition_but_not_over_its_newer_proposal(ports, wire, fake_clock):
+    m = Manager(ports)
+    m.again = True
+    m.propose(A, proposal(1, 2))
+    m.propose(A, proposal(1, 3, partition_epoch=2))
+    m.manager.withdraw(A)
+    wire.answer(AlterPartitionResponse(topics=[answer_of(A, ErrorCode.UNKNOWN_SERVER_ERROR)]))
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert asked(wire) == [(A[0], [1, 2])]
+    m.propose(A, proposal(1, 4, partition_epoch=3))
+    wire.answer(AlterPartitionResponse(topics=[answer_of(A, ErrorCode.UNKNOWN_SERVER_ERROR)]))
+    fake_clock.advance(RETRY_BACKOFF_NS)
+    assert asked(wire) == [(A[0], [1, 4])]
+
+
+def test_version_2_names_the_isr_without_epochs():
+    old, new = (build_request(1, 77, {A: proposal(1, 2)}, version) for version in (2, 3))
+    (before,), (after,) = (request.topics[0].partitions for request in (old, new))
+    assert (before.new_isr, before.new_isr_with_epochs) == ([1, 2], [])
+    assert (after.new_isr, [(b.broker_id, b.broker_epoch) for b in after.new_isr_with_epochs]) == (
+        [],
+        [(1, 11), (2, 12)],
+    )
+    assert len(old.encode(2)) < len(new.encode(3))
+
+
+# --- lifecycle ----------------------------------------------------------------------------------------------------
+
+HEARTBEAT_NS = 500 * MS
+
+
+class Life:
+    def __init__(self, ports: Ports, wire: Wire, previous_epoch: int = -1) -> None:
+        self.wire = wire
+        self.registrations = 0
+        identity = Identity(
+            broker_id=1,
+            cluster_id="c",
+            endpoint=Endpoint("broker-1", 9092),
+            rack="r",
+            incarnation_id=UUID(int=9),
+            previous_epoch=previous_epoch,
+        )
+        self.lifecycle = Lifecycle(
+            identity,
+            channel(ports, [1000]),
+            ports,
+            NodeConfig.of({"broker.heartbeat.interval.ms": 500, "controlled.shutdown.timeout.ms": 5000}),
+            metadata_offset=lambda: 42,
+            on_registered=self.registered,
+        )
+        self.lifecycle.start()
+
+    def registered(self) -> None:
+        self.registrations += 1
+
+    def last(self, kind: type) -> Any:
+        assert isinstance(self.wire.sent[-1][1], kind), self.wire.sent[-1][1]
+        return self.wire.sent[-1][1]
+
+    def register(self, epoch: int) -> None:
+        self.last(BrokerRegistrationRequest)
+        self.wire.answer(BrokerRegistrationResponse(broker_epoch=epoch))
+
+    def beat(self, error: ErrorCode = ErrorCode.NONE, *, fenced: bool = False, may_leave: bool = False) -> None:
+        self.last(BrokerHeartbeatRequest)
+        self.wire.answer(
+            BrokerHeartbeatResponse(error_code=error, is_caught_up=True, is_fenced=fenced, should_shut_down=may_leave)
+        )
+
+
+@pytest.fixture
+def life(ports, wire) -> Life:
+    return Life(ports, wire)
+
+
+def states(recorder) -> list[tuple[str, int]]:
+    return [(e.reason, e.broker_epoch) for e in recorder.of(BrokerStateChanged)]
+
+
+def test_from_start_to_running(life, recorder, fake_clock):
+    life.register(7)
+    assert life.registrations == 1
+    assert life.last(BrokerHeartbeatRequest).want_fence is True
+    life.beat(fenced=True)
+    life.lifecycle.caught_up()
+    request = life.last(BrokerHeartbeatRequest)
+    assert (request.broker_epoch, request.current_metadata_offset, request.want_fence) == (7, 42, False)
+    life.beat(fenced=True)
+    assert life.lifecycle.state is LifecycleState.RECOVERY
+    fake_clock.advance(HEARTBEAT_NS)
+    life.beat()
+    assert states(recorder) == [("starting", -1), ("registered", 7), ("recovery", 7), ("running", 7)]
+
+
+def test_news_during_a_heartbeat_makes_another_one_at_once(life, wire):
+    life.register(7)
+    life.lifecycle.caught_up()
+    assert len(wire.sent) == 2, "the heartbeat under way asks to stay fenced"
+    life.beat(fenced=True)
+    assert len(wire.sent) == 3
+    assert life.last(BrokerHeartbeatRequest).want_fence is False
+
+
+def test_a_clean_shutdown_is_told_at_the_next_registration(ports, wire):
+    clean = Life(ports, wire, previous_epoch=5)
+    assert clean.last(BrokerRegistrationRequest).previous_broker_epoch == 5
+
+
+def test_a_registration_is_repeated_while_the_old_session_lasts(life, wire, fake_clock):
+    life.last(BrokerRegistrationRequest)
+    wire.answer(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    fake_clock.advance(SECOND)
+    assert len(wire.sent) == 2
+    life.register(9)
+    assert life.lifecycle.broker_epoch == 9
+
+
+@pytest.mark.parametrize("error", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED])
+def test_a_life_that_was_replaced_registers_anew_as_unclean(ports, wire, recorder, error):
+    life = Life(ports, wire, previous_epoch=5)
+    life.register(7)
+    life.lifecycle.caught_up()
+    life.beat()
+    life.beat(error)
+    request = life.last(BrokerRegistrationRequest)
+    assert request.previous_broker_epoch == -1
+    life.register(12)
+    assert life.lifecycle.waits_for_metadata
+    assert life.last(BrokerHeartbeatRequest).want_fence is True
+    assert states(recorder)[-2:] == [("starting", 7), ("registered", 12)]
+
+
+def test_a_failed_heartbeat_is_repeated_after_the_interval(life, wire, fake_clock):
+    life.register(7)
+    life.beat(ErrorCode.UNKNOWN_SERVER_ERROR)
+    sent = len(wire.sent)
+    fake_clock.advance(HEARTBEAT_NS)
+    assert len(wire.sent) == sent + 1
+
+
+def test_a_shutdown_waits_for_leave(life, recorder, fake_clock):
+    life.register(7)
+    life.lifecycle.caught_up()
+    life.beat()
+    life.beat()
+    left: list[bool] = []
+    life.lifecycle.shut_down(lambda: left.append(True))
+    assert life.last(BrokerHeartbeatRequest).want_shut_down is True
+    life.beat()
+    assert left == []
+    fake_clock.advance(100 * MS)
+    life.beat(may_leave=True)
+    assert left == [True]
+    life.lifecycle.stopped()
+    fake_clock.advance(10 * SECOND)
+    assert left == [True], "once"
+    assert states(recorder)[-2:] == [("controlled-shutdown", 7), ("stopped", 7)]
+
+
+def test_a_shutdown_does_not_wait_for_ever(life, fake_clock):
+    life.register(7)
+    left: list[bool] = []
+    life.lifecycle.shut_down(lambda: left.append(True))
+    fake_clock.advance(5 * SECOND)
+    assert left == [True]
+
+
+def test_a_broker_that_never_registered_may_leave_at_once(life):
+    left: list[bool] = []
+    life.lifecycle.shut_down(lambda: left.append(True))
+    assert left == [True]
