@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import CorruptRecord, LogOffline
 from highwater_runtime.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from highwater_runtime.log.names import DELETED, LOG, OFFSET_INDEX, SEGMENT_SUFFIXES, TIME_INDEX, file_name, join
@@ -25,7 +26,7 @@ class Segment:
     """Batches from ``base_offset`` up to ``end_offset`` (exclusive), contiguous.
 
     ``max_timestamp`` is the largest of any batch (−1: none) and belongs to the batch that ends with
-    ``max_timestamp_offset``. ``first_timestamp`` is the first batch's, by which the segment ages (None: unknown).
+    ``max_timestamp_offset``. ``first_timestamp`` is the first batch's, by which the segment ages (−1: unknown).
     """
 
     __slots__ = (
@@ -64,7 +65,7 @@ class Segment:
 
     def _begin_empty(self) -> None:
         self.end_offset = self.base_offset
-        self.first_timestamp: int | None = None
+        self.first_timestamp = -1
         self.max_timestamp = -1
         self.max_timestamp_offset = self.base_offset
         self._since_index_entry = 0
@@ -160,26 +161,19 @@ class Segment:
             self._recent_start = recent[_RECENT_LEAST - 1] + 1
             del recent[:_RECENT_LEAST], self._recent_position[:_RECENT_LEAST]
 
-    def must_roll(
-        self, size: int, max_timestamp: int, last_offset: int, now_ms: int, limits: tuple[int, int, int]
-    ) -> bool:
+    def must_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int, config: LogConfig) -> bool:
         """Whether an append of ``size`` bytes up to ``last_offset`` needs a new segment.
 
-        ``limits``: ``segment.bytes``, ``segment.ms``, ``segment.index.bytes``. A segment ages by the timestamps of
-        its batches where they have any, else by the time since it was made.
+        A segment ages by the timestamps of its batches where they have any, else by the time since it was made.
         """
-        max_bytes, max_ms, max_index_bytes = limits
         if self.size == 0:
             return False
-        if self.size + size > max_bytes or last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+        if self.size + size > config.segment_bytes or last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             return True
         first = self.first_timestamp
-        age = (
-            max_timestamp - first
-            if first is not None and first >= 0 and max_timestamp >= 0
-            else now_ms - self.created_ms
-        )
-        return age > max_ms or self.offset_index.is_full(max_index_bytes) or self.time_index.is_full(max_index_bytes)
+        age = max_timestamp - first if first >= 0 and max_timestamp >= 0 else now_ms - self.created_ms
+        most = config.index_max_bytes
+        return age > config.segment_ms or self.offset_index.is_full(most) or self.time_index.is_full(most)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

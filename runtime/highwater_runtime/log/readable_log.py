@@ -1,0 +1,175 @@
+"""What can be asked of a log, and what can be read from it.
+
+The state of a log is declared here; :class:`.log.Log` changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.epoch_cache import EpochEnd
+from highwater_runtime.log.errors import LogOffline, OffsetOutOfRange
+from highwater_runtime.log.flush import Flushes
+from highwater_runtime.log.records import BatchView
+from highwater_runtime.log.recovery import Loader, Recovery
+from highwater_runtime.log.results import BatchMark, TimestampOffset
+from highwater_runtime.log.segments import SegmentChain
+from highwater_runtime.ports.clock import Clock
+from highwater_runtime.ports.disk import Disk
+from highwater_runtime.ports.trace import Trace
+
+
+class ReadableLog:
+    """``log_start_offset`` and ``log_end_offset`` (exclusive) bound what can be read.
+
+    ``partition`` is the directory's name, ``recovery`` says how the log was found when it was opened.
+    """
+
+    __slots__ = (
+        "_chain",
+        "_clock",
+        "_directory",
+        "_disk",
+        "_epochs",
+        "_flushes",
+        "_offline",
+        "_producers",
+        "_trace",
+        "_trace_appends",
+        "config",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "recovery",
+        "topic_id",
+    )
+
+    def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
+        self._disk: Disk = loader.disk
+        self._directory: str = loader.directory
+        self._clock = clock
+        self._chain = SegmentChain(loader.disk, loader.directory, clock, loader.config, loader.segments)
+        self._epochs = loader.epochs
+        self._producers = loader.producers
+        self._flushes = Flushes(loader.recovery_point)
+        self._offline: str | None = None
+        self._trace: Trace | None = None
+        self._trace_appends = False
+        self.config: LogConfig = loader.config
+        self.partition: str = loader.directory.rpartition("/")[2]
+        self.topic_id = topic_id
+        self.recovery = recovery
+        self.log_start_offset: int = loader.log_start_offset
+        self.log_end_offset: int = self._chain.end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """The offset below which everything is known to be durable."""
+        return self._flushes.recovery_point
+
+    @property
+    def latest_epoch(self) -> int:
+        """The last leader epoch this log knows of (a follower's "last fetched epoch"); −1: none."""
+        return self._epochs.latest_epoch
+
+    @property
+    def epoch_entries(self) -> list[tuple[int, int]]:
+        """(epoch, start offset) of every leader epoch known, ascending."""
+        return self._epochs.entries
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes in all segments."""
+        return self._chain.size_in_bytes
+
+    @property
+    def segment_count(self) -> int:
+        """Number of segments, the active one included."""
+        return len(self._chain.segments)
+
+    @property
+    def directory(self) -> str:
+        """Path of the log's directory."""
+        return self._directory
+
+    @property
+    def is_online(self) -> bool:
+        """Whether the log can still be used: no disk error yet, not closed."""
+        return self._offline is None
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, *, max_offset: int | None = None, min_one_batch: bool = True) -> bytes:
+        """Whole batches from the one that holds ``offset`` on, all of one segment, at most ``max_bytes`` of them.
+
+        Batches that hold ``max_offset`` or more are left out (the HW, for consumers). A first batch larger than
+        ``max_bytes`` is given nevertheless under ``min_one_batch``. Empty at the log end offset.
+
+        Raises:
+            OffsetOutOfRange: ``offset`` is below the log start offset or above the log end offset.
+            LogOffline: an earlier disk error, or closed.
+        """
+        end_offset = self.log_end_offset
+        if not self.log_start_offset <= offset <= end_offset:
+            raise OffsetOutOfRange(
+                f"{self.partition}: offset {offset} is not in [{self.log_start_offset}, {end_offset}]"
+            )
+        self._ensure_online()
+        if offset == end_offset or (max_offset is not None and max_offset <= offset):
+            return b""
+        return self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+
+    def batches_between(self, from_offset: int, to_offset: int) -> Iterator[BatchView]:
+        """The batches that hold any offset of [``from_offset``, ``to_offset``), each with its bytes.
+
+        Raises:
+            OffsetOutOfRange: ``from_offset`` is below the log start offset.
+            LogOffline: an earlier disk error, or closed.
+        """
+        self._ensure_readable(from_offset, to_offset)
+        return self._chain.batches_between(from_offset, min(to_offset, self.log_end_offset))
+
+    def batch_marks(self, from_offset: int, to_offset: int) -> list[BatchMark]:
+        """As :meth:`batches_between`, from the headers alone."""
+        self._ensure_readable(from_offset, to_offset)
+        return self._chain.marks_between(from_offset, min(to_offset, self.log_end_offset))
+
+    def _ensure_readable(self, from_offset: int, to_offset: int) -> None:
+        if from_offset < self.log_start_offset and from_offset < to_offset:
+            raise OffsetOutOfRange(f"{self.partition}: offset {from_offset} is below {self.log_start_offset}")
+        self._ensure_online()
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record not earlier than ``timestamp`` (ms since the epoch); None where all are.
+
+        Within a compressed batch, whose records cannot be read here, it is the batch's first offset that is told.
+        """
+        self._ensure_online()
+        return self._chain.first_not_earlier(timestamp, self.log_start_offset)
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The first record with the largest timestamp of all (ListOffsets −3); None where no record has one."""
+        largest = self._chain.max_timestamp
+        return self.offset_for_timestamp(largest) if largest >= 0 else None
+
+    # --- leader epochs -----------------------------------------------------------------------------------------------
+
+    def epoch_end_offset(self, epoch: int) -> EpochEnd:
+        """Where ``epoch`` ends in this log (KIP-101, KIP-279); (−1, −1) where that is not known."""
+        return self._epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in force at ``offset``; −1 where that is not known."""
+        return self._epochs.epoch_of(offset)
+
+    # --- its end -----------------------------------------------------------------------------------------------------
+
+    def _go_offline(self, error: OSError) -> None:
+        if self._offline is None:
+            self._offline = f"disk error: {error}"
+
+    def _ensure_online(self) -> None:
+        if self._offline is not None:
+            raise LogOffline(f"{self.partition} is offline: {self._offline}")

@@ -1,0 +1,239 @@
+"""The segments of one log as a chain: each begins where the one before it ends, the last one takes the appends.
+
+Everything that a log does with files is here: which segment holds an offset, how the chain grows, is cut at either end
+and begins anew, what a flush has to cover, and what is removed when. Files that leave the chain are renamed at once
+(``….deleted``) and unlinked ``file.delete.delay.ms`` later. The log (:mod:`.log`) decides; nothing is checked here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.errors import CompressedRecords
+from highwater_runtime.log.names import SNAPSHOT, file_name, join, offsets_in
+from highwater_runtime.log.records import BatchView, Buffer, iter_batches
+from highwater_runtime.log.results import BatchMark, TimestampOffset
+from highwater_runtime.log.segment import Segment
+from highwater_runtime.ports.clock import MS, Clock, Timer
+from highwater_runtime.ports.disk import Disk, DiskFile
+
+_READ_BYTES: Final = 1 << 20
+
+
+class SegmentChain:
+    """``segments``, oldest first, never empty; ``active`` is the last."""
+
+    __slots__ = ("_clock", "_directory", "_directory_changed", "_disk", "_removals", "active", "config", "segments")
+
+    def __init__(self, disk: Disk, directory: str, clock: Clock, config: LogConfig, segments: list[Segment]) -> None:
+        self._disk = disk
+        self._directory = directory
+        self._clock = clock
+        self._directory_changed = False
+        self._removals: dict[str, Timer] = {}
+        self.config = config
+        self.segments = segments
+        self.active = segments[-1]
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset that there are bytes of (or where the next ones come)."""
+        return self.segments[0].base_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The offset behind the last batch."""
+        return self.active.end_offset
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes in all segments."""
+        return sum(segment.size for segment in self.segments)
+
+    def holding(self, offset: int) -> Segment:
+        """The segment that holds ``offset``, which is not below the chain's beginning."""
+        if self.active.base_offset <= offset:
+            return self.active
+        return self.segments[bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1]
+
+    # --- growing -----------------------------------------------------------------------------------------------------
+
+    def append(self, data: Buffer, batches: list[BatchView]) -> None:
+        """Write ``data``, which is ``batches`` with their final offsets."""
+        self.active.append(data, batches)
+
+    def must_roll(self, size: int, max_timestamp: int, last_offset: int, now_ms: int) -> bool:
+        """Whether this append needs a new segment first."""
+        return self.active.must_roll(size, max_timestamp, last_offset, now_ms, self.config)
+
+    def roll(self, now_ms: int) -> Segment:
+        """Seal the active segment and begin a new one; returns the sealed one."""
+        sealed = self.active
+        sealed.seal()
+        self._begin_segment(sealed.end_offset, now_ms)
+        return sealed
+
+    def _begin_segment(self, base_offset: int, now_ms: int) -> None:
+        interval = self.config.index_interval_bytes
+        self.active = Segment(self._disk, self._directory, base_offset, interval, now_ms, create=True)
+        self.segments.append(self.active)
+        self._directory_changed = True
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, max_bytes: int, max_offset: int | None, *, min_one_batch: bool) -> bytes:
+        """See :meth:`.log.Log.read`."""
+        segment = self.holding(offset)
+        start = segment.position_of(offset)
+        limit = segment.size if max_offset is None else segment.position_of(max_offset)
+        if limit - start > max_bytes:
+            limit = segment.boundary_at_most(start, start + max_bytes)
+            if limit == start and min_one_batch:
+                limit = start + segment.batch_size_at(start)
+        return segment.read(start, limit) if limit > start else b""
+
+    def batches_between(self, from_offset: int, end: int) -> Iterator[BatchView]:
+        """See :meth:`.log.Log.batches_between`; ``end`` is not behind the chain's."""
+        while from_offset < end:
+            for batch in iter_batches(self.read(from_offset, _READ_BYTES, None, min_one_batch=True)):
+                if batch.base_offset >= end:
+                    return
+                yield batch
+                from_offset = batch.last_offset + 1
+
+    def marks_between(self, from_offset: int, end: int) -> list[BatchMark]:
+        """As :meth:`batches_between`, from the headers alone."""
+        marks: list[BatchMark] = []
+        while from_offset < end:
+            segment = self.holding(from_offset)
+            for _, batch in segment.headers(segment.position_of(from_offset)):
+                if batch.base_offset >= end:
+                    return marks
+                marks.append(BatchMark(batch.base_offset, batch.end_offset, batch.leader_epoch, batch.crc))
+            from_offset = segment.end_offset
+        return marks
+
+    def first_not_earlier(self, timestamp: int, start_offset: int) -> TimestampOffset | None:
+        """The first record at or behind ``start_offset`` that is not earlier than ``timestamp``."""
+        for segment in self.segments:
+            if segment.max_timestamp < timestamp or segment.end_offset <= start_offset:
+                continue
+            for position, header in segment.headers(segment.position_for_timestamp(timestamp)):
+                if header.max_timestamp < timestamp or header.end_offset <= start_offset:
+                    continue
+                batch = BatchView(segment.read(position, position + header.size_in_bytes))
+                found = _first_in_batch(batch, timestamp, start_offset)
+                if found is not None:
+                    return found
+        return None
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp of all batches; −1 where none has one."""
+        return max(segment.max_timestamp for segment in self.segments)
+
+    # --- cutting -----------------------------------------------------------------------------------------------------
+
+    def truncation_point(self, offset: int) -> int:
+        """Where a truncation to ``offset`` would make the chain end: not within a batch."""
+        return self.holding(offset).truncation_point(offset)
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the batch that holds ``offset`` and all behind it, durably."""
+        # The newest go first: whatever a crash leaves of this is a chain without a hole.
+        while self.active.base_offset > offset:
+            self._set_aside(self.segments.pop())
+            self.active = self.segments[-1]
+        self.active.truncate_to(offset)
+        # Durable before anything is written behind it: pages of the old tail between those of a new one, with
+        # batches of the same sizes, would pass every check and be a log that never was.
+        self.active.file.fsync()
+        self.sync_directory()
+
+    def restart_at(self, offset: int) -> None:
+        """Drop everything and begin anew at ``offset``, durably."""
+        while self.segments:
+            self._set_aside(self.segments.pop())
+        self._begin_segment(offset, self._clock.wall_ms())
+        self.sync_directory()
+
+    def drop_oldest(self, count: int) -> None:
+        """Drop the first ``count`` segments, which leaves one at least."""
+        for segment in self.segments[:count]:
+            self._set_aside(segment)
+        del self.segments[:count]
+
+    def remove_snapshots(self, unwanted: Callable[[int], bool]) -> None:
+        """Remove the producer snapshots at the offsets that are ``unwanted``."""
+        for offset in offsets_in(self._disk.list(self._directory), SNAPSHOT):
+            if unwanted(offset):
+                self._disk.unlink(join(self._directory, file_name(offset, SNAPSHOT)))
+                self._directory_changed = True
+
+    def _set_aside(self, segment: Segment) -> None:
+        self._directory_changed = True
+        for path in segment.set_aside():
+            earlier = self._removals.pop(path, None)
+            if earlier is not None:
+                earlier.cancel()
+            self._removals[path] = self._clock.call_later(self.config.delete_delay_ms * MS, self._remover(path))
+
+    def _remover(self, path: str) -> Callable[[], None]:
+        def remove() -> None:
+            del self._removals[path]
+            self._disk.unlink(path)
+
+        return remove
+
+    # --- durability --------------------------------------------------------------------------------------------------
+
+    def unflushed_files(self, recovery_point: int, *, sealed_only: bool = False) -> list[DiskFile]:
+        """What an fsync has to cover so that everything is durable; the directory is so already on return.
+
+        The indexes of the active segment are left out: whoever finds its end above the recovery point makes them anew.
+        """
+        files: list[DiskFile] = []
+        for segment in reversed(self.segments):
+            if segment.end_offset <= recovery_point:
+                break
+            if segment is not self.active:
+                segment.seal()
+                files += segment.files
+            elif not sealed_only:
+                files.append(segment.file)
+        self.sync_directory()
+        return files
+
+    def sync_directory(self) -> None:
+        """Make names durable that came or went."""
+        if self._directory_changed:
+            self._disk.fsync_dir(self._directory)
+            self._directory_changed = False
+
+    def seal(self) -> None:
+        """Make the indexes of the active segment complete and durable; its batches were flushed."""
+        self.active.seal()
+        self.active.offset_index.file.fsync()
+        self.active.time_index.file.fsync()
+
+    def release(self) -> None:
+        """Close the files as they are; what was to be removed later is left to the next start."""
+        for timer in self._removals.values():
+            timer.cancel()
+        self._removals.clear()
+        for segment in self.segments:
+            segment.close()
+
+
+def _first_in_batch(batch: BatchView, timestamp: int, start_offset: int) -> TimestampOffset | None:
+    try:
+        records = batch.records()
+    except CompressedRecords:
+        return TimestampOffset(batch.max_timestamp, max(batch.base_offset, start_offset), batch.leader_epoch)
+    for record in records:
+        if record.timestamp >= timestamp and record.offset >= start_offset:
+            return TimestampOffset(record.timestamp, record.offset, batch.leader_epoch)
+    return None
