@@ -18,7 +18,8 @@ from pathlib import Path
 MINIMUM = 17
 """Spark 4 needs Java 17."""
 
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_VERSION = re.compile(r'version "(\d+[\w.]*)')
+_RELEASE = re.compile(r'^JAVA_VERSION="(\d+[\w.]*)', re.MULTILINE)
 
 
 class JavaNotFound(RuntimeError):  # noqa: N818 - what was not found is the name
@@ -27,11 +28,16 @@ class JavaNotFound(RuntimeError):  # noqa: N818 - what was not found is the name
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java installation: major ``version`` (17, 21 …), its ``home`` and where it was ``found`` (in words)."""
+    """A Java installation: ``full_version`` (``17.0.15``), its ``home`` and where it was ``found`` (in words)."""
 
-    version: int
+    full_version: str
     home: Path
     found: str
+
+    @property
+    def version(self) -> int:
+        """The major version: 17, 21 …"""
+        return _major(self.full_version)
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
@@ -44,7 +50,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
         version = java_version(home)
         if version is None:
             looked_at.append(f"{found} ({home}): bin/java does not run")
-        elif version < MINIMUM:
+        elif _major(version) < MINIMUM:
             looked_at.append(f"{found} ({home}): Java {version} is too old")
         else:
             return Java(version, home, found)
@@ -55,16 +61,36 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     )
 
 
-def java_version(home: Path) -> int | None:
-    """Major version of the Java in ``home``; None where it does not run."""
+def java_version(home: Path) -> str | None:
+    """Version of the Java in ``home`` (``17.0.15``); None where there is none that runs.
+
+    A JDK says its version in its file ``release``, which is half a second quicker to ask than the JVM itself.
+    """
+    java = home / "bin" / "java"
+    try:
+        told = _RELEASE.search((home / "release").read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        told = None
+    if told is not None and os.access(java, os.X_OK):
+        return told.group(1)
+    return _ask(java)
+
+
+def _ask(java: Path) -> str | None:
     try:
         answer = subprocess.run(  # noqa: S603 - the user's own Java
-            [str(home / "bin" / "java"), "-version"], capture_output=True, text=True, timeout=30, check=False
+            [str(java), "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     match = _VERSION.search(answer.stderr + answer.stdout)
-    return int(match.group(1)) if match and answer.returncode == 0 else None
+    return match.group(1) if match and answer.returncode == 0 else None
+
+
+def _major(version: str) -> int:
+    """``17.0.15`` → 17; ``1.8.0_402``, as it was counted once, → 8."""
+    numbers = version.split(".")
+    return int(numbers[1] if numbers[0] == "1" and len(numbers) > 1 else numbers[0])
 
 
 def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:

@@ -25,6 +25,7 @@ MICRO_OPERATIONS: Final = pa.schema(
         pa.field("partition", pa.string()),
         pa.field("row", pa.int64()),  # of the operation's last event in the table of operations
         pa.field("invoke_row", pa.int64()),  # of its invocation; -1: not recorded
+        pa.field("invoke_time", pa.int64()),  # ns of run time; -1: not recorded
         pa.field("index", pa.int64()),  # the last event's index
         pa.field("process", pa.int64()),
         pa.field("client", pa.string()),
@@ -94,6 +95,7 @@ def micro_operations(operations: pa.Table) -> History:
             flat.field("key"),
             row,
             invoke_of[row],
+            np.where(invoke_of[row] >= 0, operations["time"].to_numpy()[invoke_of[row]], -1),
             operations["index"].take(pa.array(row)),
             process[row],
             operations["client"].take(pa.array(row)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
@@ -135,7 +136,7 @@ def _column(rows: Sequence[Any], field: pa.Field, run_id: str, lines: Sequence[b
         case "id":
             return [None if row.id is None else str(row.id) for row in rows]
         case name:
-            return [getattr(row, name) for row in rows]
+            return list(map(attrgetter(name), rows))
 
 
 def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
@@ -203,14 +204,10 @@ def _event_classes(base: type[NodeEvent] = NodeEvent) -> Iterator[type[NodeEvent
 
 
 EVENT_FIELDS: Final[dict[str, tuple[str, ...]]] = {
-    **{
-        str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event))
-        for event in _event_classes()
-    },
-    "node-started": (),
-    "node-stopped": ("reason",),
+    str(event.__struct_config__.tag): tuple(field.name for field in msgspec.structs.fields(event) if field.required)
+    for event in _event_classes()
 }
-"""Required fields of each kind of event: those of ``highwater_runtime.ports.trace``, and the host's own two."""
+"""Required fields of each kind of event, as ``highwater_runtime.ports.trace`` defines it."""
 
 OPERATION_ROWS: Final = RowKind("operations", Operation, OPERATIONS, _operation_complaint)
 NODE_EVENT_ROWS: Final = RowKind("node_event", NodeEventRow, NODE_EVENT, _event_complaint)

@@ -53,7 +53,7 @@ NODE_EVENT: Final = pa.schema(
         _field("node_time_ns", pa.int64(), "the node's own clock"),
         _field("node", pa.string(), "who says so (broker-0, controller-1)"),
         _field("incarnation", pa.int64(), "how often the node had been started, from 1"),
-        _field("kind", pa.string(), "a tag of highwater_runtime.ports.trace, node-started, node-stopped"),
+        _field("kind", pa.string(), "what happened: a tag of highwater_runtime.ports.trace"),
         _field("partition", pa.string(), "topic, dash, partition index", nullable=True),
         _field("topic_id", pa.string(), "the topic's uuid, 32 hex digits", nullable=True),
         _field("broker", pa.int64(), "the broker spoken of; of a vote: the candidate", nullable=True),

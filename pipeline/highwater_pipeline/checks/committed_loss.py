@@ -222,9 +222,8 @@ def _example(
     unit: Unit, batches: _Batches, batch: int, report: Example, later: Example, proof: list[Example], fate: str
 ) -> Example:
     offset, end = int(batches.offset[batch]), int(batches.end[batch])
-    values, writers, sends = _written(unit, offset, end)
-    dumped = _dumped_values(unit, batches, batch)
-    values = sorted({*values, *dumped})
+    values, writers, sends = _written(unit, offset, end, report["time_ns"])
+    values = sorted({*values, *_dumped_values(unit, batches, batch)})
     named = f" ({'value' if len(values) == 1 else 'values'} {listing(values)}" if values else ""
     if writers:
         named += f"; acknowledged to {listing(writers)}"
@@ -247,10 +246,12 @@ def _example(
     }
 
 
-def _written(unit: Unit, offset: int, end: int) -> tuple[list[int], list[str], list[int]]:
-    """Values that clients were told stand in [offset, end), who was told, and the rows that say so."""
+def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list[int], list[str], list[int]]:
+    """Values that clients were told stand in [offset, end), who was told, and the rows that say so. A send that began
+    after the batch was committed is not in it: it took the place of what was lost."""
     at = ints(unit.history, "offset")
     told = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
+    told &= ints(unit.history, "invoke_time") <= committed_ns
     found = unit.history.filter(pa.array(told)).slice(0, SHOWN).to_pylist()
     told_to = dict.fromkeys(who(row) for row in found)
     return [row["value"] for row in found], list(told_to), [row["row"] for row in found]

@@ -61,13 +61,11 @@ def spark_judge(
     name in ``checks`` that is not a check's.
     """
     names = selected(checks)
-    context = spark.sparkContext
-    tasks = max(1, min(len(run_dirs), context.defaultParallelism * TASKS_PER_CORE))
-    rows = [(number, str(Path(run_dir).absolute())) for number, run_dir in enumerate(run_dirs)]
-    runs = spark.createDataFrame(context.parallelize(rows, tasks), "run int, path string")
-    chunks = runs.mapInArrow(_load, _CHUNKS)
+    paths = [str(Path(run_dir).absolute()) for run_dir in run_dirs]
+    tasks = max(1, min(len(paths), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
+    chunks = spark.range(0, len(paths), 1, tasks).mapInArrow(_loader(paths), _CHUNKS)
     found = chunks.groupBy("run", "partition").applyInArrow(_checker(names), _FINDINGS).collect()
-    return _merged(len(rows), found, names)
+    return _merged(len(paths), found, names)
 
 
 def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judgement]:
@@ -85,10 +83,13 @@ def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judge
 # --- in the tasks ---------------------------------------------------------------------------------------------------
 
 
-def _load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for run, path in zip(batch["run"].to_pylist(), batch["path"].to_pylist(), strict=True):
-            yield from _chunks_of_run(run, path)
+def _loader(paths: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for run in batch["id"].to_pylist():
+                yield from _chunks_of_run(run, paths[run])
+
+    return load
 
 
 def _chunks_of_run(run: int, path: str) -> Iterator[pa.RecordBatch]:

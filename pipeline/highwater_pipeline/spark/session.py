@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
-from pathlib import Path
 from typing import IO, Final
 
 from pyspark import SparkConf, SparkContext
@@ -23,6 +22,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from highwater_pipeline.java import Java, find_java
+from highwater_pipeline.spark import class_archive
 
 DEFAULT_MASTER: Final = "local[*]"
 
@@ -39,7 +39,7 @@ _LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
 }
-_JVM: Final = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Xshare:auto"
+_JVM: Final = ("-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 
 
 class SparkFailed(RuntimeError):  # noqa: N818 - says what happened
@@ -47,10 +47,11 @@ class SparkFailed(RuntimeError):  # noqa: N818 - says what happened
 
 
 @contextmanager
-def open_session(master: str | None = None) -> Iterator[SparkSession]:
+def open_session(master: str | None = None, jvm_options: Sequence[str] | None = None) -> Iterator[SparkSession]:
     """A Spark session on ``master`` (None: the active session if there is one, else all cores of this machine).
 
-    A session that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFound` where there
+    ``jvm_options`` are added to the driver's (None: those for the class-data archive, where there is one). A session
+    that this function started ends with it. Raises :class:`~highwater_pipeline.java.JavaNotFound` where there
     is no Java for it, :class:`SparkFailed` where it does not come up.
     """
     active = SparkSession.getActiveSession()
@@ -59,7 +60,10 @@ def open_session(master: str | None = None) -> Iterator[SparkSession]:
         return
     java = find_java()
     with as_file(files("highwater_pipeline.spark") / "log4j2.properties") as log4j2:
-        session = _start(master or DEFAULT_MASTER, java, log4j2)
+        options = class_archive.jvm_options(java) if jvm_options is None else jvm_options
+        session = _start(
+            master or DEFAULT_MASTER, java, [*_JVM, *options, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+        )
         try:
             yield session
         finally:
@@ -74,14 +78,15 @@ def cores(master: str) -> int:
     return (os.cpu_count() or 1) if inside == "*" else int(inside)
 
 
-def _start(master: str, java: Java, log4j2: Path) -> SparkSession:
+def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
     conf = SparkConf().setMaster(master).setAll(list(_ALWAYS.items()))
-    conf.set("spark.driver.extraJavaOptions", f"{_JVM} -Dlog4j2.configurationFile={log4j2.as_uri()}")
+    conf.set("spark.driver.extraJavaOptions", " ".join(jvm_options))
     if master.startswith("local"):
         conf.setAll(list(_LOCAL.items()))
         conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it only prints a line
     # The JVM inherits no stream of ours: stdout may be somebody's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
     with tempfile.TemporaryFile() as said:

@@ -1,0 +1,214 @@
+"""Tables read back as they were written; anything else is refused by file, line, what was expected and what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_pipeline import schemas
+from highwater_pipeline.files import BadTable, parse_jsonl, read_jsonl, read_parquet, write_jsonl, write_parquet
+from highwater_pipeline.rows import (
+    EVENT_FIELDS,
+    FAULT_ROWS,
+    NODE_EVENT_ROWS,
+    OPERATION_ROWS,
+    REPLICA_LOG_ROWS,
+    MicroOp,
+    NodeEventRow,
+    Operation,
+)
+from highwater_pipeline.tables import load_run
+from highwater_runtime.ports import trace
+
+GOOD = (
+    '{"index":0,"time":5,"process":1,"type":"ok","f":"send","value":[{"op":"send","key":"t-0","offset":3,"value":9}]}\n'
+)
+EVENT = {"seq": 1, "time_ns": 2, "node_time_ns": 3, "node": "broker-0", "incarnation": 1}
+
+
+def _operations(*lines: str) -> pa.Table:
+    return parse_jsonl("".join(lines).encode(), OPERATION_ROWS, "run", "operations.jsonl")
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            Operation,
+            index=st.just(0),
+            time=st.integers(0, 2**62),
+            process=st.integers(0, 9),
+            type=st.sampled_from(["invoke", "ok", "fail", "info"]),
+            f=st.sampled_from(["send", "poll", "txn"]),
+            value=st.none()
+            | st.lists(
+                st.builds(
+                    MicroOp, op=st.just("send"), key=st.text(max_size=5), offset=st.none() | st.integers(0, 9),
+                    value=st.integers(-(2**63), 2**63 - 1),
+                )
+            ),
+            client=st.none() | st.text(max_size=5),
+            error=st.none() | st.text(max_size=5),
+        )
+    )
+)  # fmt: skip
+def test_operations_survive_json_lines_and_parquet(tmp_path_factory: Any, operations: list[Operation]) -> None:
+    for index, operation in enumerate(operations):
+        operation.index = index
+    directory = tmp_path_factory.mktemp("operations")
+    write_jsonl(directory / "operations.jsonl", operations)
+    table = read_jsonl(directory / "operations.jsonl", OPERATION_ROWS, "run")
+    assert table.schema == schemas.OPERATIONS
+    back = [msgspec.convert({**row, "value": row["value"]}, Operation) for row in table.to_pylist()]
+    for was, now in zip(operations, back, strict=True):
+        assert now.run_id == "run"
+        assert (now.value or []) == (was.value or [])
+        assert (now.index, now.time, now.process, now.type, now.f, now.client, now.error) == (
+            was.index, was.time, was.process, was.type, was.f, was.client, was.error,
+        )  # fmt: skip
+    write_parquet(directory / "operations.parquet", table)
+    assert read_parquet(directory / "operations.parquet", OPERATION_ROWS).equals(table)
+
+
+def test_events_survive(tmp_path: Path) -> None:
+    written = NodeEventRow(
+        **EVENT, kind="became-leader", partition="t-0", topic_id="0", leader_epoch=1, partition_epoch=2, offset=3,
+        end_offset=4, isr=[0, 1], replicas=[1, 0],
+    )  # fmt: skip
+    write_jsonl(tmp_path / "nodes.jsonl", [written])
+    (row,) = read_jsonl(tmp_path / "nodes.jsonl", NODE_EVENT_ROWS, "run").to_pylist()
+    assert {name: value for name, value in row.items() if value is not None} == {
+        **{name: value for name, value in msgspec.structs.asdict(written).items() if value is not None},
+        "run_id": "run",
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"index": "three"}', "Expected `int`, got `str` - at `$.index`"),
+        (GOOD.replace('"ok"', '"maybe"').strip(), "Invalid enum value 'maybe' - at `$.type`"),
+        (GOOD.replace('"time":5,', "").strip(), "Object missing required field `time`"),
+        (GOOD.replace('"time"', '"tme"').strip(), "Object contains unknown field `tme`"),
+        (
+            GOOD.replace('"offset":3', '"offset":3.5').strip(),
+            "Expected `int | null`, got `float` - at `$.value[0].offset`",
+        ),
+        (GOOD.replace('"value":9', '"value":null').strip(), "expected a `value` in `value[0]` of a send, found null"),
+        (GOOD.replace('"offset":3', '"offset":-3').strip(), "to be null or at least 0, found -3"),
+        (GOOD.replace('"op":"send"', '"op":"poll"').replace('"offset":3,', "").strip(), "expected an `offset`"),
+        ("{not json}", "expected a JSON object"),
+        ("", "expected a JSON object"),
+        (GOOD.strip(), "expected `index` above 0, found 0"),
+    ],
+)
+def test_a_bad_line_is_named(line: str, expected: str) -> None:
+    with pytest.raises(BadTable) as refused:
+        _operations(GOOD, line + "\n")
+    assert str(refused.value).startswith("operations.jsonl:2: ")
+    assert expected in str(refused.value)
+
+
+def test_a_torn_last_line_is_refused() -> None:
+    """The writer died in the middle of it: who knows what else is missing."""
+    with pytest.raises(BadTable, match=r"operations\.jsonl:2: expected a line feed at the end, found a torn line"):
+        _operations(GOOD, GOOD[:30])
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"kind": "high-watermark", "partition": "t-0", "leader_epoch": 1}, "high-watermark event to have `offset`"),
+        ({"kind": "gossip"}, "found 'gossip'"),
+        ({"kind": "node-stopped"}, "node-stopped event to have `reason`"),
+    ],
+)
+def test_an_event_without_what_its_kind_needs_is_refused(fields: dict[str, Any], expected: str) -> None:
+    with pytest.raises(BadTable) as refused:
+        parse_jsonl(json.dumps({**EVENT, **fields}).encode() + b"\n", NODE_EVENT_ROWS, "run", "nodes.jsonl")
+    assert expected in str(refused.value)
+
+
+def test_the_wide_table_has_a_column_for_every_field_of_every_event() -> None:
+    columns = set(schemas.NODE_EVENT.names)
+    assert "became-leader" in EVENT_FIELDS
+    assert len(EVENT_FIELDS) == len(_event_classes(trace.NodeEvent)) + 2
+    for kind, fields in EVENT_FIELDS.items():
+        assert set(fields) <= columns, kind
+
+
+def _event_classes(base: type) -> list[type]:
+    return [found for child in base.__subclasses__() for found in (child, *_event_classes(child))]
+
+
+def test_every_column_is_documented() -> None:
+    for schema in (schemas.OPERATIONS, schemas.NODE_EVENT, schemas.REPLICA_LOG, schemas.FAULTS):
+        assert schema.metadata[b"doc"]
+        for column in schema:
+            assert column.metadata[b"doc"], column.name
+
+
+def test_faults_keep_the_whole_line() -> None:
+    line = b'{"id":"1","kind":"hold","targets":["broker-0"],"confirmed":true,"evidence":{"inject":[]}}\n'
+    (row,) = parse_jsonl(line, FAULT_ROWS, "run", "faults.jsonl").to_pylist()
+    assert (row["kind"], row["confirmed"], json.loads(row["detail"])) == ("hold", True, json.loads(line))
+
+
+def test_parquet_with_other_columns_is_refused(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "x.parquet", pa.table({"run_id": ["run"]}))
+    with pytest.raises(BadTable, match="expected a column `broker`, found run_id"):
+        read_parquet(tmp_path / "x.parquet", REPLICA_LOG_ROWS)
+    (tmp_path / "y.parquet").write_bytes(b"no parquet")
+    with pytest.raises(BadTable, match="expected a Parquet file"):
+        read_parquet(tmp_path / "y.parquet", REPLICA_LOG_ROWS)
+
+
+# --- run directories ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_directory_reads_alike_from_json_lines_and_parquet(story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).moves_hw(0, 1).dump(0, (0, 0, 1)).write(tmp_path / "run")
+    tables = load_run(run)
+    assert tables.run_id == "run"
+    assert tables.faults is None
+    assert tables.node_events is not None
+    other = tmp_path / "other"
+    write_parquet(other / "history" / "operations.parquet", tables.operations)
+    write_parquet(other / "events" / "nodes.parquet", tables.node_events)
+    again = load_run(other)
+    assert (again.run_id, again.operations, again.node_events) == ("run", tables.operations, tables.node_events)
+
+
+def test_a_history_alone_is_read_from_its_file(story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).write(tmp_path / "run")
+    tables = load_run(run / "history" / "operations.jsonl")
+    assert (tables.run_id, tables.operations.num_rows, tables.node_events) == ("operations", 2, None)
+
+
+def test_two_runs_in_one_directory_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "history").mkdir()
+    lines = GOOD.replace("{", '{"run_id":"a",', 1) + GOOD.replace("{", '{"run_id":"b",', 1).replace(
+        '"index":0', '"index":1'
+    )
+    (tmp_path / "history" / "operations.jsonl").write_text(lines)
+    with pytest.raises(BadTable, match="expected one run, a, found a, b"):
+        load_run(tmp_path)
+
+
+def test_a_table_in_two_formats_is_refused(story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).write(tmp_path / "run")
+    write_parquet(run / "history" / "operations.parquet", load_run(run).operations)
+    with pytest.raises(BadTable, match=r"expected history/operations once"):
+        load_run(run)
+
+
+def test_a_directory_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"expected a run directory with history/operations\.jsonl"):
+        load_run(tmp_path)

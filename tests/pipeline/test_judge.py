@@ -1,0 +1,110 @@
+"""What a judgement says beside its anomalies: what was asked, what could not be answered, and why."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, INSIDE_CHECKS
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.judgement import MAX_EXAMPLES
+from highwater_pipeline.rows import FAULT_ROWS, FaultRow
+from highwater_pipeline.tables import RunTables
+
+
+def test_a_history_alone_says_nothing_of_what_only_nodes_see(story: Any) -> None:
+    judgement = judge_run(story.send(1, at=0).poll((0, 1)).tables())
+    assert {judgement.checks[name] for name in CLIENT_CHECKS} == {"ok"}
+    assert {judgement.checks[name] for name in INSIDE_CHECKS} == {"not-available"}
+    assert judgement.verdict == "pass"
+    assert judgement.reasons == [f"no node events and replica dumps recorded: not judged on {', '.join(INSIDE_CHECKS)}"]
+
+
+def test_dumps_and_events_are_asked_for_where_they_are_missing(story: Any) -> None:
+    judgement = judge_run(story.send(1, at=0).poll((0, 1)).moves_hw(0, 1).tables())
+    assert judgement.checks["divergence"] == "not-available"
+    assert judgement.checks["hw-regression"] == "ok"
+
+
+def test_an_anomaly_found_inside_fails_a_run_whose_history_says_nothing(story: Any) -> None:
+    judgement = judge_run(story.moves_hw(0, 5).moves_hw(0, 4).tables())
+    assert (judgement.verdict, judgement.checks["lost-write"]) == ("fail", "unknown")
+
+
+def test_reasons_of_an_inconclusive_run_are_sentences(story: Any) -> None:
+    (empty, *_) = judge_run(story.tables()).reasons
+    assert empty.startswith("the history has no operations: nothing can be said on lost-write")
+    (failed, *_) = judge_run(story.send(1, outcome="fail").tables()).reasons
+    assert failed.startswith("none of 1 operations acknowledged a record")
+    (unread, *_) = judge_run(story.send(2, at=0).tables()).reasons
+    assert unread.startswith("no poll began after the last acknowledged send")
+    assert unread.endswith("nothing can be said on unseen")
+
+
+def test_only_the_checks_asked_for(story: Any) -> None:
+    tables = story.send(1, at=0).poll((0, 1), (1, 1)).tables()
+    judgement = judge_run(tables, ["unseen", "lost-write"])
+    assert (judgement.verdict, list(judgement.checks)) == ("pass", ["lost-write", "unseen"])
+    assert list(judge_run(tables, ["all"]).checks) == list(CHECKS)
+    with pytest.raises(ValueError, match="found 'lost-wirte'"):
+        judge_run(tables, ["lost-wirte"])
+
+
+def test_nothing_judged_is_not_a_pass(story: Any) -> None:
+    assert judge_run(story.send(1, at=0).poll((0, 1)).tables(), ["hw-regression"]).verdict == "inconclusive"
+
+
+def test_counts_are_whole_and_examples_few(story: Any) -> None:
+    for value in range(1, 41):
+        story.send(value, at=value, key=f"orders-{value % 4}")
+    story.poll((0, 1000))
+    judgement = judge_run(story.tables())
+    report = judgement.anomalies["unseen"]
+    assert (report.count, len(report.examples)) == (40, MAX_EXAMPLES)
+    assert report.examples[0]["partition"] == "orders-0"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (FaultRow("hold", id="1", name="held", confirmed=False), "fault 1 (held) is not confirmed to have taken hold"),
+        (FaultRow("kill", id="2", confirmed=True, healed=False), "fault 2 (kill) is not confirmed to be gone"),
+    ],
+)
+def test_a_fault_in_doubt_makes_a_pass_inconclusive_and_no_fail_less_a_fail(
+    story: Any, fault: FaultRow, reason: str
+) -> None:
+    def judged(history: Any) -> Any:
+        clean = history.tables()
+        faults = FAULT_ROWS.to_table([fault], "tiny", [b"{}"])
+        return judge_run(RunTables("tiny", clean.operations, faults=faults))
+
+    doubtful = judged(story.send(1, at=0).poll((0, 1)))
+    assert doubtful.verdict == "inconclusive"
+    assert reason in doubtful.reasons
+    assert judged(story.poll((1, 1))).verdict == "fail"
+
+
+def test_stories_name_who_and_where(story: Any) -> None:
+    """The committed loss of KAFKA-14139, as a person reads it; the record that took its place is not blamed."""
+    story.send(1, at=0).started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story.appends(0, 0, 1, leader=True).commits(0, 0, 1, crc=5).leads(1, 1, leo=0).send(2, at=0, process=1)
+    story.poll((0, 2))
+    (example,) = judge_run(story.tables()).anomalies["committed-loss"].examples
+    assert example["story"] == (
+        "Record 0 of orders-0 (value 1; acknowledged to producer-0 (operation 1)) passed the high watermark of broker-0"
+        " in leader epoch 0, but broker-1 became leader in epoch 1 with log end offset 0: gone."
+    )
+    assert example["values"] == [1]
+
+
+def test_json_is_the_layout_of_verdicts(story: Any) -> None:
+    document = json.loads(judge_run(story.send(1, at=0).poll((0, 1), (1, 1)).tables()).to_json())
+    assert list(document) == ["run_id", "verdict", "reasons", "anomalies", "checks"]
+    assert document["anomalies"]["duplicate"]["count"] == 1
+    assert document["anomalies"]["duplicate"]["examples"][0]["rows"] == [
+        {"table": "operations", "index": 1},
+        {"table": "operations", "index": 3},
+    ]
