@@ -117,7 +117,7 @@ class Leadership:
         info = p.log.append_as_leader(records, self.epoch, p.context.clock.wall_ms())
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
-            p.context.changed(p.key)
+            p.context.changed(p.name)
             self.advance_high_watermark()
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
 
@@ -166,7 +166,7 @@ class Leadership:
             )
         p.move_high_watermark(target)
         context.trace.emit(HighWatermarkAdvanced(partition=p.name, leader_epoch=self.epoch, offset=target))
-        context.changed(p.key)
+        context.changed(p.name)
 
     # --- ISR ------------------------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class Leadership:
         p.partition_epoch = answer.partition_epoch
         p.isr = IsrState(answer.isr)
         self.proposal_superseded(before)
-        p.context.changed(p.key)
+        p.context.changed(p.name)
         self.advance_high_watermark()
 
     def proposal_superseded(self, before: IsrState) -> None:

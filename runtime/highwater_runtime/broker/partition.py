@@ -46,7 +46,7 @@ class PartitionContext:
         min_isr: ``min.insync.replicas`` of a topic, as configured.
         propose: ask the controller for an ISR.
         withdraw: forget what was proposed but not sent yet.
-        changed: something that a waiting request may wait for has changed.
+        changed: something that a waiting request may wait for has changed in the partition of this name.
         isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
     """
 
@@ -59,7 +59,7 @@ class PartitionContext:
     min_isr: Callable[[str], int]
     propose: Callable[[Partition, Proposal], None]
     withdraw: Callable[[PartitionKey], None]
-    changed: Callable[[PartitionKey], None]
+    changed: Callable[[str], None]
     isr_changed: Callable[[bool, bool], None]
 
 
@@ -76,6 +76,7 @@ class Partition:
         "leader_id",
         "leading",
         "log",
+        "min_isr",
         "name",
         "partition_epoch",
         "replicas",
@@ -100,6 +101,8 @@ class Partition:
         self.partition_epoch = -1
         self.isr = IsrState(())
         self.leading: Leadership | None = None
+        self.min_isr = 0
+        """``min.insync.replicas``, which cannot ask for more replicas than there are."""
         self._high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
 
     # --- what others may know -------------------------------------------------------------------------------------
@@ -123,11 +126,6 @@ class Partition:
     def maximal_isr(self) -> tuple[int, ...]:
         """The committed ISR and, on the leader, whom it has proposed to add."""
         return self.isr.maximal
-
-    @property
-    def min_isr(self) -> int:
-        """``min.insync.replicas``, which cannot ask for more replicas than there are."""
-        return min(self.context.min_isr(self.topic), len(self.replicas))
 
     @property
     def under_min_isr(self) -> bool:
@@ -168,6 +166,7 @@ class Partition:
         isr_is_news = state.partition_epoch > self.partition_epoch
         led_before, leader_before, isr_before = self.leading, self.leader_id, self.isr
         self.replicas = state.replicas
+        self.configured()
         self.leader_id = state.leader
         self.leader_epoch = state.leader_epoch
         self.partition_epoch = state.partition_epoch
@@ -186,7 +185,11 @@ class Partition:
             self.leading = None
             if new_leader_epoch or leader_before != state.leader:
                 self._report_follower()
-        self.context.changed(self.key)
+        self.context.changed(self.name)
+
+    def configured(self) -> None:
+        """The topic's configuration, or who its replicas are, may be another now."""
+        self.min_isr = min(self.context.min_isr(self.topic), len(self.replicas))
 
     def _report_follower(self) -> None:
         self.context.trace.emit(
@@ -206,7 +209,7 @@ class Partition:
             self.context.withdraw(self.key)
         self.leading = None
         self.leader_id = NO_LEADER
-        self.context.changed(self.key)
+        self.context.changed(self.name)
 
     # --- following ------------------------------------------------------------------------------------------------
 
@@ -227,7 +230,7 @@ class Partition:
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)
         if self.log.log_end_offset != end_before:
-            self.context.changed(self.key)
+            self.context.changed(self.name)
         return appended
 
     def cut_back(self, leader: EpochEnd) -> None:
@@ -247,7 +250,7 @@ class Partition:
         assert self.leading is None
         self.log.truncate_fully_and_start_at(offset, leader_epoch=self.leader_epoch)
         self._high_watermark = offset
-        self.context.changed(self.key)
+        self.context.changed(self.name)
 
     def _truncate(self, offset: int) -> None:
         if offset < self.log.log_start_offset:
@@ -256,7 +259,7 @@ class Partition:
         # Even where no record goes: the epoch entry of an own leadership that appended nothing must go.
         self.log.truncate_to(offset, leader_epoch=self.leader_epoch)
         self._high_watermark = min(self._high_watermark, self.log.log_end_offset)
-        self.context.changed(self.key)
+        self.context.changed(self.name)
 
     def _follow_high_watermark(self, leader_high_watermark: int) -> None:
         bounded = max(self.log.log_start_offset, min(leader_high_watermark, self.log.log_end_offset))

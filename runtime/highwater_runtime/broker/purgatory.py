@@ -2,7 +2,8 @@
 
 A parked operation watches partitions. Two rules make a lost wake-up impossible:
 
-1. An operation is watched *first* and tried *afterwards* (:meth:`Purgatory.park`), so nothing can happen in between.
+1. An operation is tried and, if it has to wait, watched within one event (:meth:`Purgatory.park`), so nothing can
+   happen in between; and what the trial itself changes is marked, and checked after the event.
 2. Whoever changes anything an operation may wait for (LEO, HW, ISR, leadership) marks the partition
    (:meth:`WakeUps.mark`), and after every event of the node, whatever it was, all marked partitions are checked
    (:meth:`WakeUps.drain`). No code path has to remember to wake anyone, and no operation completes in the middle of
@@ -13,7 +14,7 @@ A time-out is the only other way out of the purgatory, except for the end of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Protocol
 from uuid import UUID
 
@@ -21,6 +22,10 @@ from highwater_runtime.ports import Clock, Timer
 
 PartitionKey = tuple[UUID, int]
 """Topic id and partition index: what a partition is known by in a broker."""
+
+WatchKey = Hashable
+"""What operations watch. A broker uses a partition's name, which is cheaper to look up than its key; a topic that
+returns under its name under another id only finds operations that its predecessor's end has answered in that event."""
 
 
 class Delayed(Protocol):
@@ -38,11 +43,11 @@ class _Parked:
 
     __slots__ = ("keys", "operation", "sequence", "timer")
 
-    def __init__(self, operation: Delayed, keys: tuple[PartitionKey, ...], sequence: int) -> None:
+    def __init__(self, operation: Delayed, keys: Iterable[WatchKey], sequence: int) -> None:
         self.operation = operation
         self.keys = keys
         self.sequence = sequence
-        self.timer: Timer | None = None
+        self.timer: Timer
 
 
 class Purgatory:
@@ -50,21 +55,20 @@ class Purgatory:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._watchers: dict[PartitionKey, dict[int, _Parked]] = {}
+        self._watchers: dict[WatchKey, dict[int, _Parked]] = {}
         self._next = 0
 
-    def park(self, operation: Delayed, keys: Iterable[PartitionKey], timeout_ns: int) -> None:
+    def park(self, operation: Delayed, keys: Iterable[WatchKey], timeout_ns: int) -> None:
         """Complete ``operation`` now if it can be, else once ``keys`` let it, or ``timeout_ns`` have passed."""
-        parked = _Parked(operation, tuple(dict.fromkeys(keys)), self._next)
-        self._next += 1
-        for key in parked.keys:
-            self._watchers.setdefault(key, {})[parked.sequence] = parked
         if operation.try_complete():
-            self._remove(parked)
-        else:
-            parked.timer = self._clock.call_later(timeout_ns, lambda: self._expire(parked))
+            return
+        self._next = sequence = self._next + 1
+        parked = _Parked(operation, dict.fromkeys(keys), sequence)
+        for key in parked.keys:
+            self._watchers.setdefault(key, {})[sequence] = parked
+        parked.timer = self._clock.call_later(timeout_ns, lambda: self._expire(parked))
 
-    def check(self, key: PartitionKey) -> int:
+    def check(self, key: WatchKey) -> int:
         """Try everything that watches ``key``; returns how many operations completed."""
         watching = self._watchers.get(key)
         if not watching:
@@ -85,8 +89,7 @@ class Purgatory:
         parked.operation.expire()
 
     def _remove(self, parked: _Parked) -> None:
-        if parked.timer is not None:
-            parked.timer.cancel()
+        parked.timer.cancel()
         for key in parked.keys:
             watching = self._watchers[key]
             del watching[parked.sequence]
@@ -99,9 +102,9 @@ class WakeUps:
 
     def __init__(self, purgatories: tuple[Purgatory, ...]) -> None:
         self._purgatories = purgatories
-        self._marked: dict[PartitionKey, None] = {}
+        self._marked: dict[WatchKey, None] = {}
 
-    def mark(self, key: PartitionKey) -> None:
+    def mark(self, key: WatchKey) -> None:
         """Something that an operation may wait for has changed."""
         self._marked[key] = None
 

@@ -137,6 +137,7 @@ class ReplicaManager:
         if delta.brokers or delta.configs:
             # Who is eligible, or how many replicas are enough, may be another now: nobody else looks at that.
             for partition in self.partitions.values():
+                partition.configured()
                 if partition.leading is not None:
                     partition.leading.advance_high_watermark()
         self._gauges_stale = True

@@ -30,7 +30,7 @@ class SimMetrics:
 
     def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
         """See :class:`highwater_runtime.ports.Metrics`."""
-        key = (name, tuple(labels.items()) if len(labels) < 2 else tuple(sorted(labels.items())))
+        key = (name, tuple(sorted(labels.items())) if labels else ())
         values = self.values
         values[key] = values.get(key, 0.0) + amount
 

@@ -44,13 +44,15 @@ OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
 LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3}
 """Where the lowest version served is not the lowest one offered."""
 
+_SERVED: Final[Mapping[int, range]] = {
+    int(key): range(LOWEST_SERVED.get(key, low), high + 1) for key, (low, high) in OFFERED.items()
+}
+
 
 def served(api_key: int, version: int) -> bool:
     """Whether a broker serves this version of this API."""
-    offered = OFFERED.get(ApiKey(api_key)) if api_key in ApiKey._value2member_map_ else None
-    if offered is None:
-        return False
-    return LOWEST_SERVED.get(ApiKey(api_key), offered[0]) <= version <= offered[1]
+    versions = _SERVED.get(api_key)
+    return versions is not None and version in versions
 
 
 def handle(request: InboundRequest, image: MetadataImage) -> None:

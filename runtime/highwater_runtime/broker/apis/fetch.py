@@ -43,6 +43,7 @@ NO_EPOCH = -1
 
 Judgement = tuple[ErrorCode, EpochEndOffset | None]
 FINE: Final[Judgement] = (ErrorCode.NONE, None)
+"""The one judgement of this content: compared by identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
     if body.max_wait_ms <= 0 or not asked:
         delayed.expire()
     else:
-        keys = [item.found.key for item in asked if isinstance(item.found, Partition)]
+        keys = [item.found.name for item in asked if isinstance(item.found, Partition)]
         replicas.fetches.park(delayed, keys, body.max_wait_ms * MS)
 
 
@@ -109,7 +110,7 @@ def _resolve(body: FetchRequest, version: int, replicas: ReplicaManager) -> list
 
 def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
     """Take in what a follower's fetch says of the follower, if it is one that the leader could answer with data."""
-    if judge(partition, fetch, who.replica_id) == FINE:
+    if judge(partition, fetch, who.replica_id) is FINE:
         assert partition.leading is not None
         partition.leading.fetched_by(who.replica_id, fetch.fetch_offset, fetch.log_start_offset, who.replica_epoch)
 
@@ -162,28 +163,25 @@ class DelayedFetch:
     def try_complete(self) -> bool:
         """Answer if there is enough, or if there is anything that the fetcher should know at once."""
         with_data = False
+        replica_id = self._who.replica_id
         for item in self._asked:
-            if isinstance(item.found, ErrorCode):
-                return self._complete()
-            if judge(item.found, item.fetch, self._who.replica_id) != FINE:
-                return self._complete()
-            with_data = with_data or visible_end(item.found, self._who.replica_id) > item.fetch.fetch_offset
-        if self._body.min_bytes <= 0 or (with_data and self._body.min_bytes <= 1):
-            return self._complete()
-        if with_data:
-            responses, size = self._read()
-            if size >= self._body.min_bytes:
-                self._reply(responses, size)
+            found, fetch = item.found, item.fetch
+            if isinstance(found, ErrorCode) or judge(found, fetch, replica_id) is not FINE:
+                self.expire()
                 return True
-        return False
+            with_data = with_data or visible_end(found, replica_id) > fetch.fetch_offset
+        min_bytes = self._body.min_bytes
+        if not with_data and min_bytes > 0:
+            return False
+        responses, size = self._read(all_fine=True)
+        if size < min_bytes and min_bytes > 1:
+            return False
+        self._reply(responses, size)
+        return True
 
     def expire(self) -> None:
         """Answer with what there is."""
-        self._complete()
-
-    def _complete(self) -> bool:
         self._reply(*self._read())
-        return True
 
     def _reply(self, responses: list[FetchableTopicResponse], size: int) -> None:
         name = metrics.REPLICATION_BYTES_OUT if self._who.is_follower else metrics.BYTES_OUT
@@ -193,7 +191,8 @@ class DelayedFetch:
             self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
         self._request.reply(FetchResponse(session_id=0, responses=responses))
 
-    def _read(self) -> tuple[list[FetchableTopicResponse], int]:
+    def _read(self, *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
+        """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""
         budget, total = self._body.max_bytes, 0
         topics: list[FetchableTopicResponse] = []
         for item in self._asked:
@@ -202,13 +201,16 @@ class DelayedFetch:
             if isinstance(item.found, ErrorCode):
                 data = _failed(item.fetch.partition, item.found)
             else:
-                data = self._read_one(item.found, item.fetch, budget - total, first=total == 0)
+                judgement = FINE if all_fine else judge(item.found, item.fetch, self._who.replica_id)
+                data = self._read_one(item.found, item.fetch, judgement, budget - total, first=total == 0)
             total += len(data.records or b"")
             topics[-1].partitions.append(data)
         return topics, total
 
-    def _read_one(self, partition: Partition, fetch: FetchPartition, budget: int, *, first: bool) -> PartitionData:
-        error, diverging = judge(partition, fetch, self._who.replica_id)
+    def _read_one(
+        self, partition: Partition, fetch: FetchPartition, judgement: Judgement, budget: int, *, first: bool
+    ) -> PartitionData:
+        error, diverging = judgement
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
             moved = error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)

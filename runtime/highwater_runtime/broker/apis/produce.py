@@ -20,7 +20,7 @@ from highwater_runtime.broker.leadership import Appended
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import InvalidRecord, LogError
-from highwater_runtime.log.records import iter_batches
+from highwater_runtime.log.records import HEADER_SIZE, iter_batches, peek_batch
 from highwater_runtime.ports import MS, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
@@ -71,7 +71,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
         request.reply(response)
         return
     delayed = DelayedProduce(request, response, waiting, replicas)
-    replicas.produces.park(delayed, [p.key for p, _, _ in waiting], max(0, body.timeout_ms) * MS)
+    replicas.produces.park(delayed, [p.name for p, _, _ in waiting], max(0, body.timeout_ms) * MS)
 
 
 def _append(
@@ -103,6 +103,8 @@ def _one_batch(records: bytes | None) -> bytes:
     """Produce v3 and above carry exactly one batch per partition."""
     if not records:
         raise InvalidRecord("a produce without records")
+    if len(records) >= HEADER_SIZE and peek_batch(records, 0)[1] == len(records):
+        return records  # whether it is intact, the log finds out
     first = next(iter_batches(records), None)
     size = 0 if first is None else first.size_in_bytes
     if size != len(records):
