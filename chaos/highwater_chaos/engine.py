@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.protocol import (
     Backend,
+    Capability,
     InvariantViolation,
     MetricRow,
     NodeState,
@@ -32,7 +33,7 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.experiment.faults import Inject
+from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.experiment.units import Nanoseconds, format_duration
 from highwater_chaos.faults import FaultRecord, fault_of
@@ -108,6 +109,11 @@ def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
         for capability in sorted(fault_of(inject).needs - backend.capabilities, key=lambda one: one.name):
             missing[f"{inject.choice} needs {capability.value}, which {backend.name} does not have"] = None
     return list(missing)
+
+
+def available_faults(capabilities: frozenset[Capability]) -> list[str]:
+    """The kinds of faults that a backend with these capabilities can inject."""
+    return [kind for kind in FAULT_KINDS if fault_of(_example(kind)).needs <= capabilities]
 
 
 def run_experiment(
@@ -381,9 +387,15 @@ def _injects(steps: Sequence[Step]) -> list[Inject]:
 
 
 def _example(kind: str) -> Inject:
-    """A fault of this kind, as ``random`` would draw it."""
+    """A fault of this kind with as little in it as the format allows."""
     target: dict[str, Any] = {"broker": 0}
-    body: dict[str, Any] = {"isolate": target} if kind == "partition" else {"target": target}
-    if kind == "clockSkew":
-        body["offset"] = Nanoseconds(SECOND)
+    match kind:
+        case "partition":
+            body: dict[str, Any] = {"isolate": target}
+        case "hold" | "drop" | "delay" | "duplicate":
+            body = {"rpc": "Fetch", **({"by": Nanoseconds(SECOND)} if kind == "delay" else {})}
+        case "clockSkew":
+            body = {"target": target, "offset": Nanoseconds(SECOND)}
+        case _:
+            body = {"target": target}
     return Inject.model_validate({kind: body})

@@ -36,7 +36,8 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
     for name, count in counts.items():
         suite.set(name, str(count))
     ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return xml
 
 
 def write_junit(path: Path, verdicts: Sequence[dict[str, Any]]) -> None:

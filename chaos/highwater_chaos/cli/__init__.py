@@ -5,13 +5,22 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
-import click
 import typer
 
-from highwater_chaos.cli import check, doctor, planned, replay, report, run, scenarios
+from highwater_chaos.cli.check import check
+from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.planned import add_planned_commands
+from highwater_chaos.cli.replay import replay
+from highwater_chaos.cli.report import report
+from highwater_chaos.cli.run import run
+from highwater_chaos.cli.scenarios import scenarios
 from highwater_chaos.experiment import ExperimentError
+
+_ARGUMENT_ERROR: Any = typer.BadParameter.__base__
+"""Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
 
 app = typer.Typer(
     name="highwater",
@@ -21,13 +30,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(run.run)
-app.command()(check.check)
-app.command()(replay.replay)
-app.command()(report.report)
-app.command()(scenarios.scenarios)
-app.command()(doctor.doctor)
-planned.register(app)
+app.command()(run)
+app.command()(check)
+app.command()(replay)
+app.command()(report)
+app.command()(scenarios)
+app.command()(doctor)
+add_planned_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,17 +48,15 @@ def execute(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit status (see :class:`Exit`), whatever happens."""
     try:
         status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
-    except click.exceptions.Exit as stop:
+    except typer.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
-        print(f"highwater: {error.format_message()}", file=sys.stderr)
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            print(f"Try '{error.ctx.command_path} --help'.", file=sys.stderr)
+    except _ARGUMENT_ERROR as error:
+        print(f"highwater: {error.format_message()}; see 'highwater --help'", file=sys.stderr)
         return Exit.USAGE
     except (ExperimentError, UsageError) as error:
         print(error, file=sys.stderr)
         return Exit.USAGE
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         print("highwater: interrupted; runs that had finished are kept, the one in progress is not", file=sys.stderr)
         return Exit.INCONCLUSIVE
     except Exception:

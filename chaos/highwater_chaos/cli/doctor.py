@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.backends import BACKENDS, NOT_BUILT
+from highwater_chaos.engine import available_faults
 from highwater_pipeline.java import JavaNotFound, find_java
 
 
@@ -53,7 +54,7 @@ def _java() -> Finding:
 
 def _backends() -> list[Finding]:
     built = [
-        Finding(f"--backend {name}", True, "faults: " + ", ".join(sorted(backend.FAULTS)))
+        Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(backend.capabilities)))
         for name, backend in BACKENDS.items()
     ]
     return built + [Finding(f"--backend {name}", False, "not built yet in this version") for name in NOT_BUILT]

@@ -17,7 +17,7 @@ PLANNED: Final = {
 }
 
 
-def register(app: typer.Typer) -> None:
+def add_planned_commands(app: typer.Typer) -> None:
     """Add a command for each, which says that it is not built yet and exits 254."""
     for name, purpose in PLANNED.items():
         app.command(
