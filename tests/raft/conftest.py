@@ -211,6 +211,8 @@ class Referee:
             assert held == self.committed[:earlier], f"leader completeness: {node} leads {event.epoch} with {held}"
 
     def _judge_committed(self, node: str, event: RaftHighWatermark) -> None:
+        if not isinstance(self._cluster.sim.node(node).core, Node):
+            return  # it died in this very event: its log cannot be read any more
         high_watermark = event.offset
         held = self._log_of(node, 0, high_watermark)
         shared = min(len(held), len(self.committed))
