@@ -179,7 +179,8 @@ class Lifecycle:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
             self._ports.clock.call_later(REGISTRATION_BACKOFF_NS, self._register)
             return
-        assert response.broker_epoch > self.broker_epoch, "a new registration gets a higher epoch"
+        # The same epoch again where a deposed controller, which had never heard of this registration, had us ask anew.
+        assert response.broker_epoch >= self.broker_epoch, "broker epochs only grow"
         self.broker_epoch = response.broker_epoch
         self._enter(LifecycleState.REGISTERED)
         self._heartbeat_soon()
