@@ -325,4 +325,4 @@ def test_a_replica_whose_partition_left_answers_nobody(bench):
     bench.changed.clear()
     bench.partition.close()
     assert bench.partition.check_leader_epoch(-1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert bench.changed == [bench.partition.key]
+    assert bench.changed == [bench.partition.name]

@@ -82,7 +82,7 @@ def test_what_can_complete_at_once_never_waits(clock):
 
 
 def test_a_change_between_request_and_parking_is_seen(clock):
-    # The operation is watched before it is tried: a change that its own attempt makes is not lost either.
+    # A change that the attempt itself makes is marked, and checked after the event: it is not lost either.
     purgatory = Purgatory(clock)
     wake_ups = WakeUps((purgatory,))
     world: dict = {}
