@@ -9,6 +9,8 @@ import pytest
 
 from highwater_pipeline import BadTable, judge_run, load_run, spark_judge
 from highwater_pipeline.spark import judge as spark_module
+from highwater_pipeline.spark import spark_judge_store
+from highwater_pipeline.store import write_units
 
 pytestmark = pytest.mark.spark
 
@@ -21,9 +23,18 @@ def test_judgements_are_equal_to_the_byte(spark: Any, all_stories: list[Any], tm
     assert [run.name for run in runs] == [judge_run(load_run(run)).run_id for run in runs]
 
 
+def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path: Path) -> None:
+    names = sorted(case.name for case in all_stories)
+    tables = {case.name: case.build().tables(case.name) for case in all_stories}
+    for name in names:
+        write_units(tables[name], tmp_path)
+    on_spark = [judgement.to_json() for judgement in spark_judge_store(spark, tmp_path)]
+    assert on_spark == [judge_run(tables[name]).to_json() for name in names]
+
+
 def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of rows is the order of things: it survives being cut up, shuffled and put together."""
-    rows = spark_module.CHUNK_ROWS * 2 + 5
+    rows = spark_module.CHUNK_ROWS + 5
     values = range(1, rows + 1)
     story.send(*values, at=0).poll(*((v - 1, v) for v in values if v != 7))
     run = story.write(tmp_path / "long")

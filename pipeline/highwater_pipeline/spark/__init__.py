@@ -1,6 +1,6 @@
 """Schedules the check kernels on Spark: on this machine by default, on any master by name."""
 
-from highwater_pipeline.spark.judge import check_on_spark, spark_judge
+from highwater_pipeline.spark.judge import check_on_spark, spark_judge, spark_judge_store
 from highwater_pipeline.spark.session import SparkFailed, open_session
 
-__all__ = ["SparkFailed", "check_on_spark", "open_session", "spark_judge"]
+__all__ = ["SparkFailed", "check_on_spark", "open_session", "spark_judge", "spark_judge_store"]

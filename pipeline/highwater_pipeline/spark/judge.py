@@ -19,10 +19,11 @@ from highwater_pipeline.checks import check_unit
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
 from highwater_pipeline.spark.session import open_session
+from highwater_pipeline.store import read_unit, stored_runs
 from highwater_pipeline.tables import load_run
 from highwater_pipeline.units import RunFacts, Unit, split
 
-CHUNK_ROWS: Final = 1 << 17
+CHUNK_ROWS: Final = 1 << 16
 """Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
 
 TASKS_PER_CORE: Final = 4
@@ -68,16 +69,37 @@ def spark_judge(
     return _merged(len(paths), found, names)
 
 
+def spark_judge_store(spark: SparkSession, store: Path | str, checks: Sequence[str] | None = None) -> list[Judgement]:
+    """The judgements of all runs of a store (``highwater_pipeline.store``), in order of their directories' names.
+
+    Each task reads the files of its own units, so that nothing is shuffled. The store must be readable from every
+    executor under the same path. Raises as :func:`spark_judge` does.
+    """
+    names = selected(checks)
+    runs = stored_runs(Path(store).absolute())
+    units = [(run, str(unit)) for run, stored in enumerate(runs) for unit in stored.units]
+    told = [msgspec.json.encode(stored.facts) for stored in runs]
+    tasks = max(1, min(len(units), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
+    rows = spark.range(0, len(units), 1, tasks)
+    found = rows.mapInArrow(_store_checker(units, told, names), _FINDINGS).collect()
+    judged = _units_by_run(found)
+    return [merge(stored.facts, judged.get(number, ()), names) for number, stored in enumerate(runs)]
+
+
+def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
+    units: dict[int, list[UnitFindings]] = {}
+    for row in found:
+        units.setdefault(row.run, []).append(msgspec.json.decode(row.payload, type=UnitFindings))
+    return units
+
+
 def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judgement]:
-    facts: dict[int, RunFacts] = {}
-    units: dict[int, list[UnitFindings]] = {number: [] for number in range(runs)}
-    for row in sorted(found, key=lambda row: (row.run, row.part)):
-        if row.part == "error":
-            raise BadTable(bytes(row.payload).decode())
-        facts[row.run] = msgspec.json.decode(row.facts, type=RunFacts)
-        if row.part == "findings":
-            units[row.run].append(msgspec.json.decode(row.payload, type=UnitFindings))
-    return [merge(facts[number], units[number], names) for number in range(runs)]
+    errors = {row.run: bytes(row.payload).decode() for row in found if row.part == "error"}
+    if errors:
+        raise BadTable(errors[min(errors)])
+    facts = {row.run: msgspec.json.decode(row.facts, type=RunFacts) for row in found if row.part == "run"}
+    units = _units_by_run([row for row in found if row.part == "findings"])
+    return [merge(facts[number], units.get(number, ()), names) for number in range(runs)]
 
 
 # --- in the tasks ---------------------------------------------------------------------------------------------------
@@ -139,6 +161,21 @@ def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
     return pa.Table.from_pylist(
         [{"run": run, "part": "findings", "facts": told, "payload": found}], schema=_FINDINGS_SCHEMA
     )
+
+
+def _store_checker(
+    units: Sequence[tuple[int, str]], told: Sequence[bytes], names: Sequence[str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def check(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                run, path = units[number]
+                unit = read_unit(msgspec.json.decode(told[run], type=RunFacts), Path(path))
+                found = msgspec.json.encode(check_unit(unit, names))
+                row = {"run": run, "part": "findings", "facts": told[run], "payload": found}
+                yield pa.RecordBatch.from_pylist([row], schema=_FINDINGS_SCHEMA)
+
+    return check
 
 
 def _to_ipc(table: pa.Table) -> bytes:
