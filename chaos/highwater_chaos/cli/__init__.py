@@ -51,7 +51,7 @@ def execute(arguments: Sequence[str]) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except _ARGUMENT_ERROR as error:
-        print(f"highwater: {error.format_message()}; see 'highwater --help'", file=sys.stderr)
+        print(_complaint(arguments, error.format_message()), file=sys.stderr)
         return Exit.USAGE
     except (ExperimentError, UsageError) as error:
         print(error, file=sys.stderr)
@@ -64,3 +64,8 @@ def execute(arguments: Sequence[str]) -> int:
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS
     return int(status or 0)
+
+
+def _complaint(arguments: Sequence[str], message: str) -> str:
+    # Without arguments the message is the help page itself.
+    return f"highwater: {message.rstrip('.')}; see 'highwater --help'" if arguments else message

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from highwater_chaos.backends import BACKENDS
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.run import exit_status, print_run, progress_of
+from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
+from highwater_chaos.cli.run import check_output, exit_status, print_run, progress_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
+
+_COMPARED: Final = ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl")
+"""What equal runs have in common to the byte."""
 
 
 def replay(
@@ -23,9 +26,9 @@ def replay(
 
     Exits as ``run`` does if history and trace are byte for byte the same, else 255: the simulator is at fault then.
     """
-    if not (run / "verdict.json").is_file():
-        raise UsageError(f"{run}: no run directory (it has no verdict.json); runs are below 'runs/' or your --out")
-    recorded = json.loads((run / "verdict.json").read_text(encoding="utf-8"))
+    check_output(out, "--out")
+    recorded = recorded_verdict(run)
+    before = recorded_files(run, _COMPARED)
     if recorded["backend"] not in BACKENDS:
         raise UsageError(
             f"{run}: was run on {recorded['backend']!r}; only runs of {', '.join(BACKENDS)} can be replayed"
@@ -34,11 +37,8 @@ def replay(
     with progress_of(f"replay {experiment.metadata.name}") as progress:
         done = run_and_judge(experiment, recorded["backend"], out, progress, varied={}, wire=recorded["wire"])
     print_run(done, experiment.metadata.name)
-    differing = [
-        name
-        for name in ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl")
-        if (run / name).read_bytes() != (done.directory / name).read_bytes()
-    ]
+    after = recorded_files(done.directory, _COMPARED)
+    differing = [name for name in _COMPARED if before[name] != after[name]]
     if done.verdict["traceDigest"] != recorded["traceDigest"]:
         differing.append("trace digest")
     if differing:

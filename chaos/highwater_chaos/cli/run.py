@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,7 @@ from highwater_chaos.junit import write_junit
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files.")],
     backend: Annotated[str, typer.Option(help="Where to run: sim.")] = "sim",
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the file's seed.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the file's seed.")] = None,
     switch: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch; with several values, run once for each."),
@@ -39,6 +40,11 @@ def run(
     if backend not in BACKENDS:
         why = "is not built yet" if backend in NOT_BUILT else "is unknown"
         raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
+    check_output(out, "--out")
+    if junit is not None:
+        check_output(junit.parent, "--junit")
+        if junit.is_dir():
+            raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
     planned = list(_plan(files, seed, _switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     for number, (experiment, varied) in enumerate(planned, start=1):
@@ -53,6 +59,17 @@ def run(
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
     return exit_status([done.verdict for done in runs])
+
+
+def check_output(folder: Path, option: str) -> None:
+    """Raise :class:`UsageError` unless ``folder`` is, or could be made, a directory to write to; makes nothing."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise UsageError(f"{option}: {existing} is not a directory, so {folder} cannot be written to")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UsageError(f"{option}: no permission to write to {existing}")
 
 
 def _plan(

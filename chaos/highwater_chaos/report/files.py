@@ -12,6 +12,10 @@ import msgspec
 Row = Mapping[str, Any]
 
 
+class BadRunFile(ValueError):  # noqa: N818 - what is wrong is the file
+    """A file of a run directory is missing or torn; the message says which, where, and what was found."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """A run directory. Times are nanoseconds since the run began; rows are as their files write them."""
@@ -24,17 +28,36 @@ class RunFiles:
 
     @classmethod
     def read(cls, directory: Path) -> RunFiles:
-        """Read a run directory; ``OSError`` where a file is missing, ``msgspec.DecodeError`` where one is torn."""
+        """Read a run directory; raises :class:`BadRunFile` where a file is missing or torn."""
         return cls(
-            verdict=msgspec.json.decode((directory / "verdict.json").read_bytes()),
+            verdict=_document(directory / "verdict.json"),
             operations=_lines(directory / "history" / "operations.jsonl"),
             events=_lines(directory / "events" / "nodes.jsonl"),
             faults=_lines(directory / "faults.jsonl"),
-            experiment=(directory / "experiment.yaml").read_text(encoding="utf-8"),
+            experiment=_read(directory / "experiment.yaml").decode("utf-8"),
         )
 
 
+def _document(path: Path) -> Row:
+    try:
+        return msgspec.json.decode(_read(path), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise BadRunFile(f"{path}: expected a JSON object, found: {error}") from error
+
+
 def _lines(path: Path) -> list[Row]:
-    decode = msgspec.json.Decoder().decode
-    with path.open("rb") as file:
-        return [decode(line) for line in file if line.strip()]
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    rows: list[Row] = []
+    for number, line in enumerate(_read(path).splitlines(), start=1):
+        try:
+            rows.append(decode(line))
+        except msgspec.DecodeError as error:
+            raise BadRunFile(f"{path}:{number}: expected a JSON object, found: {error}") from error
+    return rows
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadRunFile(f"{path}: cannot be read: {error.strerror or error}") from error

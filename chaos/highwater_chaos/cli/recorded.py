@@ -1,0 +1,38 @@
+"""Run directories as arguments: what ``replay`` and ``report`` need of one, refused clearly where it is not there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from highwater_chaos.cli.exits import UsageError
+
+_ASKED_FOR: Final = ("backend", "wire", "traceDigest")
+
+
+def recorded_verdict(run: Path) -> dict[str, Any]:
+    """The content of ``verdict.json``; raises :class:`UsageError` where ``run`` is no run directory of this version."""
+    path = run / "verdict.json"
+    if not path.is_file():
+        raise UsageError(f"{run}: no run directory (it has no verdict.json); runs are below 'runs/' or your --out")
+    try:
+        verdict = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UsageError(f"{path}: expected a JSON object, found: {error}") from error
+    if not isinstance(verdict, dict):
+        raise UsageError(f"{path}: expected a JSON object, found {type(verdict).__name__}")
+    if missing := [name for name in _ASKED_FOR if name not in verdict]:
+        raise UsageError(f"{path}: has no {', '.join(missing)}; was it written by another version?")
+    return verdict
+
+
+def recorded_files(run: Path, names: tuple[str, ...]) -> dict[str, bytes]:
+    """The content of these files of a run directory; raises :class:`UsageError` for the first that is missing."""
+    found: dict[str, bytes] = {}
+    for name in names:
+        try:
+            found[name] = (run / name).read_bytes()
+        except OSError as error:
+            raise UsageError(f"{run / name}: cannot be read: {error.strerror or error}") from error
+    return found
