@@ -80,7 +80,7 @@ class ClusterView:
     next_seq: int = 0
     fenced_count: dict[int, int] = field(default_factory=dict)
     """How often each broker was fenced (whatever made it so)."""
-    _raft: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
 
     def observe(self, happened: Iterable[TimedEvent]) -> None:
@@ -113,7 +113,7 @@ class ClusterView:
                     if view is not None and view.broker_epoch == epoch:
                         view.registered_incarnation = timed.incarnation
                 case RaftStateChanged(epoch=epoch, reason=reason) if timed.node.startswith("controller-"):
-                    self._raft[timed.node] = (epoch, reason)
+                    self._raft[timed.node] = (epoch, reason, timed.time_ns)
                 case NodeStarted():
                     node.incarnation, node.up, node.changed_ns, node.broker_epoch = (
                         timed.incarnation,
@@ -132,11 +132,22 @@ class ClusterView:
 
     def active_controller(self) -> str | None:
         """Name of the live controller that leads in the highest epoch, or None."""
-        best: tuple[int, str] | None = None
-        for name, (epoch, reason) in self._raft.items():
-            if reason == "leader" and self.nodes[name].up and (best is None or epoch > best[0]):
-                best = (epoch, name)
-        return best[1] if best is not None else None
+        leading = self._leading()
+        return None if leading is None else leading[1]
+
+    def active_since_ns(self) -> int | None:
+        """Run time at which the active controller became leader; None where there is none."""
+        leading = self._leading()
+        return None if leading is None else leading[2]
+
+    def _leading(self) -> tuple[int, str, int] | None:
+        """Epoch, name and beginning of the leadership that counts."""
+        leaders = [
+            (epoch, name, since)
+            for name, (epoch, reason, since) in self._raft.items()
+            if reason == "leader" and self.nodes[name].up
+        ]
+        return max(leaders, default=None)
 
     def leader(self, partition: str) -> int | None:
         """Leader of a partition, None where it has none or does not exist."""
