@@ -10,20 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from highwater_chaos.backends.protocol import TimedEvent, broker_name
 from highwater_runtime.ports.trace import (
+    BatchCommitted,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
+    LogAppended,
     NodeStarted,
     NodeStopped,
     PartitionChanged,
+    RaftAppended,
+    RaftHighWatermark,
     RaftStateChanged,
 )
+
+_NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended, RaftHighWatermark})
+"""The bulk of all events, which change nothing here."""
 
 
 @dataclass(slots=True)
@@ -91,6 +99,8 @@ class ClusterView:
             if node is None:
                 node = self.nodes[timed.node] = NodeView()
             node.events += 1
+            if type(timed.event) in _NO_NEWS:
+                continue
             match timed.event:
                 case HighWatermarkAdvanced(partition=name, offset=offset):
                     if (partition := self.partitions.get(name)) is not None:

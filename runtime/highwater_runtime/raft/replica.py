@@ -159,9 +159,9 @@ class RaftReplica:
     def handles(self, request: InboundRequest) -> bool:
         """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log."""
         body = request.body
-        if isinstance(body, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest):
-            return True
-        return messages.is_metadata_fetch(body)
+        return messages.is_metadata_fetch(body) or isinstance(
+            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
+        )
 
     def on_request(self, request: InboundRequest) -> None:
         """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""
