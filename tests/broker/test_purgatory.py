@@ -204,3 +204,20 @@ def test_whatever_happens_nobody_waits_who_need_not_and_nobody_is_answered_twice
             assert len(waiter.outcomes) <= 1
             assert waiter.outcomes or (not holds and clock.now < due)
     assert len(purgatory) == sum(not waiter.outcomes for waiter, _ in waiters)
+
+
+def test_growth_of_a_log_wakes_only_those_who_may_wait_for_data(clock):
+    produces, fetches = Purgatory(clock), Purgatory(clock)
+    wake_ups = WakeUps((produces, fetches), on_append=(fetches,))
+    world: dict = {}
+    produce, fetch = Waiter(world, A), Waiter(world, A)
+    produces.park(produce, [A], 10)
+    fetches.park(fetch, [A], 10)
+    world[A] = True
+    wake_ups.mark_appended(A)
+    wake_ups.drain()
+    assert (produce.outcomes, fetch.outcomes) == ([], ["completed"])
+    wake_ups.mark(A)
+    wake_ups.mark_appended(A)
+    wake_ups.drain()
+    assert produce.outcomes == ["completed"]

@@ -115,7 +115,7 @@ class Leadership:
         info = p.log.append_as_leader(records, self.epoch, p.context.clock.wall_ms())
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
-            p.context.changed(p.name)
+            p.context.appended(p.name)
             self.advance_high_watermark()
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
 

@@ -98,20 +98,36 @@ class Purgatory:
 
 
 class WakeUps:
-    """Partitions of which something changed in this event, and the purgatories that want to know."""
+    """Partitions of which something changed in this event, and the purgatories that want to know.
 
-    def __init__(self, purgatories: tuple[Purgatory, ...]) -> None:
-        self._purgatories = purgatories
-        self._marked: dict[WatchKey, None] = {}
+    Args:
+        on_change: purgatories whose operations may wait for anything (HW, ISR, leadership, data).
+        on_append: those among them whose operations may also wait for nothing but more data in the log.
+    """
+
+    def __init__(self, on_change: tuple[Purgatory, ...], on_append: tuple[Purgatory, ...] | None = None) -> None:
+        self._on_change = on_change
+        self._on_append = on_change if on_append is None else on_append
+        self._changed: dict[WatchKey, None] = {}
+        self._appended: dict[WatchKey, None] = {}
 
     def mark(self, key: WatchKey) -> None:
         """Something that an operation may wait for has changed."""
-        self._marked[key] = None
+        self._changed[key] = None
+
+    def mark_appended(self, key: WatchKey) -> None:
+        """The log has grown, and nothing else has changed."""
+        self._appended[key] = None
 
     def drain(self) -> None:
         """Check everything marked, until nothing is: completing one operation may mark others."""
-        while self._marked:
-            key = next(iter(self._marked))
-            del self._marked[key]
-            for purgatory in self._purgatories:
-                purgatory.check(key)
+        while self._changed or self._appended:
+            changed, self._changed = self._changed, {}
+            appended, self._appended = self._appended, {}
+            for key in changed:
+                appended.pop(key, None)
+                for purgatory in self._on_change:
+                    purgatory.check(key)
+            for key in appended:
+                for purgatory in self._on_append:
+                    purgatory.check(key)
