@@ -68,12 +68,13 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         drained=history.drained,
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
-        doubts=tuple(_doubts(tables.faults)) if tables.faults is not None else (),
+        doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
     )
     return facts, _units(facts, history.micro_operations, tables)
 
 
-def _doubts(faults: pa.Table) -> Iterator[str]:
+def doubts(faults: pa.Table) -> Iterator[str]:
+    """Sentences on faults of which nobody can be sure that they took hold, or that they are gone."""
     for fault in faults.select(["id", "name", "kind", "confirmed", "healed"]).to_pylist():
         title = f"fault {fault['id'] or ''} ({fault['name'] or fault['kind']})".replace("  ", " ")
         if fault["confirmed"] is False:
