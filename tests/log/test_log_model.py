@@ -115,7 +115,7 @@ def test_against_a_list_of_batches(make_world, values, small_config, steps, rand
                 hw = max(model.start, model.end - arguments[1])
                 log.delete_old_segments(0, hw)
                 assert log.log_start_offset <= max(hw, model.start)
-oldest = len(world.content(world.path(world.files(".log")[0])))
+                oldest = len(world.content(world.path(world.files(".log")[0])))
                 if log.segment_count > 1 and hw == model.end:
                     assert log.size_in_bytes - oldest < arguments[0], "it would still be enough without the oldest"
                 model.forget_before(_first_base(world))
