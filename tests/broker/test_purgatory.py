@@ -221,3 +221,39 @@ def test_growth_of_a_log_wakes_only_those_who_may_wait_for_data(clock):
     wake_ups.mark_appended(A)
     wake_ups.drain()
     assert produce.outcomes == ["completed"]
+
+
+def test_each_expires_in_its_own_time_whatever_was_answered_before(clock):
+    # One timer serves them all: it must not be lost with an operation that was answered, nor come late for one with
+    # an earlier deadline than those before it.
+    purgatory = Purgatory(clock)
+    world: dict = {}
+    late, early, answered = Waiter(world, B), Waiter(world, B), Waiter(world, A)
+    purgatory.park(answered, [A], 5)
+    purgatory.park(late, [B], 30)
+    purgatory.park(early, [B], 10)
+    world[A] = True
+    assert purgatory.check(A) == 1
+    clock.advance(9)
+    assert early.outcomes == []
+    clock.advance(10)
+    assert (early.outcomes, late.outcomes) == (["expired"], [])
+    clock.advance(30)
+    assert late.outcomes == ["expired"]
+    assert answered.outcomes == ["completed"]
+    assert len(purgatory) == 0
+
+
+def test_thousands_of_answered_operations_are_not_kept_until_their_deadlines(clock):
+    purgatory = Purgatory(clock)
+    world: dict = {}
+    waiting = Waiter(world, B)
+    purgatory.park(waiting, [B], 50)
+    for _ in range(5000):
+        world[A] = False
+        purgatory.park(Waiter(world, A), [A], 100)
+        world[A] = True
+        assert purgatory.check(A) == 1
+    assert len(purgatory._deadlines) < 3000
+    clock.advance(50)
+    assert waiting.outcomes == ["expired"]
