@@ -374,7 +374,7 @@ def test_after_a_truncation_the_indexes_are_those_that_a_recovery_would_make(wor
     log = world.open(config)
     fill(log, 20)
     log.truncate_to(9)
-    fill(log, 1, epoch=2, value=b"v" * 100)
+    fill(log, 1, epoch=2, value=b"v" * 100, timestamp=500)
     fill(log, 10, epoch=2)
     log.close()
     indexes = {name: world.content(world.path(name)) for name in world.files("index")}
