@@ -1,6 +1,6 @@
 """The linearizability checker: operations decided per second, and how that grows with the length of the history.
 
-    python benchmarks/linearizability.py [--values unique twice few] [--operations 1000 10000 100000] [--repeat 1] [--spark]
+    python benchmarks/linearizability.py [--values unique twice few] [--operations 1000 10000 100000] [--spark]
 
 Histories are made by clients that work on registers without pause: an operation takes effect at a random moment
 between its invocation and its completion, and one in twenty is never answered (half of those took effect; the client

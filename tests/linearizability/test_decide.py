@@ -50,7 +50,7 @@ def check(model: Any, ops: tuple[Any, ...], decision: Decision) -> None:
     else:
         cut = ops[decision.misfit].ends
         missing = {decision.misfit}
-        assert decision.is_longest
+        assert decision.misfit >= 0
         assert not model.brute_force(until(model, ops, cut)), "with the misfit it is not linearizable"
         assert model.brute_force(until(model, ops, cut - 1)), "without, it is"
     shown = [int(row) for row in decision.order]

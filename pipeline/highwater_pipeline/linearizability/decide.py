@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from highwater_pipeline.linearizability.registers import Ints, Register
+from highwater_pipeline.linearizability.registers import NEVER, Ints, Register
 from highwater_pipeline.linearizability.search import position_in_time, search, told_apart
 from highwater_pipeline.linearizability.zones import is_unique, zones_of
 
@@ -31,8 +31,8 @@ class Limits:
     """
 
     steps: int = 1_000_000
-    steps_per_operation: int = 100
-    seconds: float | None = 60.0
+    steps_per_operation: int = 200
+    seconds: float | None = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,14 @@ class Decision:
     """What was found out about one register. Rows are those of the key's table (``registers.REGISTER_HISTORY``).
 
     ``order``: rows in the order in which they may have taken effect: of the whole history, or of the longest prefix
-    that is linearizable. ``misfit``: the row whose completion ends that prefix, −1 if there is none; where
-    ``is_longest`` is false the limit came before the search for it was through, and a longer prefix may fit.
+    that is linearizable. ``misfit``: the row whose completion ends that prefix, −1 if there is none; or if the limit
+    came before the search for it was through: then ``order`` is of a prefix that fits, and a longer one may.
     """
 
     answer: Answer
     steps: int
     order: Ints = field(default_factory=_NOTHING.copy)
     misfit: int = -1
-    is_longest: bool = True
 
 
 class _Budget:
@@ -61,49 +60,66 @@ class _Budget:
 def decide(register: Register, limits: Limits | None = None, *, zones: bool = True) -> Decision:
     """Decide one register; ``zones`` false: by search alone, even where values are unique."""
     budget = _Budget(limits or Limits(), register.size)
-    answer, order, reached = _try(register, budget, zones)
-    if answer != "nonlinearizable":
-        return Decision(answer, budget.used, order)
+    tried = _try(register, budget, zones)
+    if tried.answer != "nonlinearizable":
+        return Decision(tried.answer, budget.used, tried.order)
+    return _longest_prefix(register, budget, tried, zones)
+
+
+def _longest_prefix(register: Register, budget: _Budget, refuted: _Tried, zones: bool) -> Decision:
     completions = np.sort(register.completed[register.known])
-    fits, fails = int(np.searchsorted(completions, reached, side="right")), len(completions) - 1
-    # The search comes close to the end of what fits, so from there steps grow; zones know nothing, and halve.
-    stride = 1 if reached >= 0 else len(completions)
-    order, is_longest = _NOTHING, True
-    prefix_of = -1
+    fits, fails = (int(np.searchsorted(completions, time, side="right")) for time in (refuted.reached, NEVER))
+    fails -= 1
+    # Where the search came to is where it is likely to fail: first there, then in growing steps. Zones just halve.
+    guess = int(np.searchsorted(completions, refuted.suspect))
+    guesses = [guess, guess - 1] if refuted.suspect >= 0 else []
+    stride = 1 if refuted.reached >= 0 else len(completions)
+    order, ordered = _NOTHING, 0
     while fits < fails:
-        middle = min(fits + stride - 1, (fits + fails) // 2)
-        found, tried, _ = _try(register.until(int(completions[middle])), budget, zones)
-        match found:
+        middle = guesses.pop() if guesses else min(fits + stride - 1, (fits + fails) // 2)
+        if not fits <= middle < fails:
+            continue
+        tried = _try(register.until(int(completions[middle])), budget, zones)
+        match tried.answer:
             case "linearizable":
-                fits, order, prefix_of, stride = middle + 1, tried, middle, stride * 2
+                order, fits, stride = tried.order, middle + 1, stride * 2
+                ordered = fits
             case "nonlinearizable":
                 fails = middle
             case _:
-                is_longest = False
                 break
-    if prefix_of != fits - 1 and fits:
-        _, order, _ = _try(register.until(int(completions[fits - 1])), budget, zones)
-    misfit = int(register.row[register.completed == completions[fails]][0])
-    return Decision("nonlinearizable", budget.used, order, misfit, is_longest)
+    if ordered != fits:
+        order = _try(register.until(int(completions[fits - 1])), budget, zones).order
+    misfit = int(register.row[register.completed == completions[fails]][0]) if fits == fails else -1
+    return Decision("nonlinearizable", budget.used, order, misfit)
 
 
-def _try(register: Register, budget: _Budget, zones: bool) -> tuple[Answer, Ints, int]:
-    """The answer, a linearization (rows) if there is one, and a time up to which there is one (−1: no idea)."""
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """An answer; a linearization (rows) if there is one; if there is none, a time up to which there is one, and a time
+    at which it probably ends (−1: no idea)."""
+
+    answer: Answer
+    order: Ints = field(default_factory=_NOTHING.copy)
+    reached: int = -1
+    suspect: int = -1
+
+
+def _try(register: Register, budget: _Budget, zones: bool) -> _Tried:
     if zones and is_unique(register):
         decided = zones_of(register)
-        if decided is None:
-            return "nonlinearizable", _NOTHING, -1
-        return "linearizable", register.row[decided.order()], -1
+        return _Tried("nonlinearizable") if decided is None else _Tried("linearizable", register.row[decided.order()])
     found = search(register, budget.left, budget.deadline)
     budget.left -= found.steps
     budget.used += found.steps
     if found.linearizable is None:
-        return "unknown", _NOTHING, -1
+        return _Tried("unknown")
     if not found.linearizable:
-        return "nonlinearizable", _NOTHING, position_in_time(register, found.reached)
+        reached, suspect = (position_in_time(register, event) for event in (found.reached, found.suspect))
+        return _Tried("nonlinearizable", reached=reached, suspect=suspect)
     # What the search says it found is checked: with every value told apart, zones decide.
     unique = told_apart(register, found.path)
     verified = zones_of(unique)
     if verified is None:
         raise AssertionError("expected the search's linearization to be one, found that it is not")
-    return "linearizable", unique.row[verified.order()], -1
+    return _Tried("linearizable", unique.row[verified.order()])

@@ -112,6 +112,8 @@ def _verdict(facts: RegisterFacts, states: dict[str, CheckState]) -> Verdict:
 
 def _misfit(key: str, table: pa.Table, decision: Decision) -> tuple[str, Example]:
     """The anomaly's name, and the example: the longest linearizable prefix and the operation that ends it."""
+    if decision.misfit < 0:
+        return _only_refuted(key, table, decision)
     misfit = table.slice(decision.misfit, 1).to_pylist()[0]
     prefix = table.take(pa.array(decision.order))
     row = prefix["row"].to_numpy()
@@ -130,7 +132,7 @@ def _misfit(key: str, table: pa.Table, decision: Decision) -> tuple[str, Example
         "prefix": {
             "operations": fits,
             "last_row": int(row[row < misfit["row"]].max(initial=-1)),
-            "is_longest": decision.is_longest,
+            "is_longest": True,
             "ends": [operation.told() for operation in shown],
         },
         "value": value,
@@ -139,9 +141,30 @@ def _misfit(key: str, table: pa.Table, decision: Decision) -> tuple[str, Example
             "operations",
             [misfit["invoke_row"], misfit["row"], writer["row"] if writer else -1, end.row if end is not None else -1],
         ),
-        "story": _story(key, misfit, end if held else None, writer, fits, decision),
+        "story": _story(key, misfit, end if held else None, writer, fits),
     }
     return name, example
+
+
+def _only_refuted(key: str, table: pa.Table, decision: Decision) -> tuple[str, Example]:
+    """Where the limit came before the operation that does not fit was found."""
+    known = decision.order[table["outcome"].to_numpy()[decision.order] == OK]
+    last_row = int(table["row"].to_numpy()[known].max(initial=-1))
+    return "nonlinearizable", {
+        "key": key,
+        "operation": None,
+        "prefix": {
+            "operations": len(known),
+            "last_row": last_row,
+            "is_longest": False,
+            "ends": [_Operation.of(table, int(at)).told() for at in decision.order[-SHOWN:]],
+        },
+        "rows": rows_of("operations", [last_row]),
+        "story": (
+            f"No order of the {table.num_rows} operations on register {key} is one that real time allows; the first"
+            f" {len(known)} completed fit, and which is the first that does not was not found within the limits."
+        ),
+    }
 
 
 class _Operation(msgspec.Struct, frozen=True):
@@ -195,7 +218,6 @@ def _story(
     end: _Operation | None,
     writer: dict[str, Any] | None,
     fits: int,
-    decision: Decision,
 ) -> str:
     read = misfit["kind"] != CAS
     value = misfit["value"] if read else misfit["expected"]
@@ -207,8 +229,7 @@ def _story(
         why = f"although {end.who} had {did} {_shown(end.value)} before that began"
     else:
         why = "which no order of what had happened allows"
-    longest = "" if decision.is_longest else " at least"
-    return f"{who(misfit)} {what} in register {key}, {why};{longest} the {fits} operations completed before fit."
+    return f"{who(misfit)} {what} in register {key}, {why}; the {fits} operations completed before fit."
 
 
 def _shown(value: int | None) -> str:

@@ -61,11 +61,14 @@ Move = tuple[Config, tuple[int, ...]]
 @dataclass(frozen=True, slots=True)
 class Found:
     """``linearizable`` None: the limit came first. ``reached``: the last event that some configuration survived (its
-    position in time), −1 if none. ``path`` leads to the end, where there is one."""
+    position in time), −1 if none. ``path`` leads to the end, where there is one. ``suspect`` is the event that is likely
+    to be the first that none survives: where those that came farthest were seen to be heading.
+    """
 
     linearizable: bool | None
     steps: int
     reached: int
+    suspect: int
     path: Path | None
 
 
@@ -78,7 +81,8 @@ def search(register: Register, max_steps: int, deadline: float | None = None) ->
 class _Search:
     def __init__(self, register: Register) -> None:
         self.line = Timeline(register)
-        self.seen: dict[tuple[int, int, int, int], list[int]] = {}
+        self.seen: dict[tuple[int, int], list[Config]] = {}
+        self.doom = (-1, -1)  # of the last positions at which a configuration was given up: where it would have ended
 
     def run(self, max_steps: int, deadline: float | None) -> Found:
         line = self.line
@@ -91,14 +95,14 @@ class _Search:
             state, done, free, used = config
             while True:
                 if position == len(events):
-                    return Found(True, steps, position - 1, path)
+                    return Found(True, steps, position - 1, -1, path)
                 steps += 1
                 if steps >= check_at:
                     check_at = steps + _CLOCK_EVERY
                     if deadline is not None and time.monotonic() > deadline:
-                        return Found(None, steps, reached - 1, None)
+                        return Found(None, steps, reached - 1, -1, None)
                 if steps > max_steps:
-                    return Found(None, steps, reached - 1, None)
+                    return Found(None, steps, reached - 1, -1, None)
                 kind, op = events[position]
                 value = values[op]
                 if kind == BEGIN:
@@ -138,20 +142,27 @@ class _Search:
                         break
                 position += 1
                 reached = max(reached, position)
-        return Found(False, steps, reached - 1, None)
+        return Found(False, steps, reached - 1, self.doom[1], None)
 
     def is_known(self, position: int, config: Config) -> bool:
         """Whether this configuration, or one that can do all it can, was here before; remembers it if not."""
-        key = (position, config.state, config.done, config.free)
-        smallest = self.seen.get(key)
-        if smallest is None:
-            self.seen[key] = [config.used]
-            return False
-        guard, used = self.line.guard, config.used
-        for other in smallest:
-            if ((used | guard) - other) & guard == guard:  # every field of `other` is at most that of `used`
+        line = self.line
+        seen = self.seen.setdefault((position, config.state), [])
+        guard, writes = line.guard, line.all_writes
+        # What completes now is either free to vanish or not: one way to go on from the first is the second.
+        fixed = line.all_cas | 1 << line.slot[line.events[position][1]]
+        _, done, free, used = config
+        reads = ~(writes | line.all_cas)
+        used |= guard
+        for _, done_there, free_there, used_there in seen:
+            differs = (done ^ done_there) | (free ^ free_there)
+            if (
+                not differs & (fixed | (writes & ~free_there))
+                and not done & reads & ~done_there
+                and (used - used_there) & guard == guard  # every field there is at most what it is here
+            ):
                 return True
-        smallest.append(used)
+        seen.append(config)
         return False
 
     # --- choices ---
@@ -303,8 +314,14 @@ class _Search:
             for pair in pairs:
                 if pair[1] == value and self.unused(pair, config):
                     return True
-        again = line.written_next(value, line.position)
-        return again < (line.end_at[line.earliest(reads)] if reads else NEVER)
+        in_time = line.observed_by(value, line.position)
+        if reads:
+            in_time = min(in_time, line.end_at[line.earliest(reads)])
+        if line.written_next(value, line.position) < in_time:
+            return True
+        if in_time < NEVER:
+            self.doom = max(self.doom, (line.position, in_time))
+        return False
 
 
 def told_apart(register: Register, path: Path | None) -> Register:

@@ -29,6 +29,8 @@ BEGIN_UNKNOWN: Final = 2
 Pair = tuple[int, int]
 """A cas: (expected value, new value); a write as a group: (−1, value)."""
 
+_NONE: Final[tuple[list[int], list[int]]] = ([], [])
+
 
 class Timeline:
     """One register's events, and a position among them that moves one event at a time.
@@ -49,6 +51,7 @@ class Timeline:
         self.open_writes: dict[int, int] = defaultdict(int)
         self.open_cas: dict[Pair, int] = defaultdict(int)
         self.all_writes = 0
+        self.all_cas = 0
         self.unread: set[int] = set()  # values with open reads; for iteration always sorted
         self.open_pairs: set[Pair] = set()
         self.begun: dict[Pair, int] = defaultdict(int)
@@ -83,12 +86,13 @@ class Timeline:
             self.slot[event] = heapq.heappop(free)
 
     def _observers(self, known: list[bool]) -> None:
-        """By value: when acknowledged observers begin for the last time, when the last one ends, whether an unknown
-        cas may observe it, and when its writers begin."""
+        """By value: when acknowledged observers begin (and from each on, the earliest end of one), when the last one
+        begins, when the last one ends, whether an unknown cas may observe it, and when its writers begin."""
         self.last_observed: dict[int, int] = defaultdict(lambda: -1)
         self.observed_until: dict[int, int] = defaultdict(lambda: -1)
         self.expected_by_unknown: set[int] = set()
         self.written_at: dict[int, list[int]] = defaultdict(list)
+        observers: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for op, kind in enumerate(self.kind):
             if kind != READ:
                 self.written_at[self.value[op]].append(self.begin_at[op])
@@ -96,12 +100,20 @@ class Timeline:
             if kind == WRITE:
                 continue
             if known[op]:
+                observers[seen].append((self.begin_at[op], self.end_at[op]))
                 self.last_observed[seen] = max(self.last_observed[seen], self.begin_at[op])
                 self.observed_until[seen] = max(self.observed_until[seen], self.end_at[op])
             else:
                 self.expected_by_unknown.add(seen)
         for begins in self.written_at.values():
             begins.sort()
+        self.observers: dict[int, tuple[list[int], list[int]]] = {}
+        for seen, spans in observers.items():
+            spans.sort()
+            ends = [end for _, end in spans]
+            for at in range(len(ends) - 2, -1, -1):
+                ends[at] = min(ends[at], ends[at + 1])
+            self.observers[seen] = [begin for begin, _ in spans], ends
 
     def _groups(self, known: list[bool]) -> None:
         members: dict[Pair, list[int]] = defaultdict(list)
@@ -143,6 +155,12 @@ class Timeline:
         begins = self.written_at.get(value, ())
         at = bisect_right(begins, position - 1)
         return begins[at] if at < len(begins) else NEVER
+
+    def observed_by(self, value: int, position: int) -> int:
+        """The first end of an acknowledged observer of ``value`` that begins from ``position`` on; ``NEVER``: none."""
+        begins, ends = self.observers.get(value, _NONE)
+        at = bisect_right(begins, position - 1)
+        return ends[at] if at < len(ends) else NEVER
 
     def earliest(self, open_ones: int) -> int:
         """Of a set of open operations, the one that completes first."""
@@ -194,6 +212,7 @@ class Timeline:
             case _:
                 pair = (self.expected[op], value)
                 self.open_cas[pair] ^= bit
+                self.all_cas ^= bit
                 if self.open_cas[pair]:
                     self.open_pairs.add(pair)
                 else:
