@@ -65,14 +65,18 @@ def render(run: RunFiles, directory: Path) -> str:
 def _sentence(run: RunFiles) -> str:
     acked = sum(len(row["value"] or ()) for row in run.operations if row["f"] == "send" and row["type"] == "ok")
     counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
-    lost = max(counts.get("lost-write", 0), counts.get("committed-loss", 0))
+    lost = counts.get("lost-write", 0)
     faults = len(run.faults)
     under = f"{acked:,} acknowledged records, {faults} fault{'' if faults == 1 else 's'}"
     match run.verdict["verdict"]:
         case "pass":
             return f"Nothing that the log said was safe was lost: {under}."
         case "fail" if lost:
-            return f"{lost:,} of the records that the log said were safe were lost: {under}."
+            return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost: {under}."
+        case "fail" if gone := counts.get("committed-loss", 0):
+            return (
+                f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay: {under}."
+            )
         case "fail":
             return f"The log broke a promise: {', '.join(run.verdict['anomalies'])} ({under})."
         case _:
