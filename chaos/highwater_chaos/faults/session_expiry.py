@@ -20,7 +20,7 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
 _SLACK_NS: Final = 60 * SECOND
-"""On top of the session time-out: other faults may leave no controller active for a while, and a new one counts anew."""
+"""On top of the session time-out: other faults may leave no controller active for a while; a new one counts anew."""
 
 
 @dataclass(frozen=True, slots=True)
