@@ -14,6 +14,7 @@ from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.ports.trace import NodeEvent, RaftAppended, RaftHighWatermark, RaftStateChanged, RaftTruncated
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.sim import Simulator
+from highwater_runtime.switches import Switches
 
 DIRECTORY = "__cluster_metadata-0"
 QUICK = NodeConfig(
@@ -64,11 +65,13 @@ class Heard:
 class Node:
     """A core that is nothing but a raft replica."""
 
-    def __init__(self, node_id: int, voters: dict[int, Endpoint], config: NodeConfig, ports: Ports) -> None:
+    def __init__(
+        self, node_id: int, voters: dict[int, Endpoint], config: NodeConfig, switches: Switches, ports: Ports
+    ) -> None:
         self.clock = ports.clock
         self.log = Log.open(ports.disk, DIRECTORY, LogConfig(segment_bytes=4096), ports.clock)
         self.heard = Heard(node_id)
-        self.raft = RaftReplica(node_id, voters, "cluster", ports, config, self.log, self.heard)
+        self.raft = RaftReplica(node_id, voters, "cluster", ports, config, self.log, self.heard, switches=switches)
 
     def start(self) -> None:
         self.raft.start()
@@ -90,9 +93,19 @@ class Node:
 
 
 class Cluster:
-    """``voters`` controllers (ids 1000…) and ``observers`` brokers (ids 0…)."""
+    """``voters`` controllers (ids 1000…) and ``observers`` brokers (ids 0…).
 
-    def __init__(self, seed: int, voters: int, observers: int = 0, config: NodeConfig = QUICK) -> None:
+    ``switches`` are those that a node's next incarnation starts with, by name; a name not in it has the defaults.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        voters: int,
+        observers: int = 0,
+        config: NodeConfig = QUICK,
+        switches: Switches | dict[str, Switches] | None = None,
+    ) -> None:
         self.sim = Simulator(seed, codec="all")
         self.config = config
         self.voters = [f"controller-{i}" for i in range(voters)]
@@ -103,8 +116,12 @@ class Cluster:
         endpoints = {self.ids[name]: Endpoint(name, 9093) for name in self.voters}
         for name in self.names:
             port = 9093 if name in self.voters else 9092
-            self.sim.add_node(name, port, lambda ports, i=self.ids[name]: Node(i, endpoints, config, ports))
+            self.sim.add_node(name, port, lambda ports, n=name: self._make(n, endpoints, ports))
+        self.switches = switches if isinstance(switches, dict) else dict.fromkeys(self.names, switches or Switches())
         self.referee = Referee(self)
+
+    def _make(self, name: str, endpoints: dict[int, Endpoint], ports: Ports) -> Node:
+        return Node(self.ids[name], endpoints, self.config, self.switches.get(name, Switches()), ports)
 
     def start(self, *names: str) -> Cluster:
         for name in names or self.names:
@@ -236,12 +253,18 @@ class Referee:
 
 @pytest.fixture
 def cluster() -> Callable[..., Cluster]:
-    """Makes clusters: ``cluster(voters, observers=0, seed=1, config=…)``, started; ``started=False``: not yet."""
+    """Makes clusters: ``cluster(voters, observers=0, seed=1, …)``, started; ``started=False``: not yet."""
 
     def make(
-        voters: int, observers: int = 0, *, seed: int = 1, config: NodeConfig = QUICK, started: bool = True
+        voters: int,
+        observers: int = 0,
+        *,
+        seed: int = 1,
+        config: NodeConfig = QUICK,
+        switches: Switches | dict[str, Switches] | None = None,
+        started: bool = True,
     ) -> Cluster:
-        made = Cluster(seed, voters, observers, config)
+        made = Cluster(seed, voters, observers, config, switches)
         return made.start() if started else made
 
     return make

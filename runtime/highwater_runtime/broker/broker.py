@@ -152,6 +152,7 @@ class Broker:
             config,
             self._metadata_log,
             self,
+            switches=options.switches,
         )
         self._lifecycle = Lifecycle(
             Identity(

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.raft import messages
-from highwater_runtime.raft.election import grants_vote
+from highwater_runtime.raft.election import grants_pre_vote, grants_vote
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
@@ -55,6 +55,9 @@ class Answering:
             request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
         match body:
+            case VoteRequest() if request.version >= messages.PRE_VOTE_VERSION and not self._shared.pre_vote:
+                request.reply(messages.refusal(request, ErrorCode.UNSUPPORTED_VERSION))
+                return
             case VoteRequest():
                 ballot = messages.ballot_of(body)
                 answer = None if ballot is None else self._vote(ballot)
@@ -85,6 +88,8 @@ class Answering:
             return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
         if ballot.epoch < self._quorum.epoch:
             return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if ballot.pre_vote:
+            return self._pre_vote(ballot)
         granted = grants_vote(
             self._quorum.state, ballot.epoch, ballot.candidate_id, ballot.log_end, self._shared.log.end
         )
@@ -92,6 +97,18 @@ class Answering:
         if new.epoch > self._quorum.epoch or (granted and self._quorum.state != new):
             self._replica.go(new)  # durable before the answer
         assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
+        return self._answer(ErrorCode.NONE, vote_granted=granted)
+
+    def _pre_vote(self, ballot: Ballot) -> Answer:
+        if ballot.epoch > self._quorum.epoch:
+            self._replica.go(Unattached(ballot.epoch))
+        role = self._replica.role
+        granted = grants_pre_vote(
+            self._quorum.state,
+            ballot.log_end,
+            self._shared.log.end,
+            hears_leader=isinstance(role, Fetching) and role.hears_leader,
+        )
         return self._answer(ErrorCode.NONE, vote_granted=granted)
 
     def _begin_epoch(self, notice: LeaderNotice) -> Answer:

@@ -34,6 +34,7 @@ class Fetching:
         self._is_fetching = False
         self._waits_for_flush = False
         self._is_hurried = False
+        self._has_heard = False
         self._heard_ns = shared.ports.clock.now_ns()
 
     def start(self) -> None:
@@ -48,11 +49,17 @@ class Fetching:
             self._waits_for_flush = False
             self._fetch_when_durable()
 
+    @property
+    def hears_leader(self) -> bool:
+        """Whether it has fetched from this leader, within the fetch time-out, and was not told of its end."""
+        silence_ns = self._shared.ports.clock.now_ns() - self._heard_ns
+        return self._has_heard and not self._is_hurried and silence_ns < self._shared.timing.fetch_ns
+
     def stand_after(self, delay_ns: int) -> None:
         """The leader has resigned: stand after ``delay_ns``, unless another is quicker."""
         if not self._is_hurried:
             self._is_hurried = True
-            self.scope.later(delay_ns, lambda: self._actions.stand(0))
+            self.scope.later(delay_ns, lambda: self._actions.stand(0, leader_resigned=True))
 
     def _watch_leader(self) -> None:
         left_ns = self._heard_ns + self._shared.timing.fetch_ns - self._shared.ports.clock.now_ns()
@@ -108,6 +115,7 @@ class Fetching:
             f"{answer} as one who follows {self._leader_id} in epoch {self._shared.quorum.epoch}"
         )
         self._heard_ns = self._shared.ports.clock.now_ns()
+        self._has_heard = True
         self._failures = 0
         self._is_sure = True
         self._take(data)

@@ -1,7 +1,7 @@
 """The quorum's messages, each about the one partition of the metadata log: built here and taken apart here.
 
-Versions are those of a fixed set of voters (KIP-595); the fields for dynamic voters (KIP-853) and for pre-vote
-(KIP-650, later KIP-996) belong to higher versions of the same messages.
+Versions are those of a fixed set of voters (KIP-595). A pre-vote is a Vote of version 2, as Kafka has settled it
+(KIP-996; the draft, KIP-650, says 1); the fields for dynamic voters (KIP-853) stay at their defaults.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ METADATA_TOPIC_ID: Final = UUID(int=1)
 METADATA_PARTITION: Final = 0
 
 VOTE_VERSION: Final = 0
+PRE_VOTE_VERSION: Final = 2
+"""The first version with the flag; who does not know pre-votes refuses it."""
+
 BEGIN_QUORUM_EPOCH_VERSION: Final = 0
 END_QUORUM_EPOCH_VERSION: Final = 0
 FETCH_VERSION: Final = 15
@@ -49,11 +52,12 @@ QuorumRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest
 
 
 class Ballot(NamedTuple):
-    """What a Vote request asks."""
+    """What a Vote request asks: a vote in ``epoch``, or (``pre_vote``) whether there would be one in the next."""
 
     epoch: int
     candidate_id: int
     log_end: LogEnd
+    pre_vote: bool = False
 
 
 class LeaderNotice(NamedTuple):
@@ -88,13 +92,14 @@ class Answer(NamedTuple):
 
 
 def vote(cluster_id: str, ballot: Ballot) -> VoteRequest:
-    """A candidate's request."""
+    """A candidate's request, or a prospective one's."""
     partition = vote_request.PartitionData(
         partition_index=METADATA_PARTITION,
         replica_epoch=ballot.epoch,
         replica_id=ballot.candidate_id,
         last_offset_epoch=ballot.log_end.epoch,
         last_offset=ballot.log_end.offset,
+        pre_vote=ballot.pre_vote,
     )
     topic = vote_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     return VoteRequest(cluster_id=cluster_id, topics=[topic])
@@ -155,7 +160,7 @@ def ballot_of(request: VoteRequest) -> Ballot | None:
     if partition is None:
         return None
     log_end = LogEnd(partition.last_offset_epoch, partition.last_offset)
-    return Ballot(partition.replica_epoch, partition.replica_id, log_end)
+    return Ballot(partition.replica_epoch, partition.replica_id, log_end, partition.pre_vote)
 
 
 def begin_of(request: BeginQuorumEpochRequest) -> LeaderNotice | None:

@@ -11,7 +11,7 @@ listener is told what is new, the gauges are set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.log import Log
@@ -20,6 +20,7 @@ from highwater_runtime.ports.trace import RaftHighWatermark
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
+from highwater_runtime.raft.canvass import Canvass
 from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.errors import NotLeader
@@ -39,16 +40,20 @@ from highwater_runtime.raft.states import (
     Follower,
     Leader,
     Observer,
+    Prospective,
     Resigned,
     State,
     Unattached,
     Voted,
 )
 from highwater_runtime.raft.waiting import Waiting
+from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
+
+_DEFAULTS: Final = Switches()
 
 
 class RaftReplica:
@@ -72,10 +77,11 @@ class RaftReplica:
         listener: RaftListener,
         *,
         directory: str = "__cluster_metadata-0",
+        switches: Switches = _DEFAULTS,
     ) -> None:
         assert voters, "a quorum needs at least one voter"
         voter_ids = tuple(sorted(voters))
-        store = QuorumStateStore(ports.disk, directory, voter_ids)
+        store = QuorumStateStore(ports.disk, directory, voter_ids, sync=switches.quorum_state_sync == "on")
         self._quorum = Quorum(node_id, voter_ids, store, ports.trace)
         self._log = MetadataLog(log, ports.clock, ports.trace, self._on_flushed)
         self._shared = Shared(
@@ -86,6 +92,7 @@ class RaftReplica:
             timing=Timing.of(config),
             quorum=self._quorum,
             log=self._log,
+            pre_vote=switches.pre_vote == "on",
             event=self._event,
         )
         self._answering = Answering(self._shared, self)
@@ -259,6 +266,8 @@ class RaftReplica:
                 role = Waiting(self._shared, self)
             case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
                 role = Fetching(self._shared, self, leader_id)
+            case Prospective() as prospective:
+                role = Canvass(self._shared, self, prospective)
             case Candidate() as candidate:
                 role = Campaign(self._shared, self, candidate)
             case Leader() as leader:
@@ -295,14 +304,23 @@ class RaftReplica:
             return Observer(epoch, leader_id)
         return Follower(epoch, leader_id, self._quorum.voted_id if epoch == self.epoch else None)
 
-    def stand(self, retries: int) -> None:
-        """Stand for election; see :class:`.scope.Actions`.
-
-        With pre-vote (KIP-650) a replica would become prospective here, and a candidate once a majority would grant.
-        """
+    def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
+        """Stand for election, or ask first whether it would be won; see :class:`.scope.Actions`."""
         assert self.is_voter, "an observer does not stand for election"
-        if self._on_stopped is None:
+        if self._on_stopped is not None:
+            return
+        if self._shared.pre_vote and not leader_resigned:
+            saved = self._quorum.saved
+            self.go(Prospective(self.epoch, self.node_id, retries, saved.leader_id, saved.voted_id))
+        else:
             self.go(Candidate(self.epoch + 1, self.node_id, retries))
+
+    def would_win(self) -> None:
+        """Stand: a majority would grant; see :class:`.scope.Actions`."""
+        state = self._quorum.state
+        assert isinstance(state, Prospective), f"{state} did not ask for pre-votes"
+        if self._on_stopped is None:
+            self.go(Candidate(self.epoch + 1, self.node_id, state.retries))
 
     def won(self, granting: tuple[int, ...]) -> None:
         """Lead; see :class:`.scope.Actions`."""

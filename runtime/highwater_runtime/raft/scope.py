@@ -1,8 +1,8 @@
 """What the roles of a replica share, and the span of one role's life.
 
-A replica plays one role at a time (wait, campaign, lead, resign, fetch), for one state in one epoch. Everything a role
-begins (timers, requests) belongs to its :class:`Scope` and ends with it: no late answer and no forgotten timer of a
-former role ever reaches the replica.
+A replica plays one role at a time (wait, canvass, campaign, lead, resign, fetch), for one state in one epoch. All that
+a role begins (timers, requests) belongs to its :class:`Scope` and ends with it: no late answer and no forgotten timer
+of a former role ever reaches the replica.
 """
 
 from __future__ import annotations
@@ -28,8 +28,14 @@ class Actions(Protocol):
     def learned(self, answer: Answer) -> bool:
         """Take up the epoch and leader that another node knows; whether that ended the role."""
 
-    def stand(self, retries: int) -> None:
-        """Stand for election in the next epoch, after ``retries`` failed elections in a row. Ends the role."""
+    def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
+        """Stand for election in the next epoch, after ``retries`` failed elections in a row. Ends the role.
+
+        With pre-vote a voter asks first, except where the leader itself has called for the election.
+        """
+
+    def would_win(self) -> None:
+        """Stand: a majority would grant. Ends the role."""
 
     def won(self, granting: tuple[int, ...]) -> None:
         """Lead: a majority granted. Ends the role."""
@@ -52,6 +58,7 @@ class Shared:
     timing: Timing
     quorum: Quorum
     log: MetadataLog
+    pre_vote: bool
     event: Callable[[Callable[[], None]], None]
 
 
