@@ -69,11 +69,11 @@ class Leading:
             return
         now = self._shared.ports.clock.now_ns()
         progress = self.progress.of(ask.replica_id, now)
-        progress.heard_ns = now
         if self._shared.log.diverging_epoch(ask.offset, ask.last_epoch) is None:
             assert ask.offset <= self._shared.log.end_offset
-            progress.end_offset = ask.offset
+            progress.fetched(ask.offset, self._shared.log.end_offset, now)
             self._advance()
+        progress.heard_ns = now
 
     def answer_fetch(self, ask: FetchAsk, *, may_wait: bool) -> FetchResponse | None:
         """Records, or where the logs part, or news of the HW; None where it ``may_wait`` and there is none of these."""

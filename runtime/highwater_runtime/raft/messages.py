@@ -24,6 +24,8 @@ from highwater_runtime.wire.messages import (
 )
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
+from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from highwater_runtime.wire.messages.fetch_request import FetchRequest
@@ -223,6 +225,8 @@ def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
             return EndQuorumEpochResponse(error_code=error)
         case FetchRequest():
             return FetchResponse(error_code=error)
+        case DescribeQuorumRequest():
+            return DescribeQuorumResponse(error_code=error)
         case body:
             raise AssertionError(f"not a request to the quorum: {body!r}")
 

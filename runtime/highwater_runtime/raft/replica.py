@@ -22,6 +22,7 @@ from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
 from highwater_runtime.raft.canvass import Canvass
 from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
+from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.errors import NotLeader
 from highwater_runtime.raft.fetching import Fetching
@@ -50,6 +51,7 @@ from highwater_runtime.raft.waiting import Waiting
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
@@ -164,16 +166,21 @@ class RaftReplica:
         self._event(self._play)
 
     def handles(self, request: InboundRequest) -> bool:
-        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log."""
+        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log;
+        on a voter DescribeQuorum too."""
         body = request.body
         if isinstance(body, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest):
             return True
+        if isinstance(body, DescribeQuorumRequest):
+            return self.is_voter
         return messages.is_metadata_fetch(body)
 
     def on_request(self, request: InboundRequest) -> None:
         """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""
         if self._is_closed:
             request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
+        elif isinstance(request.body, DescribeQuorumRequest):
+            request.reply(describe_quorum(self._shared, self._role, request.body, self._high_watermark))
         else:
             self._event(lambda: self._answering.handle(request))
 
