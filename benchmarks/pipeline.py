@@ -43,18 +43,26 @@ def synthetic(operations: int) -> RunTables:
     batches = sends // BATCH
     partition = np.arange(batches) % PARTITIONS
     start = np.arange(batches) // PARTITIONS * BATCH
-    names = np.array([f"orders-{number}" for number in range(PARTITIONS)])
     value = np.arange(1, sends + 1)
     offset = np.repeat(start, BATCH) + np.tile(np.arange(BATCH), batches)
     return RunTables(
         f"synthetic-{operations}",
-        _operations(batches, names[np.repeat(partition, BATCH)], offset, value),
-        _events(batches, names[partition], start),
-        _dumps(names[np.repeat(partition, BATCH)], offset, value, batches),
+        _operations(batches, np.repeat(partition, BATCH), offset, value),
+        _events(batches, partition, start),
+        _dumps(np.repeat(partition, BATCH), offset, value),
     )
 
 
-def _operations(batches: int, key: np.ndarray, offset: np.ndarray, value: np.ndarray) -> pa.Table:
+def _words(which: np.ndarray, *words: str) -> pa.Array:
+    """A string column: words by their places."""
+    return pa.array(words).take(pa.array(which.astype(np.int64)))
+
+
+def _names(partition: np.ndarray) -> pa.Array:
+    return _words(partition, *(f"orders-{number}" for number in range(PARTITIONS)))
+
+
+def _operations(batches: int, partition: np.ndarray, offset: np.ndarray, value: np.ndarray) -> pa.Table:
     """Per batch: ten sends (invoke, ok), one poll (invoke, ok) of the ten."""
     rows_per_batch = 2 * BATCH + 2
     rows = batches * rows_per_batch
@@ -65,20 +73,21 @@ def _operations(batches: int, key: np.ndarray, offset: np.ndarray, value: np.nda
     in_batch = np.concatenate([np.repeat(np.arange(BATCH), 2), np.arange(BATCH)])
     record = np.repeat(np.arange(batches) * BATCH, len(in_batch)) + np.tile(in_batch, batches)
     known = np.tile(np.concatenate([np.tile([False, True], BATCH), np.ones(BATCH, bool)]), batches)
-    op = np.tile(np.array(["send"] * 2 * BATCH + ["poll"] * BATCH), batches)
+    is_poll_item = np.tile(np.arange(len(in_batch)) >= 2 * BATCH, batches)
+    op = _words(is_poll_item, "send", "poll")
     items = pa.StructArray.from_arrays(
-        [pa.array(op), pa.array(key[record]), pa.array(offset[record], mask=~known), pa.array(value[record])],
+        [op, _names(partition[record]), pa.array(offset[record], mask=~known), pa.array(value[record])],
         fields=list(MICRO_OPERATION),
     )
     ends = np.concatenate([[0], np.cumsum(lengths)])
     index = np.arange(rows)
     columns = {
-        "run_id": pa.array(np.full(rows, "run")),
+        "run_id": _words(np.zeros(rows), "run"),
         "index": pa.array(index),
         "time": pa.array(index * 1000),
         "process": pa.array(np.where(is_poll, 100, place // 2)),
-        "type": pa.array(np.where(is_ok, "ok", "invoke")),
-        "f": pa.array(np.where(is_poll, "poll", "send")),
+        "type": _words(is_ok, "invoke", "ok"),
+        "f": _words(is_poll, "send", "poll"),
         "value": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items).cast(OPERATIONS.field("value").type),
     }
     return _table(columns, rows, OPERATIONS)
@@ -89,37 +98,35 @@ def _events(batches: int, partition: np.ndarray, start: np.ndarray) -> pa.Table:
     kinds = ["log-appended"] * REPLICAS + ["batch-committed", "high-watermark"]
     per_batch = len(kinds)
     rows = batches * per_batch
-    kind = np.tile(np.array(kinds), batches)
+    place = np.arange(rows) % per_batch
     first, end = np.repeat(start, per_batch), np.repeat(start + BATCH, per_batch)
-    node = np.tile(np.array([*(f"broker-{number}" for number in range(REPLICAS)), "broker-0", "broker-0"]), batches)
-    reason = np.tile(np.array(["leader", *["follower"] * (REPLICAS - 1), "", ""]), batches)
     columns = {
-        "run_id": pa.array(np.full(rows, "run")),
+        "run_id": _words(np.zeros(rows), "run"),
         "seq": pa.array(np.arange(rows)),
         "time_ns": pa.array(np.arange(rows) * 1000),
         "node_time_ns": pa.array(np.arange(rows) * 1000),
-        "node": pa.array(node),
+        "node": _words(np.where(place < REPLICAS, place, 0), *(f"broker-{number}" for number in range(REPLICAS))),
         "incarnation": pa.array(np.ones(rows, np.int64)),
-        "kind": pa.array(kind),
-        "partition": pa.array(np.repeat(partition, per_batch)),
+        "kind": _words(place, *kinds),
+        "partition": _names(np.repeat(partition, per_batch)),
         "leader_epoch": pa.array(np.zeros(rows, np.int64)),
-        "offset": pa.array(np.where(kind == "high-watermark", end, first)),
+        "offset": pa.array(np.where(place == REPLICAS + 1, end, first)),
         "end_offset": pa.array(end),
         "epoch": pa.array(np.zeros(rows, np.int64)),
         "crc": pa.array(first + 1),
-        "reason": pa.array(reason),
+        "reason": _words(np.minimum(place, 1), "leader", "follower"),
     }
     return _table(columns, rows, NODE_EVENT)
 
 
-def _dumps(partition: np.ndarray, offset: np.ndarray, value: np.ndarray, batches: int) -> pa.Table:
-    records = batches * BATCH
+def _dumps(partition: np.ndarray, offset: np.ndarray, value: np.ndarray) -> pa.Table:
+    records = len(offset)
     rows = records * REPLICAS
     columns = {
-        "run_id": pa.array(np.full(rows, "run")),
+        "run_id": _words(np.zeros(rows), "run"),
         "broker": pa.array(np.repeat(np.arange(REPLICAS), records)),
-        "partition": pa.array(np.tile(partition, REPLICAS)),
-        "topic_id": pa.array(np.full(rows, "0" * 32)),
+        "partition": _names(np.tile(partition, REPLICAS)),
+        "topic_id": _words(np.zeros(rows), "0" * 32),
         "offset": pa.array(np.tile(offset, REPLICAS)),
         "leader_epoch": pa.array(np.zeros(rows, np.int64)),
         "producer_id": pa.array(np.full(rows, -1)),
@@ -132,9 +139,8 @@ def _dumps(partition: np.ndarray, offset: np.ndarray, value: np.ndarray, batches
 
 def _table(columns: dict[str, pa.Array], rows: int, schema: pa.Schema) -> pa.Table:
     arrays = [columns[field.name] if field.name in columns else pa.nulls(rows, field.type) for field in schema]
-    return pa.Table.from_arrays(
-        [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)], schema=schema
-    )
+    typed = [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)]
+    return pa.Table.from_arrays(typed, schema=schema)
 
 
 # --- measuring ------------------------------------------------------------------------------------------------------

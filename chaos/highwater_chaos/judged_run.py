@@ -17,6 +17,7 @@ from highwater_chaos.run_directory import new_run_directory, write_json, write_r
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
+from highwater_runtime.sim import frozen_collector
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ def run_and_judge(
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
-    result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
+    with frozen_collector():
+        result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
     progress("judging")
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)

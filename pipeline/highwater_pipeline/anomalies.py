@@ -33,6 +33,12 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
 CHECKS: Final[dict[str, str]] = {**CLIENT_CHECKS, **INSIDE_CHECKS}
 """Every check by name, in the order of reports."""
 
+REGISTER_CHECKS: Final[dict[str, str]] = {
+    "stale-read": "a read returned a state that had been replaced before the read began",
+    "nonlinearizable": "operations on a register took effect in no order that respects real time",
+}
+"""What operations on registers can show (``highwater_pipeline.linearizability``)."""
+
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys(CLIENT_CHECKS, ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),

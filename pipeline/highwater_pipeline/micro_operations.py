@@ -61,7 +61,7 @@ def micro_operations(operations: pa.Table) -> History:
     rows = operations.num_rows
     process = operations["process"].to_numpy()
     is_invoke = pc.equal(operations["type"], "invoke").to_numpy()
-    invoke_of, is_open = _pair(process, is_invoke)
+    invoke_of, is_open = pair(process, is_invoke)
 
     ends = np.flatnonzero(~is_invoke | is_open)
     outcome = np.full(rows, INFO, np.int8)
@@ -118,7 +118,7 @@ def micro_operations(operations: pa.Table) -> History:
     )
 
 
-def _pair(process: Ints, is_invoke: Bools) -> tuple[Ints, Bools]:
+def pair(process: Ints, is_invoke: Bools) -> tuple[Ints, Bools]:
     """For every row: the row of its invocation (-1: it is one itself, or has none), and whether it is an invocation
     that nothing completes. A completion belongs to the row of its process right before it, if that is an invocation."""
     rows = len(process)

@@ -18,8 +18,8 @@ from highwater_pipeline.schemas import FAULTS, MICRO_OPERATION, NODE_EVENT, OPER
 from highwater_runtime.ports.trace import NodeEvent
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
-OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash"]
-MicroKind = Literal["send", "poll", "assign"]
+OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash", "read", "write", "cas"]
+MicroKind = Literal["send", "poll", "assign", "read", "write"]
 
 
 class MicroOp(msgspec.Struct, forbid_unknown_fields=True):
@@ -160,18 +160,45 @@ def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
 
 # --- what types cannot say ------------------------------------------------------------------------------------------
 
+REGISTER_OPERATIONS: Final[dict[str, tuple[str, ...]]] = {
+    "read": ("read",),
+    "write": ("write",),
+    "cas": ("read", "write"),
+}
+"""Operations on registers, and the micro-operations of each. A ``cas`` reads what it expects and writes what is new."""
+
 
 def _operation_complaint(row: Operation, previous: Operation | None) -> str | None:
     if previous is not None and row.index <= previous.index:
         return f"expected `index` above {previous.index}, found {row.index}"
+    if row.f in REGISTER_OPERATIONS:
+        return _register_complaint(row)
     for position, item in enumerate(row.value or ()):
         at = f"`value[{position}]`"
+        if item.op in ("read", "write"):
+            return f"expected send, poll or assign in {at} of a {row.f}, found {item.op}"
         if item.op != "assign" and item.value is None:
             return f"expected a `value` in {at} of a {item.op}, found null"
         if item.op == "poll" and item.offset is None:
             return f"expected an `offset` in {at} of a poll, found null"
         if item.offset is not None and item.offset < 0:
             return f"expected `offset` of {at} to be null or at least 0, found {item.offset}"
+    return None
+
+
+def _register_complaint(row: Operation) -> str | None:
+    """What is wrong with an operation on a register. One that failed or is unknown need not repeat what it was."""
+    expected, found = REGISTER_OPERATIONS[row.f], tuple(item.op for item in row.value or ())
+    if found != expected and (found or row.type in ("invoke", "ok")):
+        return f"expected `value` of a {row.f} to be [{', '.join(expected)}], found [{', '.join(found)}]"
+    for position, item in enumerate(row.value or ()):
+        at = f"`value[{position}]`"
+        if item.offset is not None:
+            return f"expected `offset` of {at} of a {row.f} to be null, found {item.offset}"
+        if item.op == "write" and item.value is None:
+            return f"expected a `value` in {at} of a {row.f}, found null"
+    if row.value and row.value[0].key != row.value[-1].key:
+        return f"expected one key in a {row.f}, found {row.value[0].key!r} and {row.value[-1].key!r}"
     return None
 
 

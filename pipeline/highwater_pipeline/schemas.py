@@ -19,10 +19,15 @@ def _field(name: str, kind: pa.DataType, doc: str, *, nullable: bool = False) ->
 
 MICRO_OPERATION: Final = pa.struct(
     [
-        _field("op", pa.string(), "send, poll or assign"),
-        _field("key", pa.string(), "topic-partition (orders-0)"),
+        _field("op", pa.string(), "send, poll or assign; of registers: read or write"),
+        _field("key", pa.string(), "topic-partition (orders-0), or a register"),
         _field("offset", pa.int64(), "record offset; null: not known (an unacknowledged send)", nullable=True),
-        _field("value", pa.int64(), "the record's value, unique in a run; null for assign", nullable=True),
+        _field(
+            "value",
+            pa.int64(),
+            "the record's value, unique in a run; null for assign. A register's value; null: never written",
+            nullable=True,
+        ),
     ]
 )
 
@@ -33,11 +38,12 @@ OPERATIONS: Final = pa.schema(
         _field("time", pa.int64(), "ns of run time"),
         _field("process", pa.int64(), "a single-threaded process: at most one open operation; none after info"),
         _field("type", pa.string(), "invoke, then one of ok (took effect), fail (did not), info (nobody knows)"),
-        _field("f", pa.string(), "send, poll, txn, assign, subscribe or crash"),
+        _field("f", pa.string(), "send, poll, txn, assign, subscribe or crash; of registers: read, write or cas"),
         _field(
             "value",
             pa.list_(pa.field("item", MICRO_OPERATION, nullable=False)),
-            "its micro-operations; the sends of one operation take effect all or not at all",
+            "its micro-operations; the sends of one operation take effect all or not at all. Of registers: [read],"
+            " [write], and of a cas [read of the expected value, write of the new one], on one key, as one step",
         ),
         _field("client", pa.string(), "node name of the client (producer-0)", nullable=True),
         _field("error", pa.string(), "why it was not ok, in Kafka's words", nullable=True),

@@ -48,7 +48,8 @@ class RunFacts:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One partition of one run: ``history`` as ``micro_operations.MICRO_OPERATIONS``, ``events`` and ``replica_log``
-    as their schemas with a column ``row`` (position in the run's table) added, all in the run's order."""
+    as their schemas with a column ``row`` (position in the run's table) added and those left out that no check reads;
+    all in the run's order."""
 
     facts: RunFacts
     partition: str
@@ -67,12 +68,13 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         drained=history.drained,
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
-        doubts=tuple(_doubts(tables.faults)) if tables.faults is not None else (),
+        doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
     )
     return facts, _units(facts, history.micro_operations, tables)
 
 
-def _doubts(faults: pa.Table) -> Iterator[str]:
+def doubts(faults: pa.Table) -> Iterator[str]:
+    """Sentences on faults of which nobody can be sure that they took hold, or that they are gone."""
     for fault in faults.select(["id", "name", "kind", "confirmed", "healed"]).to_pylist():
         title = f"fault {fault['id'] or ''} ({fault['name'] or fault['kind']})".replace("  ", " ")
         if fault["confirmed"] is False:
@@ -92,8 +94,13 @@ def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Un
         yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
 
 
+_UNREAD: Final = ("run_id", "node_time_ns", "replicas", "producer_id", "sequence")
+"""Columns that no check reads: not worth copying for every partition."""
+
+
 def _numbered(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
     table = schema.empty_table() if table is None else table
+    table = table.drop_columns([name for name in _UNREAD if name in schema.names])
     return table.append_column("row", pa.array(np.arange(table.num_rows, dtype=np.int64)))
 
 
@@ -114,4 +121,6 @@ class _Grouped:
         rows = np.empty(0, np.int64) if code is None else self._order[self._starts[code] : self._starts[code + 1]]
         if self._shared is not None:
             rows = np.sort(np.concatenate([rows, self._shared]))
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return self._table.slice(int(rows[0]), len(rows))  # they lie together: nothing to copy
         return self._table.take(pa.array(rows, pa.int64()))

@@ -351,6 +351,7 @@ class Bench:
             propose=lambda _, proposal: self.proposals.append(proposal),
             withdraw=self.withdrawn.append,
             changed=self.changed.append,
+            appended=self.changed.append,
             isr_changed=lambda *_: None,
         )
         self.partition = Partition("orders", UUID(int=5), 0, self.log, 0, context)

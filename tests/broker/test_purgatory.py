@@ -204,3 +204,56 @@ def test_whatever_happens_nobody_waits_who_need_not_and_nobody_is_answered_twice
             assert len(waiter.outcomes) <= 1
             assert waiter.outcomes or (not holds and clock.now < due)
     assert len(purgatory) == sum(not waiter.outcomes for waiter, _ in waiters)
+
+
+def test_growth_of_a_log_wakes_only_those_who_may_wait_for_data(clock):
+    produces, fetches = Purgatory(clock), Purgatory(clock)
+    wake_ups = WakeUps((produces, fetches), on_append=(fetches,))
+    world: dict = {}
+    produce, fetch = Waiter(world, A), Waiter(world, A)
+    produces.park(produce, [A], 10)
+    fetches.park(fetch, [A], 10)
+    world[A] = True
+    wake_ups.mark_appended(A)
+    wake_ups.drain()
+    assert (produce.outcomes, fetch.outcomes) == ([], ["completed"])
+    wake_ups.mark(A)
+    wake_ups.mark_appended(A)
+    wake_ups.drain()
+    assert produce.outcomes == ["completed"]
+
+
+def test_each_expires_in_its_own_time_whatever_was_answered_before(clock):
+    # One timer serves them all: it must not be lost with an operation that was answered, nor come late for one with
+    # an earlier deadline than those before it.
+    purgatory = Purgatory(clock)
+    world: dict = {}
+    late, early, answered = Waiter(world, B), Waiter(world, B), Waiter(world, A)
+    purgatory.park(answered, [A], 5)
+    purgatory.park(late, [B], 30)
+    purgatory.park(early, [B], 10)
+    world[A] = True
+    assert purgatory.check(A) == 1
+    clock.advance(9)
+    assert early.outcomes == []
+    clock.advance(10)
+    assert (early.outcomes, late.outcomes) == (["expired"], [])
+    clock.advance(30)
+    assert late.outcomes == ["expired"]
+    assert answered.outcomes == ["completed"]
+    assert len(purgatory) == 0
+
+
+def test_thousands_of_answered_operations_are_not_kept_until_their_deadlines(clock):
+    purgatory = Purgatory(clock)
+    world: dict = {}
+    waiting = Waiter(world, B)
+    purgatory.park(waiting, [B], 50)
+    for _ in range(5000):
+        world[A] = False
+        purgatory.park(Waiter(world, A), [A], 100)
+        world[A] = True
+        assert purgatory.check(A) == 1
+    assert len(purgatory._deadlines) < 3000
+    clock.advance(50)
+    assert waiting.outcomes == ["expired"]

@@ -216,6 +216,18 @@ def test_after_a_recovery_no_checkpoint_vouches_for_more_than_is_there(world, st
     assert read_offsets(world.disk, RECOVERY_POINTS)["orders", 0] <= 3
 
 
+def test_a_truncation_lowers_the_checkpoint_at_once(world, start, fill):
+    """Else it would vouch, after a power loss, for what was appended since and never flushed."""
+    manager = start()
+    log = manager.get_or_create("orders", 0, TOPIC)
+    fill(log, 9)
+    log.flush()
+    manager.checkpoint_recovery_points()
+    log.truncate_to(4)
+    world.lose_power("none")
+    assert read_offsets(world.disk, RECOVERY_POINTS) == {("orders", 0): 4}
+
+
 def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, fill):
     manager = start(lambda: {("orders", 0): 2}, log_segment_delete_delay_ms=500)
     log = manager.get_or_create("orders", 0, TOPIC)

@@ -341,3 +341,56 @@ def test_a_damaged_snapshot_is_replaced_by_an_older_one_and_the_log(world, fill)
     world.overwrite(newest, 12, b"\xff")
     log = world.open(clean=True, recovery_point=30)
     assert log.append_as_leader(build_batch([b"v"], base_sequence=26, **PRODUCER), 2, 0).first_offset == 26
+
+
+# --- what is durable, and stays right ---------------------------------------------------------------------------------
+
+
+def test_a_cut_is_durable(story):
+    """Else a second power loss could put the bad tail behind what was written since."""
+    story.world.overwrite(story.path(-1), 70, b"\xff\xff")
+    story.world.settle()
+    story.recover()
+    size = story.size(-1)
+    story.world.lose_power("none")
+    assert story.size(-1) == size
+
+
+def test_sealed_segments_are_flushed_with_their_indexes(world, fill):
+    log = world.open()
+    fill(log, 12)
+    before = {name: world.content(world.path(name)) for name in world.files("index")}
+    assert log.segment_count == 3
+    world.disk.complete_fsyncs()
+    world.lose_power("none")
+    sealed = {name: content for name, content in before.items() if int(name.split(".")[0]) < log.recovery_point}
+    assert len(sealed) == 4
+    assert all(sealed.values())
+    assert {name: world.content(world.path(name)) for name in sealed} == sealed
+
+
+def test_after_a_truncation_the_indexes_are_those_that_a_recovery_would_make(world, fill):
+    config = LogConfig(index_interval_bytes=90)
+    log = world.open(config)
+    fill(log, 20)
+    log.truncate_to(9)
+    fill(log, 1, epoch=2, value=b"v" * 100, timestamp=500)
+    fill(log, 10, epoch=2)
+    log.close()
+    indexes = {name: world.content(world.path(name)) for name in world.files("index")}
+    for name in indexes:
+        world.disk.unlink(world.path(name))
+    world.open(config).close()
+    assert {name: world.content(world.path(name)) for name in world.files("index")} == indexes
+    assert all(indexes.values())
+
+
+def test_a_truncation_removes_snapshots_of_what_it_cut(world, fill):
+    log = world.open()
+    fill(log, 20)
+    last = max(int(name.removesuffix(".snapshot")) for name in world.files(".snapshot"))
+    log.truncate_to(last - 1)
+    log.truncate_to(last - 1)
+    assert all(int(name.removesuffix(".snapshot")) < last for name in world.files(".snapshot"))
+    world.lose_power("none")
+    assert all(int(name.removesuffix(".snapshot")) < last for name in world.files(".snapshot"))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
@@ -58,8 +58,7 @@ class NodeState(Enum):
     DOWN = "down"
 
 
-@dataclass(frozen=True, slots=True)
-class TimedEvent:
+class TimedEvent(NamedTuple):
     """One event of a node, or of its host (``NodeStarted``, ``NodeStopped``), at ``time_ns`` of run time. ``seq``
     counts from 0 without gaps."""
 

@@ -10,20 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from highwater_chaos.backends.protocol import TimedEvent, broker_name
 from highwater_runtime.ports.trace import (
+    BatchCommitted,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
+    LogAppended,
     NodeStarted,
     NodeStopped,
     PartitionChanged,
+    RaftAppended,
+    RaftHighWatermark,
     RaftStateChanged,
 )
+
+_NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended, RaftHighWatermark})
+"""The bulk of all events, which change nothing here."""
 
 
 @dataclass(slots=True)
@@ -80,7 +88,7 @@ class ClusterView:
     next_seq: int = 0
     fenced_count: dict[int, int] = field(default_factory=dict)
     """How often each broker was fenced (whatever made it so)."""
-    _raft: dict[str, tuple[int, str]] = field(default_factory=dict)
+    _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
 
     def observe(self, happened: Iterable[TimedEvent]) -> None:
@@ -91,6 +99,8 @@ class ClusterView:
             if node is None:
                 node = self.nodes[timed.node] = NodeView()
             node.events += 1
+            if type(timed.event) in _NO_NEWS:
+                continue
             match timed.event:
                 case HighWatermarkAdvanced(partition=name, offset=offset):
                     if (partition := self.partitions.get(name)) is not None:
@@ -113,7 +123,7 @@ class ClusterView:
                     if view is not None and view.broker_epoch == epoch:
                         view.registered_incarnation = timed.incarnation
                 case RaftStateChanged(epoch=epoch, reason=reason) if timed.node.startswith("controller-"):
-                    self._raft[timed.node] = (epoch, reason)
+                    self._raft[timed.node] = (epoch, reason, timed.time_ns)
                 case NodeStarted():
                     node.incarnation, node.up, node.changed_ns, node.broker_epoch = (
                         timed.incarnation,
@@ -132,11 +142,22 @@ class ClusterView:
 
     def active_controller(self) -> str | None:
         """Name of the live controller that leads in the highest epoch, or None."""
-        best: tuple[int, str] | None = None
-        for name, (epoch, reason) in self._raft.items():
-            if reason == "leader" and self.nodes[name].up and (best is None or epoch > best[0]):
-                best = (epoch, name)
-        return best[1] if best is not None else None
+        leading = self._leading()
+        return None if leading is None else leading[1]
+
+    def active_since_ns(self) -> int | None:
+        """Run time at which the active controller became leader; None where there is none."""
+        leading = self._leading()
+        return None if leading is None else leading[2]
+
+    def _leading(self) -> tuple[int, str, int] | None:
+        """Epoch, name and beginning of the leadership that counts."""
+        leaders = [
+            (epoch, name, since)
+            for name, (epoch, reason, since) in self._raft.items()
+            if reason == "leader" and self.nodes[name].up
+        ]
+        return max(leaders, default=None)
 
     def leader(self, partition: str) -> int | None:
         """Leader of a partition, None where it has none or does not exist."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from types import FrameType
+from typing import Any, Final
 
 import typer
 
@@ -21,6 +23,9 @@ from highwater_chaos.experiment import ExperimentError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
+
+_TYPER_INTERRUPTED: Final = 130
+"""What typer makes of Ctrl-C, as a result; no command of ours has this status."""
 
 app = typer.Typer(
     name="highwater",
@@ -40,7 +45,8 @@ add_planned_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with the documented status."""
+    """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, _interrupt)
     sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -57,13 +63,21 @@ def execute(arguments: Sequence[str]) -> int:
         print(error, file=sys.stderr)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):
-        print("highwater: interrupted; runs that had finished are kept, the one in progress is not", file=sys.stderr)
-        return Exit.INCONCLUSIVE
+        return _interrupted()
     except Exception:
         traceback.print_exc()
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS
-    return int(status or 0)
+    return _interrupted() if status == _TYPER_INTERRUPTED else int(status or 0)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _interrupted() -> Exit:
+    print("highwater: interrupted; runs that had finished are kept, the one in progress is not", file=sys.stderr)
+    return Exit.INCONCLUSIVE
 
 
 def _complaint(arguments: Sequence[str], message: str) -> str:

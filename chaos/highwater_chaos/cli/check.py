@@ -45,11 +45,11 @@ def check(
 
 
 def _judge(history: Path, master: str | None) -> Judgement:
-    from highwater_pipeline.spark import check_on_spark  # noqa: PLC0415 - PySpark takes a second to import
+    from highwater_pipeline.spark import SparkFailed, check_on_spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
         return check_on_spark(history, master)
-    except (BadTable, FileNotFoundError, JavaNotFound) as error:
+    except (BadTable, FileNotFoundError, JavaNotFound, SparkFailed) as error:
         raise UsageError(str(error)) from error
 
 

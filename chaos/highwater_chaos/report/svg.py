@@ -190,8 +190,8 @@ def _held(steps: Sequence[tuple[int, object]], end_ns: int) -> list[tuple[int, i
     for time, value in steps:
         if not merged or merged[-1][1] != value:
             merged.append((time, value))
-    ends = [time for time, _ in merged[1:]] + [end_ns]
-    return [(time, end, value) for (time, value), end in zip(merged, ends, strict=True)]
+    ends = [*[time for time, _ in merged[1:]], end_ns]
+    return [(time, end, value) for (time, value), end in zip(merged, ends, strict=False)]
 
 
 def _leader(lane: PartitionLane, x: TimeScale) -> Lane:

@@ -175,7 +175,10 @@ class ScheduleRunner:
 
         session_ns = NodeConfig.of(self._cluster.config).broker_session_timeout_ms * MS
         touches = Touches(
-            faultline.touches_now, lambda node: faultline.touched_within(node, session_ns), faultline.lost_cache
+            faultline.touches_now,
+            lambda node: faultline.touched_within(node, session_ns),
+            faultline.lost_cache,
+            lambda time_ns: self._scheduler.now_ns() - time_ns > session_ns,
         )
         for _ in range(_DRAWS):
             drawn = draw_fault(plan, free(broker_names(self._cluster)), free(controller_names(self._cluster)), random)

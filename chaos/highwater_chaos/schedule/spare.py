@@ -12,6 +12,9 @@ keep random schedules inside the promise:
    that has lost its cache and that the controllers still list, because they have not seen it come back yet.
 3. At most a minority of the controllers is hit at once, so that there can be an active one; their disks are never
    replaced (a voter that forgets its vote breaks Raft's own assumptions).
+4. While there is a suspect anywhere, the active controller is left alone, and a fault that loses a cache waits until
+   one has been active, unhurt, for a session time-out: brokers that cannot find the new controller in time are fenced,
+   sound ones too, and the suspect may be the one that is left.
 
 *Members* of a partition are its committed ISR and what its leader has proposed and not heard about yet; a replica is
 *sound* if it is in both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady*
@@ -40,10 +43,19 @@ class Touches:
     recently: Callable[[str], bool]
     lost_cache: Callable[[str], bool]
     """Whether the node has ever lost its page cache or its disk."""
+    settled: Callable[[int], bool]
+    """Whether a run time (ns) lies more than one session time-out back."""
 
 
 def why_not(kind: str, nodes: Sequence[str], view: ClusterView, touches: Touches, controllers: int) -> str | None:
     """Why a fault must not hit ``nodes`` now, or None where it may."""
+    active = view.active_controller()
+    if active in nodes and any(_suspects(partition, view, touches) for partition in view.partitions.values()):
+        return f"without {active} sound replicas might be fenced before suspect ones"
+    if kind in LOSES_CACHE and any(node.startswith("broker-") for node in nodes):
+        since = view.active_since_ns()
+        if active is None or since is None or not touches.settled(since) or touches.now(active):
+            return "no controller has been active and unhurt for long enough"
     hit_controllers = [node for node in nodes if node.startswith("controller-")]
     if hit_controllers:
         names = [f"controller-{index}" for index in range(controllers)]
@@ -63,8 +75,7 @@ def _why_not_here(
     kind: str, broker: int, nodes: Sequence[str], partition: PartitionView, view: ClusterView, touches: Touches
 ) -> str | None:
     proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
-    members = list(dict.fromkeys((*partition.isr, *proposed)))
-    if broker not in members:
+    if broker not in _members(partition):
         return None
     others = [
         other
@@ -76,11 +87,20 @@ def _why_not_here(
     ]
     if kind in LOSES_CACHE and broker in partition.isr and not steady:
         return f"broker {broker} is the only replica sure to be in sync"
-    suspects = [
-        member
-        for member in members
-        if member != broker and touches.lost_cache(broker_name(member)) and not view.is_registered(member)
-    ]
+    suspects = [member for member in _suspects(partition, view, touches) if member != broker]
     if suspects and not steady:
         return f"without broker {broker} it would depend on {suspects}, which lost what was not on disk"
     return None
+
+
+def _members(partition: PartitionView) -> list[int]:
+    """The committed ISR and what its leader has proposed."""
+    return list(dict.fromkeys((*partition.isr, *(partition.proposed_isr or ()))))
+
+
+def _suspects(partition: PartitionView, view: ClusterView, touches: Touches) -> list[int]:
+    return [
+        member
+        for member in _members(partition)
+        if touches.lost_cache(broker_name(member)) and not view.is_registered(member)
+    ]

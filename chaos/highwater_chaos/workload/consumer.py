@@ -84,6 +84,7 @@ class RecordingConsumer:
         self._error: str | None = None
         self._poll: int | None = None
         self._poll_ends_ns = 0
+        self._watching_poll = False
         self._assigned = False
         self._must_assign = False
         self._finishing = False
@@ -152,15 +153,23 @@ class RecordingConsumer:
             self._recorder.ok(self._options.name, process, assignment)
         self._poll = self._recorder.invoke(self._options.name, "poll")
         self._poll_ends_ns = self._ports.clock.now_ns() + _POLL_NS
-        poll = self._poll
-        self._ports.clock.call_later(_POLL_NS, lambda: self._poll_expired(poll))
+        if not self._watching_poll:
+            self._watching_poll = True
+            self._ports.clock.call_later(_POLL_NS, self._watch_poll)
         self._fetch_all()
         self._answer_poll()
 
-    def _poll_expired(self, poll: int) -> None:
-        # A process number is used again, so that the number alone does not say that it is still the same poll.
-        if self._poll == poll and self._ports.clock.now_ns() >= self._poll_ends_ns:
+    def _watch_poll(self) -> None:
+        """End the poll if its time is up. One timer does for all: most polls end long before."""
+        self._watching_poll = False
+        if self._poll is None:
+            return
+        left = self._poll_ends_ns - self._ports.clock.now_ns()
+        if left <= 0:
             self._end_poll()
+        else:
+            self._watching_poll = True
+            self._ports.clock.call_later(left, self._watch_poll)
 
     def _answer_poll(self) -> None:
         if self._poll is not None and (self._buffer or self._error is not None):

@@ -86,11 +86,23 @@ class ProducerOptions:
 class _Send:
     """One record on its way: an operation of the history."""
 
-    __slots__ = ("attempts", "done", "epoch", "in_flight", "key", "may_be_appended", "process", "sequence", "value")
+    __slots__ = (
+        "attempts",
+        "deadline_ns",
+        "done",
+        "epoch",
+        "in_flight",
+        "key",
+        "may_be_appended",
+        "process",
+        "sequence",
+        "value",
+    )
 
-    def __init__(self, key: PartitionKey, value: int, process: int) -> None:
+    def __init__(self, key: PartitionKey, value: int, process: int, deadline_ns: int) -> None:
         self.key = key
         self.value = value
+        self.deadline_ns = deadline_ns
         self.process = process
         self.attempts = 0
         self.in_flight = False
@@ -127,6 +139,8 @@ class RecordingProducer:
         )
         self._partitions: dict[PartitionKey, _Partition] = {}
         self._in_flight: dict[int, int] = {}
+        self._by_deadline: deque[_Send] = deque()
+        """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
         self._producer_epoch = -1
@@ -179,12 +193,14 @@ class RecordingProducer:
         if not keys or self.open_sends >= self._options.max_open:
             return
         key = keys[self._ports.random.randrange(len(keys))]
-        send = _Send(key, self._next_value, -1)
+        send = _Send(key, self._next_value, -1, self._ports.clock.now_ns() + self._options.delivery_timeout_ns)
         self._next_value += 1
         send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())
         self.open_sends += 1
         self._partition(key).waiting.append(send)
-        self._ports.clock.call_later(self._options.delivery_timeout_ns, lambda: self._expire(send))
+        self._by_deadline.append(send)
+        if len(self._by_deadline) == 1:
+            self._ports.clock.call_later(self._options.delivery_timeout_ns, self._expire_late)
         self._send_waiting(key)
 
     def _partition(self, key: PartitionKey) -> _Partition:
@@ -326,10 +342,16 @@ class RecordingProducer:
 
     # --- outcomes ---
 
-    def _expire(self, send: _Send) -> None:
-        if not send.done:
-            self._give_up(send, "delivery timeout" if send.attempts else "delivery timeout, never sent")
-            self._send_what_can_be()
+    def _expire_late(self) -> None:
+        now = self._ports.clock.now_ns()
+        sends = self._by_deadline
+        while sends and (sends[0].done or sends[0].deadline_ns <= now):
+            send = sends.popleft()
+            if not send.done:
+                self._give_up(send, "delivery timeout" if send.attempts else "delivery timeout, never sent")
+                self._send_what_can_be()
+        if sends:
+            self._ports.clock.call_later(sends[0].deadline_ns - now, self._expire_late)
 
     def _give_up(self, send: _Send, error: str) -> None:
         if send.in_flight or send.may_be_appended:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, bools, finding, ints, listing, rows_of, who
+from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, bools, distinct, finding, ints, listing, rows_of, who
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import FAIL, OK
 from highwater_pipeline.units import Unit
@@ -32,7 +32,7 @@ def client_anomalies(unit: Unit) -> dict[str, Finding]:
         return {}
     seen = _Seen.of(unit.partition, unit.history)
     order = _VersionOrder.of(seen)
-    read = np.unique(seen.value[seen.read_ok])
+    read = distinct(seen.value[seen.read_ok])
     return {
         "lost-write": _lost_write(seen, order, read),
         "duplicate": _duplicate(seen, order),
@@ -131,7 +131,7 @@ def _lost_write(seen: _Seen, order: _VersionOrder, read: Ints) -> Finding:
         return finding(0, ())
     firsts = order.first[at[known]]
     bound = int(firsts.max())
-    written = np.unique(seen.value[seen.must_commit])
+    written = distinct(seen.value[seen.must_commit])
     at, has_place = order.has(written)
     lost = written[has_place & (order.last[at] <= bound) & ~_is_in(written, read)]
     return finding(len(lost), _lost_examples(seen, order, lost, int(read[known][firsts.argmax()])))
@@ -204,8 +204,9 @@ def _inconsistent_offsets(seen: _Seen, order: _VersionOrder) -> Finding:
 
 
 def _aborted_read(seen: _Seen, read: Ints) -> Finding:
-    failed = np.setdiff1d(seen.value[seen.failed], seen.value[seen.is_send & ~seen.failed])
-    aborted = failed[_is_in(failed, read)]
+    failed = distinct(seen.value[seen.failed])
+    suspect = failed[_is_in(failed, read)]
+    aborted = suspect[~np.isin(suspect, seen.value[seen.is_send & ~seen.failed])] if len(suspect) else suspect
 
     def examples() -> Iterator[Example]:
         for value in aborted:
@@ -227,7 +228,7 @@ def _aborted_read(seen: _Seen, read: Ints) -> Finding:
 
 
 def _unseen(seen: _Seen, read: Ints) -> Finding:
-    acknowledged = np.unique(seen.value[seen.acknowledged])
+    acknowledged = distinct(seen.value[seen.acknowledged])
     unseen = acknowledged[~_is_in(acknowledged, read)]
 
     def examples() -> Iterator[Example]:

@@ -49,6 +49,16 @@ def codes(table: pa.Table, name: str) -> tuple[Ints, list[str | None]]:
     return numbers, encoded.dictionary.to_pylist()
 
 
+def distinct(values: Ints) -> Ints:
+    """The distinct values, ascending. Columns of a run are nearly in order, which a stable sort is quick about and the
+    hash table of ``np.unique`` is not."""
+    ordered = np.sort(values, kind="stable")
+    fresh = np.ones(len(ordered), np.bool_)
+    fresh[1:] = ordered[1:] != ordered[:-1]
+    found: Ints = ordered[fresh]
+    return found
+
+
 def first_per(keys: Ints) -> Bools:
     """True at the first occurrence of every key; false for keys below 0, which stand for none."""
     first = np.zeros(len(keys), np.bool_)

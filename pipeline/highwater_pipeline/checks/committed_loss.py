@@ -24,6 +24,7 @@ from highwater_pipeline.checks.columns import (
     Ints,
     bools,
     broker_of,
+    distinct,
     finding,
     ints,
     listing,
@@ -108,7 +109,7 @@ def _replaced_in(batches: _Batches, committed: pa.Table) -> Ints:
     offset, end = ints(committed, "offset"), ints(committed, "end_offset")
     epoch, crc, leader_epoch = ints(committed, "epoch"), ints(committed, "crc"), ints(committed, "leader_epoch")
     replaced = np.full(len(batches.offset), -1, np.int64)
-    levels = np.unique(leader_epoch)
+    levels = distinct(leader_epoch)
     for level in levels[levels > batches.committed_in.min()]:
         of_level = np.flatnonzero(leader_epoch == level)
         of_level = of_level[np.argsort(offset[of_level], kind="stable")]

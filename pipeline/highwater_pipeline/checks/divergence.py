@@ -13,7 +13,19 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from highwater_pipeline.checks.columns import NOTHING, Bools, Ints, broker_of, finding, ints, listing, of_kind, rows_of
+from highwater_pipeline.checks.columns import (
+    NOTHING,
+    Bools,
+    Ints,
+    broker_of,
+    codes,
+    distinct,
+    finding,
+    ints,
+    listing,
+    of_kind,
+    rows_of,
+)
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
@@ -26,13 +38,14 @@ def divergence(unit: Unit) -> Finding:
         return NOTHING
     broker, offset = ints(log, "broker"), ints(log, "offset")
     epoch, crc, value = ints(log, "leader_epoch"), ints(log, "crc"), ints(log, "value", np.iinfo(np.int64).min)
-    watermark = _own_high_watermarks(unit.events, np.unique(broker))
-    below = offset < np.array([watermark[int(b)] for b in np.unique(broker)])[np.unique(broker, return_inverse=True)[1]]
+    brokers = distinct(broker)
+    watermark = _own_high_watermarks(unit.events, brokers)
+    below = offset < np.array([watermark[int(b)] for b in brokers])[np.searchsorted(brokers, broker)]
 
     loud = _differing(below, (offset,), (epoch, crc, value))
     silent = _differing(np.ones(len(offset), np.bool_), (offset, epoch), (crc, value))
-    offsets = np.union1d(offset[loud], offset[silent])
-    silent_offsets = np.unique(offset[silent])
+    silent_offsets = distinct(offset[silent])
+    offsets = distinct(np.concatenate([offset[loud], silent_offsets]))
 
     def examples() -> Iterator[Example]:
         for at in offsets:
@@ -80,8 +93,9 @@ def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
     if moved.num_rows:
         epoch = ints(moved, "leader_epoch")
         final = int(ints(moved, "offset")[epoch == epoch.max()][-1])
-    own: dict[int, int] = {}
     told = of_kind(events, "high-watermark", "became-leader", "became-follower")
-    for node, offset in zip(told["node"].to_pylist()[::-1], ints(told, "offset")[::-1], strict=True):
-        own.setdefault(broker_of(node), int(offset))
+    node, names = codes(told, "node")
+    last = np.zeros(len(names), np.int64)
+    np.maximum.at(last, node, np.arange(len(node)))
+    own = {broker_of(name or ""): int(offset) for name, offset in zip(names, ints(told, "offset")[last], strict=True)}
     return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}

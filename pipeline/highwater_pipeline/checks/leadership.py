@@ -21,6 +21,7 @@ from highwater_pipeline.checks.columns import (
     Bools,
     Ints,
     codes,
+    distinct,
     finding,
     first_per,
     ints,
@@ -134,7 +135,7 @@ def went_back(hw: Ints, epoch: Ints) -> Bools:
     if (epoch[1:] >= epoch[:-1]).all():
         return hw < np.maximum.accumulate(hw)
     back = np.zeros(len(hw), np.bool_)
-    for level in np.unique(epoch):
+    for level in distinct(epoch):
         highest = np.maximum.accumulate(np.where(epoch <= level, hw, -1))
         back |= (epoch == level) & (hw < highest)
     return back

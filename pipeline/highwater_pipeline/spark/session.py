@@ -11,18 +11,21 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import IO, Final
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from highwater_pipeline.java import Java, find_java
 from highwater_pipeline.spark import class_archive
+from highwater_pipeline.spark.java_home import home_for_spark
 
 DEFAULT_MASTER: Final = "local[*]"
 
@@ -84,18 +87,40 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
     if master.startswith("local"):
         conf.setAll(list(_LOCAL.items()))
         conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
-    os.environ["JAVA_HOME"] = str(java.home)
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LAUNCHER_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # it only prints a line
     # The JVM inherits no stream of ours: stdout may be somebody's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as stand_in:
+        environment = {
+            "JAVA_HOME": str(home_for_spark(java, Path(stand_in))),
+            "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+            # The launcher's own JVM prints a command line, and is gone.
+            "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        }
         try:
-            gateway = launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
-            SparkContext(conf=conf, gateway=gateway)
-        except PySparkRuntimeError as error:
-            raise SparkFailed(f"Spark did not start on {master} with Java {java.version}: {_tail(said)}") from error
+            with _set(environment):
+                # A process has one JVM for Spark: a second session finds that of the first.
+                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
+                SparkContext(conf=conf, gateway=gateway)
+        except (PySparkException, Py4JError) as error:
+            raise SparkFailed(
+                f"Spark did not start on {master} with Java {java.version}: {_tail(said) or error}"
+            ) from error
     return SparkSession.builder.getOrCreate()
+
+
+@contextmanager
+def _set(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for the block's time."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _tail(said: IO[bytes], size: int = 2000) -> str:

@@ -86,7 +86,7 @@ class Broker:
             ),
             ports,
             self._logs,
-            WakeUps((produces, fetches)),
+            WakeUps((produces, fetches), on_append=(fetches,)),
             produces,
             fetches,
         )

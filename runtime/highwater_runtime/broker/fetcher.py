@@ -115,7 +115,7 @@ class LeaderFetcher:
             return
         version = self._context.fetch_version()
         request = self._request([f.partition for f in ready], version)
-        asked = {f.partition.key: (f, f.partition.log.log_end_offset) for f in ready}
+        asked = [(f, f.partition.log.log_end_offset) for f in ready]
         self._in_flight = True
 
         def answered(response: Any) -> None:
@@ -170,26 +170,20 @@ class LeaderFetcher:
 
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def _answered(self, asked: dict[PartitionKey, tuple[_Followed, int]], response: Any) -> None:
+    def _answered(self, asked: list[tuple[_Followed, int]], response: Any) -> None:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
-            for followed, _ in asked.values():
+            for followed, _ in asked:
                 self._delay(followed)
             return
         total = 0
-        answered: set[PartitionKey] = set()
+        unanswered = {followed.partition.key: (followed, offset) for followed, offset in asked}
         for topic in response.responses:
             for data in topic.partitions:
-                key = (topic.topic_id, data.partition_index)
-                if key not in asked:
-                    continue
-                answered.add(key)
-                followed, offset = asked[key]
-                if not self._is_current(followed, offset):
-                    continue
-                total += self._take(followed, data)
-        for key, (followed, _) in asked.items():
-            if key not in answered:
-                self._delay(followed)
+                found = unanswered.pop((topic.topic_id, data.partition_index), None)
+                if found is not None and self._is_current(*found):
+                    total += self._take(found[0], data)
+        for followed, _ in unanswered.values():
+            self._delay(followed)
         if total:
             self._context.replicated(total)
 
@@ -210,7 +204,7 @@ class LeaderFetcher:
                 return 0
             case ErrorCode.NONE:
                 appended = partition.append_from_leader(data.records or b"", followed.leader_epoch, data.high_watermark)
-                if appended:
+                if appended and len(self._followed) > 1:
                     self._followed[partition.key] = self._followed.pop(partition.key)
                 return appended
             case ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -7,8 +7,7 @@ and the trace. A leadership ends by being dropped by its :class:`~highwater_runt
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from highwater_runtime.broker.alter_partition import Answer
 from highwater_runtime.broker.follower_state import FollowerState
@@ -50,8 +49,7 @@ LEFT_TO_METADATA: Final = (
 (and the HW waits for those in it) until the metadata brings a newer state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """Outcome of a leader's append: [``base_offset``, ``end_offset``) of it, or of the batch it is a duplicate of."""
 
     base_offset: int
@@ -117,7 +115,7 @@ class Leadership:
         info = p.log.append_as_leader(records, self.epoch, p.context.clock.wall_ms())
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
-            p.context.changed(p.name)
+            p.context.appended(p.name)
             self.advance_high_watermark()
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
 

@@ -47,6 +47,7 @@ class PartitionContext:
         propose: ask the controller for an ISR.
         withdraw: forget what was proposed but not sent yet.
         changed: something that a waiting request may wait for has changed in the partition of this name.
+        appended: its log has grown, and nothing else has changed.
         isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
     """
 
@@ -60,6 +61,7 @@ class PartitionContext:
     propose: Callable[[Partition, Proposal], None]
     withdraw: Callable[[PartitionKey], None]
     changed: Callable[[str], None]
+    appended: Callable[[str], None]
     isr_changed: Callable[[bool, bool], None]
 
 

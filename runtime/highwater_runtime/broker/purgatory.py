@@ -9,16 +9,21 @@ A parked operation watches partitions. Two rules make a lost wake-up impossible:
    (:meth:`WakeUps.drain`). No code path has to remember to wake anyone, and no operation completes in the middle of
    a change.
 
-A time-out is the only other way out of the purgatory, except for the end of the node.
+A time-out is the only other way out of the purgatory, except for the end of the node. Nearly every operation completes
+long before its own, so a purgatory keeps one timer, for the earliest deadline, and not one for each operation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Protocol
+from heapq import heapify, heappop, heappush
+from typing import Final, Protocol
 from uuid import UUID
 
 from highwater_runtime.ports import Clock, Timer
+
+_MANY_ANSWERED: Final = 1024
+"""Deadlines of answered operations that may be kept before they are thrown out."""
 
 PartitionKey = tuple[UUID, int]
 """Topic id and partition index: what a partition is known by in a broker."""
@@ -41,13 +46,13 @@ class Delayed(Protocol):
 class _Parked:
     """One waiting operation with its place in the watch lists."""
 
-    __slots__ = ("keys", "operation", "sequence", "timer")
+    __slots__ = ("keys", "operation", "sequence")
 
     def __init__(self, operation: Delayed, keys: Iterable[WatchKey], sequence: int) -> None:
-        self.operation = operation
+        self.operation: Delayed | None = operation
+        """None once it was answered."""
         self.keys = keys
         self.sequence = sequence
-        self.timer: Timer
 
 
 class Purgatory:
@@ -57,6 +62,11 @@ class Purgatory:
         self._clock = clock
         self._watchers: dict[WatchKey, dict[int, _Parked]] = {}
         self._next = 0
+        self._deadlines: list[tuple[int, int, _Parked]] = []
+        """(node time, sequence, operation): a heap, in which answered operations stay for a while."""
+        self._answered = 0
+        self._timer: Timer | None = None
+        self._timer_ns = 0
 
     def park(self, operation: Delayed, keys: Iterable[WatchKey], timeout_ns: int) -> None:
         """Complete ``operation`` now if it can be, else once ``keys`` let it, or ``timeout_ns`` have passed."""
@@ -66,7 +76,10 @@ class Purgatory:
         parked = _Parked(operation, dict.fromkeys(keys), sequence)
         for key in parked.keys:
             self._watchers.setdefault(key, {})[sequence] = parked
-        parked.timer = self._clock.call_later(timeout_ns, lambda: self._expire(parked))
+        now = self._clock.now_ns()
+        heappush(self._deadlines, (now + timeout_ns, sequence, parked))
+        if self._timer is None or now + timeout_ns < self._timer_ns:
+            self._wake_at_first_deadline(now)
 
     def check(self, key: WatchKey) -> int:
         """Try everything that watches ``key``; returns how many operations completed."""
@@ -75,43 +88,87 @@ class Purgatory:
             return 0
         completed = 0
         for parked in list(watching.values()):
-            if parked.operation.try_complete():
-                self._remove(parked)
+            if parked.operation is not None and parked.operation.try_complete():
+                self._unwatch(parked)
                 completed += 1
+        self._answered += completed
+        self._forget_answered()
         return completed
 
     def __len__(self) -> int:
         """How many operations wait."""
         return len({sequence for watching in self._watchers.values() for sequence in watching})
 
-    def _expire(self, parked: _Parked) -> None:
-        self._remove(parked)
-        parked.operation.expire()
+    def _wake_at_first_deadline(self, now: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ns = self._deadlines[0][0]
+        self._timer = self._clock.call_later(self._timer_ns - now, self._expire)
 
-    def _remove(self, parked: _Parked) -> None:
-        parked.timer.cancel()
+    def _expire(self) -> None:
+        """A deadline has come, if perhaps that of an operation that was answered meanwhile."""
+        self._timer = None
+        now = self._clock.now_ns()
+        deadlines = self._deadlines
+        while deadlines and (deadlines[0][0] <= now or deadlines[0][2].operation is None):
+            parked = heappop(deadlines)[2]
+            operation = parked.operation
+            if operation is None:
+                self._answered -= 1
+            else:
+                self._unwatch(parked)
+                operation.expire()
+        if deadlines and self._timer is None:
+            self._wake_at_first_deadline(now)
+
+    def _unwatch(self, parked: _Parked) -> None:
+        parked.operation = None
         for key in parked.keys:
             watching = self._watchers[key]
             del watching[parked.sequence]
             if not watching:
                 del self._watchers[key]
 
+    def _forget_answered(self) -> None:
+        """Keep the deadlines of answered operations from outnumbering the others."""
+        deadlines = self._deadlines
+        if self._answered > _MANY_ANSWERED and self._answered * 2 > len(deadlines):
+            deadlines[:] = [entry for entry in deadlines if entry[2].operation is not None]
+            heapify(deadlines)
+            self._answered = 0
+
 
 class WakeUps:
-    """Partitions of which something changed in this event, and the purgatories that want to know."""
+    """Partitions of which something changed in this event, and the purgatories that want to know.
 
-    def __init__(self, purgatories: tuple[Purgatory, ...]) -> None:
-        self._purgatories = purgatories
-        self._marked: dict[WatchKey, None] = {}
+    Args:
+        on_change: purgatories whose operations may wait for anything (HW, ISR, leadership, data).
+        on_append: those among them whose operations may also wait for nothing but more data in the log.
+    """
+
+    def __init__(self, on_change: tuple[Purgatory, ...], on_append: tuple[Purgatory, ...] | None = None) -> None:
+        self._on_change = on_change
+        self._on_append = on_change if on_append is None else on_append
+        self._changed: dict[WatchKey, None] = {}
+        self._appended: dict[WatchKey, None] = {}
 
     def mark(self, key: WatchKey) -> None:
         """Something that an operation may wait for has changed."""
-        self._marked[key] = None
+        self._changed[key] = None
+
+    def mark_appended(self, key: WatchKey) -> None:
+        """The log has grown, and nothing else has changed."""
+        self._appended[key] = None
 
     def drain(self) -> None:
         """Check everything marked, until nothing is: completing one operation may mark others."""
-        while self._marked:
-            key = next(iter(self._marked))
-            del self._marked[key]
-            for purgatory in self._purgatories:
-                purgatory.check(key)
+        while self._changed or self._appended:
+            changed, self._changed = self._changed, {}
+            appended, self._appended = self._appended, {}
+            for key in changed:
+                appended.pop(key, None)
+                for purgatory in self._on_change:
+                    purgatory.check(key)
+            for key in appended:
+                for purgatory in self._on_append:
+                    purgatory.check(key)

@@ -70,8 +70,6 @@ class ReplicaManager:
         self.produces = produces
         self.fetches = fetches
         self._wake_ups = wake_ups
-        self._min_isrs: dict[str, int] = {}
-        """``min.insync.replicas`` by topic, as looked up since the configuration last changed."""
         self._gauges_stale = False
         self._closed = False
         self._alter_partition: AlterPartitionManager | None = None
@@ -86,6 +84,7 @@ class ReplicaManager:
             propose=self._propose,
             withdraw=self._withdraw,
             changed=wake_ups.mark,
+            appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
         )
         self._fetchers = FetcherManager(
@@ -124,8 +123,6 @@ class ReplicaManager:
     def publish(self, image: MetadataImage, delta: Delta) -> None:
         """Act on a change of the metadata; ``image`` is the state after it."""
         self.image = image
-        if delta.configs or delta.deleted:
-            self._min_isrs.clear()
         for topic in delta.deleted:
             for index in topic.partitions:
                 self._drop((topic.id, index))
@@ -198,12 +195,6 @@ class ReplicaManager:
         )
 
     def _min_isr(self, topic: str) -> int:
-        found = self._min_isrs.get(topic)
-        if found is None:
-            found = self._min_isrs[topic] = self._configured_min_isr(topic)
-        return found
-
-    def _configured_min_isr(self, topic: str) -> int:
         """The topic's own setting, else that of this broker, else the cluster's default, else what the node has."""
         for resource in (
             ConfigResource(TOPIC_RESOURCE, topic),

@@ -33,7 +33,8 @@ Who reads this to code against it finds the whole surface here.
     .truncate_fully_and_start_at(offset, *, leader_epoch=-1)
     .advance_log_start_offset(offset) -> bool    .delete_old_segments(now_ms, high_watermark) -> int
     .offset_for_timestamp(ts) -> TimestampOffset | None    .offset_of_max_timestamp() -> TimestampOffset | None
-    .flush() / .flush_later(on_done)   .close()   .update_config(config)
+    .flush() / .flush_later(on_done)   .close()   .abandon(reason)   .is_online   .update_config(config)
+    .assign_topic_id(topic_id)   .epoch_entries   .recovery (reason, cuts)   .on_recovery_point_lowered (callback)
     AppendInfo: .first_offset .last_offset .end_offset .duplicate .max_timestamp .log_start_offset .marks
 
 **LogManager** (:mod:`.manager`), owner of a data directory::
@@ -50,12 +51,15 @@ Who reads this to code against it finds the whole surface here.
 ``TopicPartition(topic, partition)`` is a NamedTuple, equal to the plain tuple. A node without partitions (controller)
 calls ``ensure_meta_properties(disk, cluster_id, node_id)`` itself.
 
-**Errors** (:mod:`.errors`): each class has ``KAFKA_ERROR``, the name in ``ErrorCode``.
+**Errors** (:mod:`.errors`): each class has ``KAFKA_ERROR``, the name in ``ErrorCode``. Faults of the disk are
+``OSError``; after one, and after ``close``, everything raises ``LogOffline``.
 
 **Trace.** A log with a ``trace`` emits ``LogLoaded`` and ``LogCut`` when opened and, unless ``trace_appends=False``,
 ``LogAppended`` and ``LogTruncated`` whenever its offsets changed, with the leader epoch it was given: callers must
 not emit them again. A duplicate batch appends nothing and is not reported. ``trace=None`` (metadata log): silent; what
-recovery cut is then in ``log.recovery``.
+recovery cut is then in ``log.recovery``. Reasons of ``LogCut``: ``short-batch``, ``bad-size``, ``bad-magic``,
+``bad-crc``, ``gap``, ``epoch-regression``; ``short-log`` (what had been flushed is gone) and ``behind-log-start``
+(the log ended before its start offset).
 """
 
 from __future__ import annotations

@@ -217,6 +217,9 @@ class BatchView:
         count, position = read_varint(payload, position)
         if count < 0:
             raise IndexError
+        if count == 0 and position == end:
+            timestamp = self.max_timestamp if self.is_log_append_time else self.base_timestamp + timestamp_delta
+            return Record(self.base_offset + offset_delta, timestamp, key, value), end
         headers: list[Header] = []
         for _ in range(count):
             name, position = _read_bytes(payload, position)
@@ -238,7 +241,9 @@ def iter_batches(data: Buffer) -> Iterator[BatchView]:
     """
     position, end = 0, len(data)
     while end - position >= HEADER_SIZE:
-        batch = batch_at(data, position)
+        batch = BatchView(data, position)
+        if batch.magic != 2 or batch.size_in_bytes < HEADER_SIZE:
+            batch = batch_at(data, position)  # says what is wrong with it
         position += batch.size_in_bytes
         if position > end:
             return

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 def write_varint(out: bytearray, value: int) -> None:
     """Append ``value`` (a signed number of at most 64 bits)."""
+    if 0 <= value < 64:  # nearly all of them: deltas, and lengths of small records
+        out.append(value << 1)
+        return
     rest = (value << 1) ^ (value >> 63)
     while rest > 0x7F:
         out.append((rest & 0x7F) | 0x80)

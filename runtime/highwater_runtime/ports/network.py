@@ -87,5 +87,9 @@ class InboundRequest:
         return key
 
     def reply(self, response: ApiMessage) -> None:
-        """Send the response, encoded in the request's version. A second call is a bug and raises ``AssertionError``."""
+        """Send the response, encoded in the request's version. A second call is a bug and raises ``AssertionError``.
+
+        Two answers take another form on a real wire, which is the host's affair: that to a Produce with acks 0 is not
+        sent at all, and UNSUPPORTED_VERSION to an ApiVersions request is encoded in version 0.
+        """
         self._reply(response)

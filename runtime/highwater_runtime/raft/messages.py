@@ -153,7 +153,11 @@ def fetch(cluster_id: str, ask: FetchAsk) -> FetchRequest:
 
 def is_metadata_fetch(body: object) -> bool:
     """Whether a request is a Fetch that names the metadata log."""
-    return isinstance(body, FetchRequest) and any(topic.topic_id == METADATA_TOPIC_ID for topic in body.topics)
+    if isinstance(body, FetchRequest):
+        for topic in body.topics:
+            if topic.topic_id == METADATA_TOPIC_ID:
+                return True
+    return False
 
 
 def ballot_of(request: VoteRequest) -> Ballot | None:

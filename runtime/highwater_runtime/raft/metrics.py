@@ -18,9 +18,14 @@ class RaftMetrics:
         self._metrics = metrics
         self._state = ""
         self._set: dict[str, int] = {}
+        self._reported: tuple[object, object, int, int] | None = None
 
     def report(self, quorum: Quorum, log: MetadataLog, high_watermark: int) -> None:
-        """Bring the gauges up to date."""
+        """Bring the gauges up to date. Called after every event, and most change nothing."""
+        reported = (quorum.state, quorum.saved, high_watermark, log.end_offset)
+        if reported == self._reported:
+            return
+        self._reported = reported
         state = quorum.state.NAME
         if state != self._state:
             if self._state:

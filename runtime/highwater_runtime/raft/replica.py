@@ -169,11 +169,11 @@ class RaftReplica:
         """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log;
         on a voter DescribeQuorum too."""
         body = request.body
-        if isinstance(body, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        if messages.is_metadata_fetch(body) or isinstance(
+            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
+        ):
             return True
-        if isinstance(body, DescribeQuorumRequest):
-            return self.is_voter
-        return messages.is_metadata_fetch(body)
+        return isinstance(body, DescribeQuorumRequest) and self.is_voter
 
     def on_request(self, request: InboundRequest) -> None:
         """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""

@@ -87,16 +87,13 @@ class SimTimer(Cancellable):
 class SimClock:
     """The :class:`highwater_runtime.ports.Clock` of one process."""
 
-    __slots__ = ("_host_clock", "_loop", "_process")
+    __slots__ = ("_host_clock", "_loop", "_process", "now_ns")
 
     def __init__(self, process: Process, host_clock: HostClock) -> None:
         self._process = process
         self._host_clock = host_clock
         self._loop = process.loop
-
-    def now_ns(self) -> int:
-        """See :class:`highwater_runtime.ports.Clock`."""
-        return self._host_clock.now_ns()
+        self.now_ns = host_clock.now_ns
 
     def wall_ms(self) -> int:
         """See :class:`highwater_runtime.ports.Clock`."""
@@ -109,7 +106,9 @@ class SimClock:
         host_clock = self._host_clock
         due = host_clock.now_ns() + delay_ns
         timer = SimTimer(self._process, host_clock, due, callback)
-        self._loop.push(host_clock.run_time_of(due), _fire, timer)
+        loop = self._loop
+        when = loop.now + delay_ns if host_clock.rate_ppm == _MILLION else host_clock.run_time_of(due)
+        loop.push(when, _fire, timer)
         return timer
 
 

@@ -4,8 +4,9 @@ An event is ``(when_ns, sequence, function, argument)``. Equal instants run in t
 so that the order of a run follows from its seed alone. There is no asyncio here: its scheduling is slower and follows
 memory addresses in places.
 
-``after_event`` holds callables that run after every single event (the invariants monitor). It costs nothing while it
-is empty.
+``after_event`` holds callables that run after every single event, ``after_this_event`` some that run after the
+present one (or, between events, after the next) and no more: the invariants monitor comes when there is news. Both
+cost nothing while they are empty.
 """
 
 from __future__ import annotations
@@ -40,7 +41,17 @@ class Cancellable:
 class EventLoop:
     """The heap and the clock of the whole simulation."""
 
-    __slots__ = ("after_event", "cancelled", "events_run", "heap", "now", "on_error", "running", "sequence")
+    __slots__ = (
+        "after_event",
+        "after_this_event",
+        "cancelled",
+        "events_run",
+        "heap",
+        "now",
+        "on_error",
+        "running",
+        "sequence",
+    )
 
     def __init__(self, on_error: Callable[[BaseException, Function], None] | None = None) -> None:
         self.heap: list[Event] = []
@@ -49,6 +60,7 @@ class EventLoop:
         self.events_run = 0
         self.cancelled = 0
         self.after_event: list[Callable[[], None]] = []
+        self.after_this_event: list[Callable[[], None]] = []
         self.running: Any = None
         """Whose code the current event runs: a process, or None for the harness."""
         self.on_error = on_error
@@ -82,7 +94,7 @@ class EventLoop:
         if predicate is not None and predicate():
             return True
         heap = self.heap
-        hooks = self.after_event
+        hooks, hooks_once = self.after_event, self.after_this_event
         budget = -1 if max_events is None else max_events
         while heap:
             if heap[0][0] > until_ns:
@@ -100,6 +112,10 @@ class EventLoop:
                 if self.on_error is None:
                     raise
                 self.on_error(error, function)
+            if hooks_once:
+                for hook in hooks_once:
+                    hook()
+                hooks_once.clear()
             if hooks:
                 for hook in hooks:
                     hook()

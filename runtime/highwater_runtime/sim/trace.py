@@ -29,7 +29,7 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 class SimTrace:
     """All events of one run."""
 
-    __slots__ = ("_digest", "message_lines", "messages", "node_lines", "subscribers")
+    __slots__ = ("_digest", "_unhashed", "message_lines", "messages", "node_lines", "subscribers")
 
     def __init__(self, *, messages: bool = False) -> None:
         self.messages = messages
@@ -39,6 +39,7 @@ class SimTrace:
         self.message_lines: list[bytes] = []
         self.subscribers: list[Subscriber] = []
         self._digest = blake2b(digest_size=16)
+        self._unhashed: list[bytes] = []
 
     def add_event(self, process: Process, host_clock: HostClock, prefix: bytes, event: NodeEvent) -> None:
         """Record ``event``; ``prefix`` is the JSON of the process's name and incarnation."""
@@ -51,7 +52,7 @@ class SimTrace:
             _ENCODE(event)[1:],
         )
         self.node_lines.append(line)
-        self._digest.update(line)
+        self._unhashed.append(line)
         for subscriber in self.subscribers:
             subscriber(time_ns, process.name, process.incarnation, event)
 
@@ -69,10 +70,12 @@ class SimTrace:
             target.encode(),
         )
         self.message_lines.append(line)
-        self._digest.update(line)
+        self._unhashed.append(line)
 
     def digest(self) -> str:
         """32 hex digits over everything so far."""
+        self._digest.update(b"".join(self._unhashed))
+        self._unhashed.clear()
         return self._digest.hexdigest()
 
     def write(self, directory: Path) -> None:

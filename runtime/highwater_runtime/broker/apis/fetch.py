@@ -17,8 +17,7 @@ Fetch sessions (KIP-227) are not offered: every answer has session id 0, which s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from highwater_runtime.broker import metrics
@@ -46,8 +45,7 @@ FINE: Final[Judgement] = (ErrorCode.NONE, None)
 """The one judgement of this content: compared by identity."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     """One partition of the request: what was asked, and the replica or the error that was found for it."""
 
     topic: str
@@ -56,8 +54,7 @@ class _Asked:
     found: Partition | ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class _Who:
+class _Who(NamedTuple):
     """Who asks: a follower (replica id ≥ 0, with its broker epoch or −1) or a consumer (−1)."""
 
     replica_id: int

@@ -22,7 +22,6 @@ class InvariantMonitor:
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
-        simulator.after_event.append(self._check)
 
     @property
     def violations(self) -> list[Violation]:
@@ -30,11 +29,11 @@ class InvariantMonitor:
         return self._violations.found
 
     def _note(self, _time_ns: int, node: str, incarnation: int, event: NodeEvent) -> None:
+        if not self._events:
+            self._simulator.loop.after_this_event.append(self._check)
         self._events.append((node, incarnation, event))
 
     def _check(self) -> None:
-        if not self._events:
-            return
         self._violations.now_ns = self._simulator.now_ns
         events, self._events = self._events, []
         for node, incarnation, event in events:

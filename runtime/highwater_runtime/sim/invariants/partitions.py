@@ -46,6 +46,8 @@ class PartitionRecord:
     hw_epoch: int = -1
     committed: dict[int, CommittedBatch] = field(default_factory=dict)
     committed_end: int = 0
+    committed_by: dict[int, int] = field(default_factory=dict)
+    """Leader epoch -> end of what had been committed when a leader of that epoch last committed something new."""
     leaders: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
@@ -131,7 +133,7 @@ class PartitionInvariants:
         batch = CommittedBatch(event.end_offset, event.epoch, event.crc)
         if known is None and event.offset >= record.committed_end:
             record.committed[event.offset] = batch
-            record.committed_end = event.end_offset
+            record.committed_end = record.committed_by[event.leader_epoch] = event.end_offset
         elif known != batch:
             what = f"{node} committed another batch at offset {event.offset} in leader epoch {event.leader_epoch}"
             self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "other"))
@@ -144,19 +146,23 @@ class PartitionInvariants:
             self._violations.add("two-leaders", event.partition, what, event.leader_epoch)
 
     def _became_leader(self, node: str, event: BecameLeader) -> None:
-        """Leader completeness: a leader has all that was ever committed, byte for byte."""
+        """Leader completeness: a leader has all that was committed in earlier leader epochs, byte for byte.
+
+        A broker that hears late of its election (it was paused) owes nothing to the leaders after it.
+        """
         record = self._record(event.partition)
         partition = self._live(node, event.partition)
         if partition is None:
             return
-        if event.end_offset < record.committed_end:
+        owed = max((end for epoch, end in record.committed_by.items() if epoch < event.leader_epoch), default=0)
+        if event.end_offset < owed:
             what = (
                 f"{node} leads epoch {event.leader_epoch} with log end offset {event.end_offset}, "
-                f"but {record.committed_end} was committed"
+                f"but {owed} was committed"
             )
             self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "end"))
         log = partition.log
-        for batch in log.batches_between(log.log_start_offset, min(record.committed_end, log.log_end_offset)):
+        for batch in log.batches_between(log.log_start_offset, min(owed, log.log_end_offset)):
             known = record.committed.get(batch.base_offset)
             if known is not None and (known.crc, known.epoch) != (batch.crc, batch.leader_epoch):
                 where = f"committed offset {batch.base_offset}"

@@ -1,0 +1,246 @@
+"""The follower's side of replication: what is asked, what is believed, who waits."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
+from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.records import build_batch
+from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.fetch_response import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from highwater_runtime.wire.messages.list_offsets_request import ListOffsetsRequest
+from highwater_runtime.wire.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+BACKOFF_NS = 1000 * MS
+TOPIC = UUID(int=5)
+
+
+def batch(base_offset: int, count: int, epoch: int) -> bytes:
+    return build_batch([b"v"] * count, base_offset=base_offset, leader_epoch=epoch, timestamp_ms=1)
+
+
+class Wire:
+    """A network in the test's hands."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any, int, Any]] = []
+
+    def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
+        self.sent.append((to.host, request, version, on_response))
+
+
+class Follower:
+    """Broker 1 with its replica of ``orders-0`` and the fetchers."""
+
+    def __init__(self, bench) -> None:
+        self.bench = bench
+        self.wire = Wire()
+        self.version = 15
+        self.endpoints = {2: Endpoint("broker-2", 9092), 3: Endpoint("broker-3", 9092)}
+        ports = Ports(
+            clock=bench.clock, network=self.wire, disk=None, random=Random(1), metrics=None, trace=bench.trace
+        )
+        self.fetchers = FetcherManager(
+            FetchContext(
+                broker_id=1,
+                config=NodeConfig(),
+                ports=ports,
+                broker_epoch=lambda: 11,
+                endpoint_of=self.endpoints.get,
+                fetch_version=lambda: self.version,
+                replicated=lambda _: None,
+            )
+        )
+
+    def follow(self, leader: int, epoch: int, partition_epoch: int = 0) -> None:
+        self.bench.become(leader, epoch=epoch, partition_epoch=partition_epoch)
+        self.fetchers.follow(self.bench.partition)
+        self.pass_time(0)
+
+    def pass_time(self, ns: int) -> None:
+        self.bench.clock.advance(ns)
+
+    @property
+    def asked(self) -> Any:
+        """The one partition of the last Fetch."""
+        return self.wire.sent[-1][1].topics[0].partitions[0]
+
+    def answer(self, *, nth: int = -1, **fields: Any) -> None:
+        data = PartitionData(**{"partition_index": 0, "high_watermark": 0, "records": b"", **fields})
+        topic = FetchableTopicResponse(topic_id=TOPIC, partitions=[data])
+        self.wire.sent[nth][3](FetchResponse(responses=[topic]))
+
+    def offsets(self, offset: int, error: ErrorCode = ErrorCode.NONE) -> None:
+        partition = ListOffsetsPartitionResponse(partition_index=0, offset=offset, error_code=error)
+        topic = ListOffsetsTopicResponse(name="orders", partitions=[partition])
+        self.wire.sent[-1][3](ListOffsetsResponse(topics=[topic]))
+
+
+@pytest.fixture
+def follower(bench) -> Follower:
+    return Follower(bench)
+
+
+def test_a_follower_tells_who_it_is_and_where_its_log_ends(follower):
+    follower.follow(2, 4)
+    host, request, version, _ = follower.wire.sent[-1]
+    assert (host, version) == ("broker-2", 15)
+    assert (request.replica_state.replica_id, request.replica_state.replica_epoch) == (1, 11)
+    assert (follower.asked.fetch_offset, follower.asked.last_fetched_epoch) == (0, -1)
+    assert follower.asked.current_leader_epoch == 4
+
+
+def test_below_version_15_the_broker_epoch_stays_at_home(follower):
+    follower.version = 14
+    follower.follow(2, 4)
+    request = follower.wire.sent[-1][1]
+    assert request.replica_id == 1
+    assert (request.replica_state.replica_id, request.replica_state.replica_epoch) == (-1, -1)
+    request.encode(14)
+
+
+def test_the_last_fetched_epoch_survives_empty_answers(follower):
+    follower.follow(2, 4)
+    follower.answer(records=batch(0, 2, 3))
+    for _ in range(3):
+        assert (follower.asked.fetch_offset, follower.asked.last_fetched_epoch) == (2, 3)
+        follower.answer()
+    assert len(follower.wire.sent) == 5
+
+
+def test_an_answer_to_an_older_question_is_dropped(follower):
+    follower.follow(2, 4)
+    follower.follow(3, 5, partition_epoch=1)
+    assert [sent[0] for sent in follower.wire.sent] == ["broker-2", "broker-3"]
+    follower.answer(nth=0, records=batch(0, 2, 4))
+    assert follower.bench.log.log_end_offset == 0
+    follower.answer(records=batch(0, 1, 4))
+    assert follower.bench.log.log_end_offset == 1
+
+
+def test_an_answer_of_the_same_leader_in_an_older_epoch_is_dropped(follower):
+    follower.follow(2, 4)
+    follower.follow(2, 5, partition_epoch=1)
+    assert len(follower.wire.sent) == 1, "one request at a time for a leader"
+    follower.answer(records=batch(0, 2, 4))
+    assert follower.bench.log.log_end_offset == 0
+    assert follower.asked.current_leader_epoch == 5, "the new question goes out at once"
+
+
+def test_a_diverging_epoch_cuts_and_asks_again_at_once(follower):
+    follower.follow(2, 4)
+    follower.answer(records=batch(0, 2, 3) + batch(2, 3, 4))
+    follower.follow(3, 6, partition_epoch=1)
+    assert (follower.asked.fetch_offset, follower.asked.last_fetched_epoch) == (5, 4)
+    follower.answer(diverging_epoch=EpochEndOffset(epoch=3, end_offset=2))
+    assert (follower.asked.fetch_offset, follower.asked.last_fetched_epoch) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "error", [ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER]
+)
+def test_a_refusal_backs_off_until_time_or_news(follower, error):
+    follower.follow(2, 4)
+    follower.answer(error_code=error)
+    assert len(follower.wire.sent) == 1
+    follower.pass_time(BACKOFF_NS - 1)
+    assert len(follower.wire.sent) == 1
+    follower.pass_time(1)
+    assert len(follower.wire.sent) == 2
+    follower.answer(error_code=error)
+    follower.follow(2, 5, partition_epoch=1)
+    assert len(follower.wire.sent) == 3
+
+
+def test_a_broken_connection_backs_off(follower):
+    follower.follow(2, 4)
+    follower.wire.sent[-1][3](RpcFailure.DISCONNECTED)
+    assert len(follower.wire.sent) == 1
+    follower.pass_time(BACKOFF_NS)
+    assert len(follower.wire.sent) == 2
+
+
+def test_a_leader_that_is_not_registered_is_waited_for(follower):
+    endpoint = follower.endpoints.pop(2)
+    follower.follow(2, 4)
+    assert follower.wire.sent == []
+    follower.endpoints[2] = endpoint
+    follower.pass_time(BACKOFF_NS)
+    assert len(follower.wire.sent) == 1
+
+
+def test_nobody_is_asked_after_the_end(follower):
+    follower.follow(2, 4)
+    follower.fetchers.close()
+    follower.answer(records=batch(0, 2, 4))
+    follower.pass_time(10 * BACKOFF_NS)
+    assert len(follower.wire.sent) == 1
+    assert follower.bench.log.log_end_offset == 0
+
+
+# --- out of range -------------------------------------------------------------------------------------------------
+
+
+def out_of_range(follower) -> None:
+    follower.follow(2, 4)
+    follower.answer(records=batch(0, 5, 4))
+    follower.answer(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    request = follower.wire.sent[-1][1]
+    assert isinstance(request, ListOffsetsRequest)
+    asked = request.topics[0].partitions[0]
+    assert (request.replica_id, asked.timestamp, asked.current_leader_epoch) == (1, LATEST, 4)
+
+
+def test_a_leader_that_ends_earlier_is_followed_there(follower):
+    out_of_range(follower)
+    follower.offsets(0)
+    follower.pass_time(0)
+    assert follower.bench.log.log_end_offset == 0
+    assert follower.asked.fetch_offset == 0
+
+
+def test_a_leader_that_begins_later_makes_the_follower_start_over(follower):
+    out_of_range(follower)
+    follower.offsets(20)
+    assert follower.wire.sent[-1][1].topics[0].partitions[0].timestamp == EARLIEST
+    follower.offsets(9)
+    follower.pass_time(0)
+    log = follower.bench.log
+    assert (log.log_start_offset, log.log_end_offset, follower.bench.partition.high_watermark) == (9, 9, 9)
+    assert follower.asked.fetch_offset == 9
+
+
+def test_an_offset_that_is_in_range_after_all_is_asked_for_again_later(follower):
+    out_of_range(follower)
+    follower.offsets(20)
+    follower.offsets(0)
+    follower.pass_time(0)
+    sent = len(follower.wire.sent)
+    follower.pass_time(BACKOFF_NS)
+    assert len(follower.wire.sent) == sent + 1
+    assert follower.asked.fetch_offset == 5
+
+
+def test_a_repair_that_is_overtaken_by_a_new_leader_changes_nothing(follower):
+    out_of_range(follower)
+    repair = follower.wire.sent[-1]
+    follower.follow(3, 5, partition_epoch=1)
+    follower.wire.sent.append(repair)
+    follower.offsets(0)
+    assert follower.bench.log.log_end_offset == 5

@@ -1,0 +1,95 @@
+"""``replay``, ``report``, ``scenarios`` and ``doctor``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.experiment.faults import FAULT_KINDS
+from highwater_pipeline.java import JavaNotFound
+
+
+def test_a_replay_is_the_same_run(highwater: Any, tiny_run: Path) -> None:
+    done = highwater("replay", tiny_run, "--out", "again")
+    assert done.status == 0
+    digest = json.loads((tiny_run / "verdict.json").read_text(encoding="utf-8"))["traceDigest"]
+    assert f"the same as {tiny_run}, byte for byte (trace {digest})" in done.out
+    (again,) = (highwater.folder / "again").iterdir()
+    for name in ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl"):
+        assert (again / name).read_bytes() == (tiny_run / name).read_bytes(), name
+
+
+def test_a_replay_keeps_the_switches_and_exits_as_the_run_did(highwater: Any, failed_run: Path) -> None:
+    done = highwater("replay", failed_run)
+    assert done.status == 0
+    assert done.out.startswith("FAIL as expected: ")
+    assert "byte for byte" in done.out
+
+
+def test_a_replay_of_what_was_not_expected_exits_1(highwater: Any, tiny: str) -> None:
+    file = highwater.write("wrong.yaml", tiny.replace("{verdict: pass}", "{verdict: fail}"))
+    (run,) = highwater("run", file, "--json").json["runs"]
+    done = highwater("replay", run["dir"])
+    assert done.status == 1
+    assert "byte for byte" in done.out
+
+
+def test_a_report_is_drawn_again_from_the_directory_alone(highwater: Any, failed_run: Path) -> None:
+    copy = highwater.folder / "elsewhere"
+    shutil.copytree(failed_run, copy)
+    (copy / "report.html").unlink()
+    done = highwater("report", "elsewhere")
+    assert done.status == 0
+    assert done.out.strip() == "elsewhere/report.html"
+    drawn = (copy / "report.html").read_text(encoding="utf-8")
+    original = (failed_run / "report.html").read_text(encoding="utf-8")
+    assert drawn == original.replace(str(failed_run), "elsewhere"), "but for the directory's name it is the same page"
+
+
+def test_scenarios_lists_what_ships(highwater: Any, scenarios: Path) -> None:
+    listed = highwater("scenarios", "--json").json
+    assert [Path(row["file"]) for row in listed] == sorted(scenarios.rglob("*.yaml"))
+    for row in listed:
+        assert list(row) == ["name", "file", "description", "expect"]
+        assert row["description"], f"{row['name']} says in a sentence what it shows"
+        assert row["expect"], f"{row['name']} says what it must come to"
+    (bug,) = [row for row in listed if row["name"] == "kafka-14139"]
+    assert [(entry["when"], entry["verdict"]) for entry in bug["expect"]] == [
+        ({"replica-epoch-check": "off"}, "fail"),
+        ({"replica-epoch-check": "on"}, "pass"),
+    ]
+
+
+def test_scenarios_for_people(highwater: Any) -> None:
+    done = highwater("scenarios")
+    assert done.status == 0
+    assert "kafka-14139" in done.out
+    assert "replica-epoch-check=off: fail" in done.out
+
+
+def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
+    found = {row["what"]: row for row in highwater("doctor", "--json").json}
+    assert found["python"]["works"] is True
+    assert found["--backend sim"]["works"] is True
+    listed = found["--backend sim"]["detail"].removeprefix("faults: ").split(", ")
+    assert listed == list(FAULT_KINDS)
+    for name in ("local", "kubernetes"):
+        assert found[f"--backend {name}"]["works"] is False
+        assert "not built yet" in found[f"--backend {name}"]["detail"]
+
+
+def test_doctor_without_java_says_what_to_do(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise JavaNotFound("no Java 17 or newer; install one")
+
+    # The package exports the command under the module's own name.
+    monkeypatch.setattr(sys.modules["highwater_chaos.cli.doctor"], "find_java", none)
+    done = highwater("doctor", "--json")
+    assert done.status == 0, "what does not work is a finding"
+    (java,) = [row for row in done.json if row["what"].startswith("highwater check")]
+    assert (java["works"], java["detail"]) == (False, "no Java 17 or newer; install one")

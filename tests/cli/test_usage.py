@@ -1,0 +1,196 @@
+"""Bad files and bad usage: exit 254, a message that says where and what is allowed, and nothing on disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("found", "instead", "path", "message"),
+    [
+        ("rate: 20/s", "rat: 20/s", "spec.workload.rat", "unknown field; did you mean 'rate'?"),
+        ("brokers: 2", "brokers: two", "spec.cluster.brokers", "expected a whole number; found 'two'"),
+        ("timeout: 1m", "recovery: 1m", "spec.timeout", "is required"),
+        (
+            "{followerOf: orders-0}",
+            "{broker: 5}",
+            "spec.schedule[0].inject.kill.target.broker",
+            "there is no broker 5: the cluster has brokers 0 to 1",
+        ),
+        (
+            "{followerOf: orders-0}",
+            "{followerOf: order-0}",
+            "spec.schedule[0].inject.kill.target.followerOf",
+            "there is no topic 'order'",
+        ),
+        ("{verdict: pass}", "{verdict: passed}", "spec.expect[0].verdict", "expected 'pass', 'fail' or 'inconclusive'"),
+        ("brokers: 2", "mode: zookeeper", "spec.cluster.mode", "'zookeeper' is not built yet"),
+    ],
+)
+def test_a_broken_file(highwater: Any, tiny: str, found: str, instead: str, path: str, message: str) -> None:
+    assert found in tiny
+    file = highwater.write("broken.yaml", tiny.replace(found, instead, 1))
+    done = highwater("run", file, "--out", "runs", "--junit", "out/junit.xml", "--json")
+    assert done.status == 254
+    assert f"{path}: " in done.err
+    assert message in done.err
+    assert f"{file}:" in done.err, "which file, and which line"
+    assert done.out == ""
+    assert highwater.files() == ["broken.yaml"], "nothing is created"
+
+
+def test_one_broken_file_stops_the_good_ones_before_it(highwater: Any, tiny_file: Path, tiny: str) -> None:
+    broken = highwater.write("broken.yaml", tiny.replace("brokers: 2", "brokers: 0"))
+    done = highwater("run", tiny_file, broken)
+    assert done.status == 254
+    assert "spec.cluster.brokers" in done.err
+    assert highwater.files() == ["broken.yaml", "tiny.yaml"]
+
+
+def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
+    first = highwater.write("first.yaml", tiny.replace("brokers: 2", "brokers: 0"))
+    second = highwater.write("second.yaml", tiny.replace("rate: 20/s", "rate: fast"))
+    done = highwater("run", first, second, "missing.yaml")
+    assert done.status == 254
+    assert "spec.cluster.brokers" in done.err
+    assert "spec.workload.rate" in done.err
+    assert "missing.yaml: cannot be read: No such file or directory" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--backend", "local"], "backend 'local' is not built yet; available: sim"),
+        (["--backend", "kubernetes"], "backend 'kubernetes' is not built yet; available: sim"),
+        (["--backend", "docker"], "backend 'docker' is unknown; available: sim"),
+        (["--switch", "replica-epoch"], "--switch 'replica-epoch': expected NAME=VALUE or NAME=VALUE,VALUE"),
+        (["--switch", "replica-epochs=off"], "unknown switch 'replica-epochs'; known are "),
+        (["--switch", "replica-epoch-check=off,of"], "takes on or off, not 'of'"),
+        (["--switch", "pre-vote=off"], "switch 'pre-vote' (KIP-650) is not built yet"),
+        (
+            ["--switch", "replica-epoch-check=on", "--switch", "replica-epoch-check=off"],
+            "is given twice; give its values at once: replica-epoch-check=off,on",
+        ),
+        (["--seed", "-1"], "'--seed'"),
+        (["--seed", str(2**63)], "'--seed'"),
+        (["--seed", "many"], "'--seed'"),
+        (["--frobnicate"], "No such option: --frobnicate"),
+        (["--out", "tiny.yaml"], "tiny.yaml is not a directory"),
+        (["--out", "tiny.yaml/below"], "tiny.yaml is not a directory"),
+        (["--junit", "tiny.yaml/junit.xml"], "tiny.yaml is not a directory"),
+        (["--junit", "."], "is a directory; expected a file to write"),
+    ],
+    ids=" ".join,
+)
+def test_bad_options_of_run(highwater: Any, tiny_file: Path, options: list[str], message: str) -> None:
+    done = highwater("run", tiny_file, *options)
+    assert done.status == 254
+    assert message in done.err
+    assert done.out == ""
+    assert highwater.files() == ["tiny.yaml"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission(highwater: Any, tiny_file: Path) -> None:
+    closed = highwater.folder / "closed"
+    closed.mkdir(mode=0o500)
+    done = highwater("run", tiny_file, "--out", closed / "runs")
+    assert (done.status, "no permission to write to" in done.err) == (254, True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["campaign", "random", "--seeds", "1..9"], ["shrink", "runs/x"], ["cluster", "up", "--mode", "kraft"], ["heal"]],
+    ids=" ".join,
+)
+def test_commands_that_are_not_built_say_so(highwater: Any, arguments: list[str]) -> None:
+    done = highwater(*arguments)
+    assert done.status == 254
+    assert done.err.startswith(f"highwater {arguments[0]}: not built yet in this version")
+    assert highwater.files() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["run"], "Missing argument 'FILE...'"),
+        (["check", "missing"], "missing: no such file or directory"),
+        (["check", ".", "--format", "jepsen-edn"], "--format 'jepsen-edn' is not built yet; expected 'highwater'"),
+        (["check", ".", "--format", "csv"], "--format 'csv' is unknown; expected 'highwater'"),
+        (["check", ".", "--model", "register"], "--model 'register' is not built yet; expected 'log'"),
+        (["replay", "missing"], "missing: no run directory (it has no verdict.json)"),
+        (["report", "."], ".: no run directory (it has no verdict.json)"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage_of_other_commands(highwater: Any, arguments: list[str], message: str) -> None:
+    done = highwater(*arguments)
+    assert done.status == 254
+    assert message in done.err
+    assert done.out == ""
+    assert highwater.files() == []
+
+
+def test_no_arguments_is_the_help_page_and_bad_usage(highwater: Any) -> None:
+    done = highwater()
+    assert done.status == 254
+    assert done.err.lstrip().startswith("Usage: highwater")
+
+
+@pytest.mark.parametrize("command", ["", "run", "check", "replay", "report", "scenarios", "doctor"])
+def test_help_is_no_error(highwater: Any, command: str) -> None:
+    done = highwater(*command.split(), "--help")
+    assert done.status == 0
+    assert done.out.startswith("Usage: highwater")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("verdict.json", "{", "verdict.json: expected a JSON object, found: "),
+        ("verdict.json", "[]", "verdict.json: expected a JSON object, found list"),
+        ("verdict.json", '{"backend": "sim"}', "verdict.json: has no wire, traceDigest"),
+        ("events/nodes.jsonl", '{}\n{"seq', "events/nodes.jsonl:2: expected a JSON object, found: "),
+        ("faults.jsonl", None, "faults.jsonl: cannot be read: No such file or directory"),
+        ("experiment.yaml", "kind: Other", "experiment.yaml"),
+    ],
+)
+def test_a_torn_run_directory_is_a_bad_file(
+    highwater: Any, tiny_run: Path, name: str, content: str | None, message: str
+) -> None:
+    copy = highwater.folder / "copy"
+    shutil.copytree(tiny_run, copy)
+    before = (copy / "report.html").read_bytes()
+    if content is None:
+        (copy / name).unlink()
+    else:
+        (copy / name).write_text(content, encoding="utf-8")
+    done = highwater("report", copy)
+    assert done.status == 254
+    assert message in done.err
+    assert (copy / "report.html").read_bytes() == before
+
+
+def test_a_replay_without_its_recording_does_not_start(highwater: Any, tiny_run: Path) -> None:
+    copy = highwater.folder / "copy"
+    shutil.copytree(tiny_run, copy)
+    (copy / "events" / "nodes.jsonl").unlink()
+    done = highwater("replay", copy)
+    assert done.status == 254
+    assert "events/nodes.jsonl: cannot be read" in done.err
+    assert highwater.files() == ["copy"]
+
+
+def test_a_run_of_another_backend_is_not_replayed(highwater: Any, tiny_run: Path) -> None:
+    copy = highwater.folder / "copy"
+    shutil.copytree(tiny_run, copy)
+    verdict = (copy / "verdict.json").read_text(encoding="utf-8")
+    (copy / "verdict.json").write_text(verdict.replace('"backend": "sim"', '"backend": "local"'), encoding="utf-8")
+    done = highwater("replay", copy)
+    assert (done.status, "only runs of sim can be replayed" in done.err) == (254, True)

@@ -1,0 +1,209 @@
+"""The contracts that programs read: ``--json``, ``verdict.json``, JUnit XML, and what a run directory holds."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pyarrow.parquet as pq
+import pytest
+
+from highwater_chaos.experiment import load_experiment
+from highwater_pipeline.anomalies import CHECKS
+from highwater_runtime.switches import SWITCHES
+
+DIRECTORY = [
+    "dumps/replica_log.jsonl",
+    "events/nodes.jsonl",
+    "experiment.yaml",
+    "faults.jsonl",
+    "history/operations.jsonl",
+    "junit.xml",
+    "logs/harness.log",
+    "metrics/samples.parquet",
+    "report.html",
+    "verdict.json",
+]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_json_is_one_document_with_the_keys_of_the_contract(highwater: Any, tiny_file: Path) -> None:
+    done = highwater("run", tiny_file, "--json", "--out", "somewhere")
+    assert list(done.json) == ["runs"]
+    (run,) = done.json["runs"]
+    assert list(run) == ["name", "seed", "backend", "switches", "verdict", "asExpected", "anomalies", "dir"]
+    assert (run["name"], run["seed"], run["backend"]) == ("tiny", 3, "sim")
+    assert run["switches"] == {name: switch.default for name, switch in SWITCHES.items()}
+    assert (run["verdict"], run["asExpected"], run["anomalies"]) == ("pass", True, {})
+    assert Path(run["dir"]).parent == Path("somewhere")
+    assert (Path(run["dir"]) / "verdict.json").is_file()
+    assert "tiny: fault (" in done.err, "progress goes to stderr"
+
+
+def test_json_counts_anomalies_and_keeps_the_status(highwater: Any, scenarios: Path) -> None:
+    file = scenarios / "kip-903" / "kafka-14139.yaml"
+    done = highwater("run", file, "--switch", "replica-epoch-check=off,on", "--json")
+    assert done.status == 0
+    off, on = done.json["runs"]
+    assert (off["switches"]["replica-epoch-check"], off["verdict"]) == ("off", "fail")
+    assert (on["switches"]["replica-epoch-check"], on["verdict"]) == ("on", "pass")
+    assert off["anomalies"]["lost-write"] == off["anomalies"]["committed-loss"] > 0
+    assert on["anomalies"] == {}
+    assert "replica-epoch-check=off" in Path(off["dir"]).name
+    assert Path(off["dir"]).parent == Path("runs"), "the default"
+
+
+def test_a_switch_with_several_values_runs_every_file_once_per_value(highwater: Any, tiny: str) -> None:
+    files = [highwater.write(f"{name}.yaml", tiny.replace("tiny", name)) for name in ("one", "two")]
+    done = highwater("run", *files, "--switch", "replica-epoch-check=off,on", "--json")
+    assert [(run["name"], run["switches"]["replica-epoch-check"]) for run in done.json["runs"]] == [
+        ("one", "off"),
+        ("one", "on"),
+        ("two", "off"),
+        ("two", "on"),
+    ]
+
+
+def test_expect_is_matched_against_the_switches_of_the_command_line(highwater: Any, tiny: str) -> None:
+    expect = (
+        "    - {when: {replica-epoch-check: off}, verdict: inconclusive}\n"
+        "    - {when: {replica-epoch-check: on}, verdict: pass}\n"
+    )
+    file = highwater.write("tiny.yaml", tiny.replace("    - {verdict: pass}\n", expect))
+    done = highwater("run", file, "--switch", "replica-epoch-check=on,off", "--json")
+    assert done.status == 1
+    assert [run["asExpected"] for run in done.json["runs"]] == [True, False]
+    assert highwater("run", file).status == 0, "without the option the default is in force"
+
+
+def test_a_run_directory_is_whole(tiny_run: Path) -> None:
+    found = sorted(str(path.relative_to(tiny_run)) for path in tiny_run.rglob("*") if path.is_file())
+    assert found == DIRECTORY
+    assert stat.S_IMODE(tiny_run.stat().st_mode) == 0o755, "others may read it"
+
+
+def test_the_verdict_has_the_keys_of_the_contract(failed_run: Path) -> None:
+    verdict = json.loads((failed_run / "verdict.json").read_text(encoding="utf-8"))
+    contract = ["verdict", "reasons", "anomalies", "assertions", "faults", "seed", "backend", "switches", "timing"]
+    assert set(contract) <= set(verdict)
+    assert verdict["seed"] == 7
+    assert verdict["switches"]["replica-epoch-check"] == "off"
+    for name, found in verdict["anomalies"].items():
+        assert set(found) == {"count", "examples"}, name
+        assert 0 < len(found["examples"]) <= min(10, found["count"]), name
+        assert all(example["story"] for example in found["examples"]), name
+        assert any(reason.startswith(f"{name}: ") for reason in verdict["reasons"]), name
+    assert set(CHECKS) <= set(verdict["checks"])
+    assert verdict["faults"] == lines(failed_run / "faults.jsonl")
+    assert [phase["name"] for phase in verdict["timing"]["phases"]] == [
+        "setup",
+        "steady",
+        "fault",
+        "recovered",
+        "final",
+    ]
+
+
+def test_examples_name_rows_that_prove_them(failed_run: Path) -> None:
+    """A lost write: acknowledged at the offset that the story tells, and a reader that went past it."""
+    verdict = json.loads((failed_run / "verdict.json").read_text(encoding="utf-8"))
+    operations = lines(failed_run / "history" / "operations.jsonl")
+    for example in verdict["anomalies"]["lost-write"]["examples"]:
+        sent, read = (operations[row["index"]] for row in example["rows"])
+        assert {row["table"] for row in example["rows"]} == {"operations"}
+        assert (sent["f"], sent["type"], read["f"], read["type"]) == ("send", "ok", "poll", "ok")
+        acknowledged = {(one["key"], one["offset"], one["value"]) for one in sent["value"]}
+        assert (example["partition"], example["offset"], example["value"]) in acknowledged
+        assert max(one["offset"] for one in read["value"]) >= example["read_past"] > example["offset"]
+
+
+def test_the_experiment_is_written_as_it_ran(highwater: Any, tiny_file: Path) -> None:
+    done = highwater("run", tiny_file, "--seed", "11", "--switch", "replica-epoch-check=off", "--json")
+    (run,) = done.json["runs"]
+    resolved = load_experiment(Path(run["dir"]) / "experiment.yaml")
+    assert resolved.spec.seed == run["seed"] == 11
+    assert resolved.cluster.switches == {"replica-epoch-check": "off"}
+    again = highwater("run", Path(run["dir"]) / "experiment.yaml", "--json").json["runs"][0]
+    first, second = (json.loads((Path(one["dir"]) / "verdict.json").read_text()) for one in (run, again))
+    assert first["traceDigest"] == second["traceDigest"], "the file in the directory is the same run"
+
+
+def test_faults_are_written_with_targets_times_and_evidence(tiny_run: Path) -> None:
+    (fault,) = lines(tiny_run / "faults.jsonl")
+    assert (fault["name"], fault["kind"], fault["confirmed"], fault["healed"]) == ("death", "kill", True, True)
+    assert fault["targets"] == ["broker-1"]
+    assert [item["what"] for item in fault["evidence"]["inject"]] == ["broker-1 is down"]
+    assert fault["injected_ns"] + 500_000_000 <= fault["healed_ns"]
+    events = lines(tiny_run / "events" / "nodes.jsonl")
+    (death,) = [event for event in events if event["kind"] == "node-stopped"]
+    assert (death["node"], death["reason"], death["time_ns"]) == ("broker-1", "kill", fault["injected_ns"])
+
+
+def test_the_log_tells_steps_and_phases_in_order(tiny_run: Path) -> None:
+    text = (tiny_run / "logs" / "harness.log").read_text(encoding="utf-8").splitlines()
+    times = [float(line.split()[0]) for line in text]
+    assert times == sorted(times)
+    told = [line.split(maxsplit=1)[1] for line in text]
+    assert [line for line in told if line in ("inject", "wait")] == ["inject", "wait"]
+    assert sum(line.startswith("phase ") for line in told) == 5
+
+
+def test_metrics_are_sampled_over_time_for_every_node(tiny_run: Path) -> None:
+    table = pq.read_table(tiny_run / "metrics" / "samples.parquet").to_pydict()
+    assert {"broker-0", "broker-1", "controller-0"} <= set(table["node"])
+    assert len(set(table["time_ns"])) > 3
+    assert len(set(table["name"])) > 3
+
+
+def test_two_runs_in_one_second_do_not_share_a_directory(highwater: Any, tiny_file: Path) -> None:
+    first = highwater("run", tiny_file, tiny_file, tiny_file, "--json").json["runs"]
+    assert len({run["dir"] for run in first}) == 3
+    assert len(list((highwater.folder / "runs").iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "counts", "child"),
+    [
+        ({}, ("0", "0"), None),
+        ({"{verdict: pass}": "{verdict: fail}"}, ("1", "0"), "failure"),
+        ({"producers: 1": "producers: 0"}, ("0", "1"), "error"),
+    ],
+    ids=["pass", "not as expected", "inconclusive"],
+)
+def test_junit(highwater: Any, tiny: str, change: dict[str, str], counts: tuple[str, str], child: str | None) -> None:
+    text = tiny
+    for found, instead in change.items():
+        text = text.replace(found, instead)
+    highwater("run", highwater.write("tiny.yaml", text), "--junit", "reports/ci/junit.xml")
+    suite = ElementTree.fromstring((highwater.folder / "reports" / "ci" / "junit.xml").read_bytes())
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", *counts)
+    (case,) = suite
+    assert (case.get("name") or "").startswith("tiny ")
+    assert (case.get("name") or "").endswith("seed 3")
+    assert float(case.get("time") or "nan") >= 0
+    assert [problem.tag for problem in case] == ([child] if child else [])
+    if child:
+        assert (case[0].get("message") or "").startswith("expected ")
+
+
+def test_junit_has_a_case_for_each_run_and_each_directory_its_own(highwater: Any, tiny_file: Path) -> None:
+    highwater("run", tiny_file, "--switch", "replica-epoch-check=off,on", "--junit", "junit.xml")
+    suite = ElementTree.fromstring((highwater.folder / "junit.xml").read_bytes())
+    names = [case.get("name") or "" for case in suite]
+    assert ["replica-epoch-check=off" in name for name in names] == [True, False]
+    assert len(set(names)) == 2, "CI systems tell cases apart by name"
+    for run in (highwater.folder / "runs").iterdir():
+        assert len(ElementTree.fromstring((run / "junit.xml").read_bytes())) == 1
+
+
+def test_simulated_messages_may_go_through_the_codec(highwater: Any, tiny_file: Path) -> None:
+    (run,) = highwater("run", tiny_file, "--wire", "--json").json["runs"]
+    assert json.loads((Path(run["dir"]) / "verdict.json").read_text(encoding="utf-8"))["wire"] is True
+    replayed = highwater("replay", run["dir"])
+    assert replayed.status == 0, replayed.err + replayed.out

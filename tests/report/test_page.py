@@ -1,0 +1,158 @@
+"""The page: self-contained, safe whatever the names are, and with the story only where something was lost."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.report import write_report
+
+EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
+ATTRIBUTES_THAT_LOAD = {"src", "href", "srcset", "data", "action", "xlink:href", "poster"}
+VOID = {"meta", "br", "hr", "img", "input", "link"}
+
+
+class Page(HTMLParser):
+    """Collects tags, attributes and text, and checks that tags nest."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.story: list[tuple[str, str]] = []
+        self.feed(html)
+        self.close()
+        assert self.open == [], "every tag is closed"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "li" and dict(attrs).get("class"):
+            self.story.append((dict(attrs)["class"] or "", ""))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if "li" in self.open and self.story:
+            self.story[-1] = (self.story[-1][0], self.story[-1][1] + data)
+
+
+def page_of(directory: Path) -> Page:
+    return Page(write_report(directory).read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def kafka_14139(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    """A real run that loses records."""
+    file = Path(__file__).parents[2] / "scenarios" / "kip-903" / "kafka-14139.yaml"
+    experiment = load_experiment(file).with_seed_and_switches(None, {"replica-epoch-check": "off"})
+    return run_and_judge(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
+
+
+def test_a_loss_is_told_with_the_step_that_lost_it(loss: Any, tmp_path: Path) -> None:
+    page = page_of(loss.lost(0, 5).write(tmp_path))
+    assert "1 acknowledged record was lost: 1 acknowledged records, 3 faults." in page.text
+    assert "Record 5 at offset 0 of orders-0" in page.text
+    assert [weight for weight, _ in page.story].count("cause") == 1
+    bad = [text for weight, text in page.story if weight == "bad"]
+    assert "became leader in epoch 1 with log end offset 0: the record is lost" in bad[0]
+    assert "Value 5 is gone." in page.text
+
+
+def test_a_pass_has_no_story(loss: Any, tmp_path: Path) -> None:
+    page = page_of(loss.write(tmp_path))
+    assert page.story == []
+    assert "Nothing that the log said was safe was lost: 1 acknowledged records, 3 faults." in page.text
+    assert "What was found" not in page.text
+
+
+def test_doubts_are_told_at_the_top(recording: Any, tmp_path: Path) -> None:
+    recording.verdict.update(
+        verdict="inconclusive",
+        asExpected=False,
+        doubts=["no write was acknowledged"],
+        expected={"verdict": "pass", "anomalies": [], "whyNot": "expected pass, found inconclusive"},
+    )
+    page = page_of(recording.write(tmp_path))
+    assert "This run decides nothing (0 acknowledged records, 0 faults)." in page.text
+    assert "NOT as expected: expected pass, found inconclusive" in page.text
+    assert page.text.index("no write was acknowledged") < page.text.index("Timeline")
+
+
+def test_an_unconfirmed_fault_says_so(recording: Any, tmp_path: Path) -> None:
+    recording.fault("drop", 1, 2, confirmed=False, evidence={"inject": [{"what": "caught 0"}], "heal": []})
+    assert "not confirmed: caught 0" in page_of(recording.write(tmp_path)).text
+
+
+def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
+    """Whatever a name, a reason or a piece of evidence holds, it becomes no markup."""
+    harmless = page_of(loss.lost(0, 5).write(tmp_path))
+    for row in loss.events + loss.faults:
+        for name in ("node", "reason", "kind"):
+            if name in row and row[name] in ("controller-0", "leader", "kill", "ab"):
+                row[name] += EVIL
+        if row.get("partition"):
+            row["partition"] += EVIL
+    loss.faults[0].update(name=EVIL, error=EVIL, confirmed=False, targets=[EVIL])
+    loss.faults[1]["evidence"]["inject"][0]["what"] = EVIL
+    for element in [element for row in loss.operations for element in row["value"]]:
+        element["key"] += EVIL
+    example = loss.verdict["anomalies"]["lost-write"]["examples"][0]
+    example.update(partition="orders-0" + EVIL, story=EVIL)
+    loss.verdict["doubts"] = [EVIL]
+    loss.verdict["checks"][EVIL] = EVIL
+    loss.verdict["expected"]["whyNot"] = EVIL
+    loss.verdict.update(asExpected=False, backend=EVIL)
+    loss.experiment = loss.experiment.replace("A run that never was", f"'{EVIL}'")
+    page = page_of(loss.write(tmp_path))
+    assert page.text.count(EVIL) > 10, "it is shown"
+    assert page.tags.count("script") == harmless.tags.count("script") == 1
+    assert "img" not in page.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+
+
+def test_the_page_needs_nothing_from_elsewhere(kafka_14139: JudgedRun) -> None:
+    html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
+    page = Page(html)
+    assert [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD] == []
+    assert not re.search(r"https?://|@import|url\(|\bfetch\(|XMLHttpRequest|import\(", html)
+    assert {"link", "iframe", "object", "embed"}.isdisjoint(page.tags)
+
+
+def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: JudgedRun) -> None:
+    page = Page((kafka_14139.directory / "report.html").read_text(encoding="utf-8"))
+    lost = kafka_14139.verdict["anomalies"]["lost-write"]["count"]
+    assert f"{lost:,} acknowledged records were lost: " in page.text
+    weights = [weight for weight, _ in page.story]
+    assert weights.index("good") < weights.index("cause") < weights.index("bad")
+    (cause,) = [text for weight, text in page.story if weight == "cause"]
+    assert re.search(
+        r"accepted ISR \{0 \(epoch \d+\), 1 \(epoch \d+\)\}, though broker 1 is registered under \d+", cause
+    )
+    for fault in kafka_14139.verdict["faults"]:
+        assert fault["kind"] in page.text
+    for name in kafka_14139.verdict["checks"]:
+        assert name in page.text
+
+
+def test_the_page_says_how_to_run_it_again(kafka_14139: JudgedRun) -> None:
+    page = Page((kafka_14139.directory / "report.html").read_text(encoding="utf-8"))
+    assert f"highwater replay {kafka_14139.directory}" in page.text
+    assert f"highwater run {kafka_14139.directory}/experiment.yaml" in page.text
+    assert "seed 7 · backend sim · replica-epoch-check=off" in page.text
