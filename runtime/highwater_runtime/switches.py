@@ -51,7 +51,6 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("confirmed", "unconfirmed"),
             "KIP-650",
             "a leader confirms its leadership before it answers ReadOffset",
-            built=False,
         ),
         Switch(
             "truncation",
@@ -110,6 +109,7 @@ class Switches:
     replica_epoch_check: Literal["on", "off"] = "on"
     pre_vote: Literal["on", "off"] = "on"
     quorum_state_sync: Literal["on", "off"] = "on"
+    read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

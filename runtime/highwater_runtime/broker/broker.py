@@ -45,6 +45,7 @@ from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
 from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.switches import Switches
@@ -252,6 +253,9 @@ class Broker:
 
     def _dispatch(self, request: InboundRequest) -> None:
         key = request.api_key
+        if key == ApiKey.METADATA_READ:
+            self._read_metadata(request)
+            return
         if key != ApiKey.API_VERSIONS and not api_versions.served(key, request.version):
             request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION))
             return
@@ -279,3 +283,13 @@ class Broker:
                 )
             case _:
                 raise AssertionError(f"API {key} is offered but has no handler")
+
+    def _read_metadata(self, request: InboundRequest) -> None:
+        # From what has been replayed, published or not: it is the cluster's state whatever this broker may act on.
+        assert self._raft is not None, "the broker has not been started"
+        handle_metadata_read(
+            request,
+            self._raft.read_when_current,
+            lambda: (self._loader.image, self._loader.applied_offset),
+            longest_ms=self.options.config.request_timeout_ms,
+        )

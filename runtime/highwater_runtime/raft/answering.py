@@ -15,11 +15,13 @@ from highwater_runtime.raft.election import grants_pre_vote, grants_vote
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.read_offset import OnReadOffset, is_well_formed, read_offset_response_of
 from highwater_runtime.raft.scope import Role, Shared
 from highwater_runtime.raft.states import State, Unattached, Voted
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 
@@ -38,6 +40,9 @@ class Replica(Protocol):
 
     def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
         """Answer a fetch now or let it wait."""
+
+    def submit_read(self, on_answer: OnReadOffset) -> None:
+        """Answer a ReadOffset now or when it is certain."""
 
 
 class Answering:
@@ -67,6 +72,12 @@ class Answering:
             case EndQuorumEpochRequest():
                 notice = messages.end_of(body)
                 answer = None if notice is None else self._end_epoch(notice)
+            case ReadOffsetRequest() if is_well_formed(body):
+                cluster_id = self._shared.cluster_id
+                self._replica.submit_read(lambda result: request.reply(read_offset_response_of(cluster_id, result)))
+                return
+            case ReadOffsetRequest():
+                answer = None
             case _:
                 ask = messages.fetch_ask_of(request)
                 if ask is not None:

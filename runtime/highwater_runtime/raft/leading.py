@@ -22,6 +22,7 @@ from highwater_runtime.raft.messages import (
     fetched,
 )
 from highwater_runtime.raft.progress import LeaderProgress
+from highwater_runtime.raft.read_index import ReadIndex
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.states import Leader
 from highwater_runtime.wire.errors import ErrorCode
@@ -42,6 +43,7 @@ class Leading:
             state.epoch, shared.node_id, shared.quorum.voters, state.granting
         )
         self.progress = LeaderProgress(shared.quorum.others, self.epoch_start, shared.ports.clock.now_ns())
+        self.reads = ReadIndex(shared, self.scope, actions, state.epoch, self.epoch_start)
 
     def start(self) -> None:
         """Make the LeaderChange durable and call the others."""
@@ -109,6 +111,7 @@ class Leading:
         if reached is not None and reached > self._actions.high_watermark:
             assert self.epoch_start < reached <= self._shared.log.end_offset
             self._actions.commit_up_to(reached, self._shared.node_id)
+            self.reads.judge()
 
     # --- the majority --------------------------------------------------------------------------------------------
 

@@ -30,6 +30,8 @@ from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEp
 from highwater_runtime.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from highwater_runtime.wire.messages.fetch_request import FetchRequest
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
+from highwater_runtime.wire.messages.read_offset_response import ReadOffsetResponse
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 from highwater_runtime.wire.messages.vote_response import VoteResponse
 
@@ -231,6 +233,8 @@ def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
             return FetchResponse(error_code=error)
         case DescribeQuorumRequest():
             return DescribeQuorumResponse(error_code=error)
+        case ReadOffsetRequest():
+            return ReadOffsetResponse(error_code=error)
         case body:
             raise AssertionError(f"not a request to the quorum: {body!r}")
 

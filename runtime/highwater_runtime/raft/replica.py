@@ -34,6 +34,8 @@ from highwater_runtime.raft.metrics import RaftMetrics
 from highwater_runtime.raft.purgatory import FetchPurgatory
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.quorum_state_store import QuorumStateStore
+from highwater_runtime.raft.read_barrier import OnReady, ReadBarrier
+from highwater_runtime.raft.read_offset import OnReadOffset, ReadOffset
 from highwater_runtime.raft.resigning import Resigning
 from highwater_runtime.raft.scope import Role, Shared
 from highwater_runtime.raft.states import (
@@ -53,6 +55,7 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 _DEFAULTS: Final = Switches()
@@ -95,11 +98,14 @@ class RaftReplica:
             quorum=self._quorum,
             log=self._log,
             pre_vote=switches.pre_vote == "on",
+            confirm_reads=switches.read_offset == "confirmed",
             event=self._event,
         )
         self._answering = Answering(self._shared, self)
         self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
         self._feed = CommitFeed(self._log, listener, self._leadership)
+        self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
+        self._applied_end = self._feed.next_offset
         self._metrics = RaftMetrics(ports.metrics)
         self._high_watermark = 0
         self._role: Role | None = None
@@ -166,17 +172,18 @@ class RaftReplica:
         self._event(self._play)
 
     def handles(self, request: InboundRequest) -> bool:
-        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log;
-        on a voter DescribeQuorum too."""
+        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, ReadOffset, Fetch of the
+        metadata log; on a voter DescribeQuorum too."""
         body = request.body
         if messages.is_metadata_fetch(body) or isinstance(
-            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
+            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, ReadOffsetRequest)
         ):
             return True
         return isinstance(body, DescribeQuorumRequest) and self.is_voter
 
     def on_request(self, request: InboundRequest) -> None:
-        """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""
+        """Answer a request for which :meth:`handles` is true; a Fetch or a ReadOffset perhaps later, the others at
+        once."""
         if self._is_closed:
             request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
         elif isinstance(request.body, DescribeQuorumRequest):
@@ -200,6 +207,29 @@ class RaftReplica:
         if not self._is_settling:
             self._purgatory.recheck()
         return last_offset
+
+    def read_offset(self, on_answer: OnReadOffset) -> None:
+        """Tell how far a read must have applied to see all that was acknowledged before; leader only.
+
+        ``on_answer`` is called once, now or later: with NOT_LEADER_OR_FOLLOWER where this replica does not lead or
+        its leadership ends, with REQUEST_TIMED_OUT where no majority confirms it in time. With the switch
+        ``read-offset`` at ``unconfirmed`` the answer is what this leader has applied, at once (KIP-650's draft).
+        """
+        if self._is_closed:
+            on_answer(ReadOffset(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        else:
+            self._event(lambda: self.submit_read(on_answer))
+
+    def read_when_current(self, timeout_ns: int, on_ready: OnReady) -> None:
+        """Call ``on_ready`` once, when the listener's state holds all that was acknowledged before this call.
+
+        At any replica, voter or observer. ``on_ready`` gets NONE, or REQUEST_TIMED_OUT after ``timeout_ns``, or
+        BROKER_NOT_AVAILABLE where this replica stops.
+        """
+        if self._is_closed:
+            on_ready(ErrorCode.BROKER_NOT_AVAILABLE)
+        else:
+            self._event(lambda: self._barrier.hold(timeout_ns, on_ready))
 
     def resign(self) -> None:
         """Give up leadership, let the most caught-up voter stand; nothing happens on a replica that does not lead."""
@@ -239,6 +269,8 @@ class RaftReplica:
                 self._purgatory.recheck()
         finally:
             self._is_settling = False
+        self._applied_end = self._feed.next_offset
+        self._barrier.recheck()
         self._metrics.report(self._quorum, self._log, self._high_watermark)
         if self._on_stopped is not None and not self._is_handing_over():
             self._close(self._on_stopped)
@@ -289,6 +321,16 @@ class RaftReplica:
     def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
         """Answer a fetch now or let it wait."""
         self._purgatory.submit(request, ask)
+
+    def submit_read(self, on_answer: OnReadOffset) -> None:
+        """Answer a ReadOffset now or when it is certain."""
+        if not isinstance(self._role, Leading):
+            known = -1 if self.leader_id is None else self.leader_id
+            on_answer(ReadOffset(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, known, self.epoch))
+        elif self._shared.confirm_reads:
+            self._role.reads.submit(on_answer)
+        else:
+            on_answer(ReadOffset(ErrorCode.NONE, self._applied_end - 1, self.node_id, self.epoch))
 
     def learned(self, answer: Answer) -> bool:
         """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
@@ -369,6 +411,7 @@ class RaftReplica:
         assert self._role is not None
         self._role.scope.close()
         self._is_closed = True
+        self._barrier.close()
         self._log.close()
         assert len(self._purgatory) == 0, "only a leader keeps fetches waiting"
         on_stopped()

@@ -59,6 +59,7 @@ class Shared:
     quorum: Quorum
     log: MetadataLog
     pre_vote: bool
+    confirm_reads: bool
     event: Callable[[Callable[[], None]], None]
 
 
@@ -69,6 +70,7 @@ class Scope:
         self._shared = shared
         self._timers: dict[int, Timer] = {}
         self._next_timer = 0
+        self._endings: list[Callable[[], None]] = []
         self.is_open = True
 
     def close(self) -> None:
@@ -77,6 +79,12 @@ class Scope:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        for ending in self._endings:
+            ending()
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` when the role ends, before the next one begins."""
+        self._endings.append(callback)
 
     def later(self, delay_ns: int, callback: Callable[[], None]) -> None:
         """Run ``callback`` after ``delay_ns``, if the role still plays then."""

@@ -29,6 +29,7 @@ from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import MetadataImage, replica_epoch_matches
+from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.raft import NotLeader, RaftReplica
@@ -46,6 +47,7 @@ from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRe
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest
 from highwater_runtime.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from highwater_runtime.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRequest
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
@@ -115,6 +117,13 @@ class QuorumController:
             self.raft.on_request(request)
         elif isinstance(request.body, ApiVersionsRequest):
             request.reply(api_versions(self.committed_image, request.version))
+        elif isinstance(request.body, MetadataReadRequest):
+            handle_metadata_read(
+                request,
+                self.raft.read_when_current,
+                lambda: (self.committed_image, self._committed_offset),
+                longest_ms=self.options.config.request_timeout_ms,
+            )
         elif self._latest is None or not self.raft.is_leader:
             request.reply(error_answer(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
         else:
