@@ -82,7 +82,7 @@ def refused_metadata_read(error: ErrorCode) -> MetadataReadResponse:
     match error:
         case ErrorCode.REQUEST_TIMED_OUT:
             message: str | None = (
-                "the read was held too long: no leader has confirmed itself, or this node lags behind it"
+                "held too long: no leader has confirmed itself, or this node lags behind it"
             )
         case ErrorCode.BROKER_NOT_AVAILABLE:
             message = "this node is stopping"
