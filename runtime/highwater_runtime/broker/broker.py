@@ -216,6 +216,13 @@ class Broker:
             # A disk completion may have led here, behind which nothing else looks for wake-ups.
             self._after_event()
 
+    def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
+        """From Raft: a snapshot stands for all below ``end_offset``."""
+        if not self._stopping:
+            self._loader.on_load_snapshot(end_offset, records)
+            self._tell_if_caught_up()
+            self._after_event()
+
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """From Raft: channels ask for the leader when they need it, so there is nothing to do."""
 

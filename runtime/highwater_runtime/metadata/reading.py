@@ -81,9 +81,7 @@ def refused_metadata_read(error: ErrorCode) -> MetadataReadResponse:
     """The answer to a read that could not be let through."""
     match error:
         case ErrorCode.REQUEST_TIMED_OUT:
-            message: str | None = (
-                "held too long: no leader has confirmed itself, or this node lags behind it"
-            )
+            message: str | None = "held too long: no leader has confirmed itself, or this node lags behind it"
         case ErrorCode.BROKER_NOT_AVAILABLE:
             message = "this node is stopping"
         case _:

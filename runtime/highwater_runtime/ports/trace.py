@@ -267,6 +267,17 @@ class RaftHighWatermark(NodeEvent, frozen=True, kw_only=True, tag="raft-high-wat
     leader: int
 
 
+class RaftSnapshot(NodeEvent, frozen=True, kw_only=True, tag="raft-snapshot"):
+    """A snapshot of the metadata log below ``offset``, the last record of which is of ``epoch``. ``reason``:
+    ``written`` (from the node's own image) or ``fetched`` (from the leader), durable then; ``loaded`` (by the state
+    machine, which jumps to it); ``ignored`` (found on the disk, not whole). ``crc``: CRC-32C of the file."""
+
+    offset: int
+    epoch: int
+    crc: int
+    reason: str
+
+
 class Trace(Protocol):
     """Where a core reports."""
 

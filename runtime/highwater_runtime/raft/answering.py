@@ -17,10 +17,12 @@ from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
 from highwater_runtime.raft.read_offset import OnReadOffset, is_well_formed, read_offset_response_of
 from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.snapshot_messages import SnapshotAsk, SnapshotPiece, snapshot_answer, snapshot_ask_of
 from highwater_runtime.raft.states import State, Unattached, Voted
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
@@ -72,6 +74,12 @@ class Answering:
             case EndQuorumEpochRequest():
                 notice = messages.end_of(body)
                 answer = None if notice is None else self._end_epoch(notice)
+            case FetchSnapshotRequest():
+                piece_ask = snapshot_ask_of(body)
+                if piece_ask is not None:
+                    request.reply(self._fetch_snapshot(piece_ask))
+                    return
+                answer = None
             case ReadOffsetRequest() if is_well_formed(body):
                 cluster_id = self._shared.cluster_id
                 self._replica.submit_read(lambda result: request.reply(read_offset_response_of(cluster_id, result)))
@@ -159,10 +167,18 @@ class Answering:
         """The answer to a fetch; None, only where it ``may_wait``: nothing to tell yet."""
         if ask.epoch == self._quorum.epoch and isinstance(self._replica.role, Leading):
             return self._replica.role.answer_fetch(ask, may_wait=may_wait)
-        if ask.epoch < self._quorum.epoch:
-            error = ErrorCode.FENCED_LEADER_EPOCH
-        elif ask.epoch > self._quorum.epoch:
-            error = ErrorCode.UNKNOWN_LEADER_EPOCH
+        return messages.fetched(self._answer(self._why_not_leading(ask.epoch)))
+
+    def _why_not_leading(self, epoch: int) -> ErrorCode:
+        if epoch < self._quorum.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > self._quorum.epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _fetch_snapshot(self, ask: SnapshotAsk) -> ApiMessage:
+        role = self._replica.role
+        if ask.epoch == self._quorum.epoch and isinstance(role, Leading):
+            role.on_fetch_snapshot(ask.replica_id)
+            error, piece = self._shared.snapshots.piece(ask)
         else:
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return messages.fetched(self._answer(error))
+            error, piece = self._why_not_leading(ask.epoch), SnapshotPiece(ask.snapshot_id, ask.position, 0, b"")
+        return snapshot_answer(self._answer(error), piece)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_runtime.ports import RpcFailure
-from highwater_runtime.raft.election import RETRY_BACKOFF_NS
+from highwater_runtime.raft.election import RETRY_BACKOFF_NS, LogEnd
 from highwater_runtime.raft.messages import (
     BEGIN_QUORUM_EPOCH_VERSION,
     Answer,
@@ -71,19 +71,32 @@ class Leading:
             return
         now = self._shared.ports.clock.now_ns()
         progress = self.progress.of(ask.replica_id, now)
-        if self._shared.log.diverging_epoch(ask.offset, ask.last_epoch) is None:
-            assert ask.offset <= self._shared.log.end_offset
-            progress.fetched(ask.offset, self._shared.log.end_offset, now)
+        log = self._shared.log
+        if not log.is_behind(ask.offset, ask.last_epoch) and log.diverging_epoch(ask.offset, ask.last_epoch) is None:
+            assert ask.offset <= log.end_offset
+            progress.fetched(ask.offset, log.end_offset, now)
             self._advance()
         progress.heard_ns = now
+
+    def on_fetch_snapshot(self, replica_id: int) -> None:
+        """A replica that fetches a snapshot is there too."""
+        if replica_id >= 0 and replica_id != self._shared.node_id:
+            now = self._shared.ports.clock.now_ns()
+            self.progress.of(replica_id, now).heard_ns = now
 
     def answer_fetch(self, ask: FetchAsk, *, may_wait: bool) -> FetchResponse | None:
         """Records, or where the logs part, or news of the HW; None where it ``may_wait`` and there is none of these."""
         log = self._shared.log
         answer = Answer(ErrorCode.NONE, self._state.epoch, self._shared.node_id)
-        if ask.offset < log.start_offset:
-            # What is no longer in the log would be in a snapshot (KIP-630): the answer would name its id here.
-            return fetched(answer._replace(error=ErrorCode.OFFSET_OUT_OF_RANGE), log_start_offset=log.start_offset)
+        if log.is_behind(ask.offset, ask.last_epoch):
+            newest = self._shared.snapshots.newest
+            assert newest is not None, f"the log begins at {log.base} and no snapshot stands for what is below"
+            return fetched(
+                answer,
+                high_watermark=self._actions.high_watermark,
+                log_start_offset=log.start_offset,
+                snapshot=LogEnd(newest.epoch, newest.end_offset),
+            )
         diverging = log.diverging_epoch(ask.offset, ask.last_epoch)
         progress = None
         if ask.replica_id >= 0 and ask.replica_id != self._shared.node_id:

@@ -30,6 +30,8 @@ from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEp
 from highwater_runtime.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from highwater_runtime.wire.messages.fetch_request import FetchRequest
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
+from highwater_runtime.wire.messages.fetch_snapshot_response import FetchSnapshotResponse
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.read_offset_response import ReadOffsetResponse
 from highwater_runtime.wire.messages.vote_request import VoteRequest
@@ -231,6 +233,8 @@ def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
             return EndQuorumEpochResponse(error_code=error)
         case FetchRequest():
             return FetchResponse(error_code=error)
+        case FetchSnapshotRequest():
+            return FetchSnapshotResponse(error_code=error)
         case DescribeQuorumRequest():
             return DescribeQuorumResponse(error_code=error)
         case ReadOffsetRequest():
@@ -274,8 +278,9 @@ def fetched(
     log_start_offset: int = -1,
     records: bytes | None = b"",
     diverging: LogEnd | None = None,
+    snapshot: LogEnd | None = None,
 ) -> FetchResponse:
-    """The answer to a Fetch of the metadata log."""
+    """The answer to a Fetch of the metadata log. ``snapshot``: fetch the one that ends there first."""
     data = fetch_response.PartitionData(
         partition_index=METADATA_PARTITION,
         error_code=answer.error,
@@ -287,6 +292,8 @@ def fetched(
     )
     if diverging is not None:
         data.diverging_epoch = fetch_response.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
+    if snapshot is not None:
+        data.snapshot_id = fetch_response.SnapshotId(epoch=snapshot.epoch, end_offset=snapshot.offset)
     topic = fetch_response.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])
     return FetchResponse(responses=[topic])
 

@@ -38,6 +38,8 @@ from highwater_runtime.raft.read_barrier import OnReady, ReadBarrier
 from highwater_runtime.raft.read_offset import OnReadOffset, ReadOffset
 from highwater_runtime.raft.resigning import Resigning
 from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.raft.snapshotting import Snapshots
 from highwater_runtime.raft.states import (
     Candidate,
     Follower,
@@ -55,10 +57,18 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 _DEFAULTS: Final = Switches()
+_QUORUM_REQUESTS: Final = (
+    VoteRequest,
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchSnapshotRequest,
+    ReadOffsetRequest,
+)
 
 
 class RaftReplica:
@@ -89,6 +99,7 @@ class RaftReplica:
         store = QuorumStateStore(ports.disk, directory, voter_ids, sync=switches.quorum_state_sync == "on")
         self._quorum = Quorum(node_id, voter_ids, store, ports.trace)
         self._log = MetadataLog(log, ports.clock, ports.trace, self._on_flushed)
+        self._snapshots = Snapshots(ports.disk, directory, self._log, ports.trace)
         self._shared = Shared(
             node_id=node_id,
             endpoints=dict(voters),
@@ -97,15 +108,16 @@ class RaftReplica:
             timing=Timing.of(config),
             quorum=self._quorum,
             log=self._log,
+            snapshots=self._snapshots,
             pre_vote=switches.pre_vote == "on",
             confirm_reads=switches.read_offset == "confirmed",
             event=self._event,
         )
         self._answering = Answering(self._shared, self)
         self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
-        self._feed = CommitFeed(self._log, listener, self._leadership)
+        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded)
         self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
-        self._applied_end = self._feed.next_offset
+        self._applied_end = 0
         self._metrics = RaftMetrics(ports.metrics)
         self._high_watermark = 0
         self._role: Role | None = None
@@ -147,7 +159,8 @@ class RaftReplica:
 
     @property
     def high_watermark(self) -> int:
-        """Exclusive end of what this replica knows to be committed; 0 after a restart, until it learns more."""
+        """Exclusive end of what this replica knows to be committed; after a restart the end of its newest snapshot,
+        until it learns more."""
         return self._high_watermark
 
     @property
@@ -161,23 +174,27 @@ class RaftReplica:
         return self._log.end_offset
 
     def start(self) -> None:
-        """Load the quorum state, make the log durable, and begin.
+        """Make the log durable, load the newest snapshot and the quorum state, and begin.
 
         Raises:
             OSError: the disk failed.
             QuorumStateError: the file ``quorum-state`` cannot be read.
+            SnapshotMissingError: the log begins in the middle and no whole snapshot stands for what is gone.
         """
         self._log.make_durable(self._shared.ports.disk)
+        snapshot = self._snapshots.load(self._quorum.epoch)
         self._quorum.load(self._log.last_epoch)
+        if snapshot is not None:
+            self._high_watermark = snapshot.id.end_offset
+            self._feed.jump_to(snapshot)
+            self._settle()  # before it can be a leader, who never loads one
         self._event(self._play)
 
     def handles(self, request: InboundRequest) -> bool:
-        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, ReadOffset, Fetch of the
-        metadata log; on a voter DescribeQuorum too."""
+        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, ReadOffset, Fetch and
+        FetchSnapshot of the metadata log; on a voter DescribeQuorum too."""
         body = request.body
-        if messages.is_metadata_fetch(body) or isinstance(
-            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, ReadOffsetRequest)
-        ):
+        if messages.is_metadata_fetch(body) or isinstance(body, _QUORUM_REQUESTS):
             return True
         return isinstance(body, DescribeQuorumRequest) and self.is_voter
 
@@ -230,6 +247,18 @@ class RaftReplica:
             on_ready(ErrorCode.BROKER_NOT_AVAILABLE)
         else:
             self._event(lambda: self._barrier.hold(timeout_ns, on_ready))
+
+    def write_snapshot(self, end_offset: int, records: list[bytes]) -> bool:
+        """Keep ``records`` as the state of all below ``end_offset``, durably, and let older parts of the log go.
+
+        ``end_offset`` is the end of a batch that the listener was told of. Returns False, and does nothing, where a
+        snapshot that reaches as far is there already.
+
+        Raises:
+            OSError: the disk failed.
+        """
+        assert end_offset <= self._feed.next_offset, f"a snapshot up to {end_offset}, told {self._feed.next_offset}"
+        return self._snapshots.write(end_offset, records)
 
     def resign(self) -> None:
         """Give up leadership, let the most caught-up voter stand; nothing happens on a replica that does not lead."""
@@ -387,6 +416,16 @@ class RaftReplica:
         assert offset <= self._log.end_offset, f"HW {offset} above the log's end {self._log.end_offset}"
         self._high_watermark = offset
         self._shared.ports.trace.emit(RaftHighWatermark(offset=offset, epoch=self.epoch, leader=leader_id))
+
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
+        """Begin anew with a snapshot of the leader's; see :class:`.scope.Actions`."""
+        assert not self.is_leader, "a leader never loads a snapshot"
+        if snapshot_id.end_offset <= self._high_watermark:
+            return  # an older answer: what it stands for is here already
+        snapshot = self._snapshots.take(snapshot_id, data, self.epoch)
+        if snapshot is not None:
+            self._feed.jump_to(snapshot)
+            self.commit_up_to(snapshot_id.end_offset, leader_id)
 
     # --- stopping ------------------------------------------------------------------------------------------------
 

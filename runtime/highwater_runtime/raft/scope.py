@@ -16,6 +16,8 @@ from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.messages import Answer
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.quorum import Quorum
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.raft.snapshotting import Snapshots
 
 
 class Actions(Protocol):
@@ -46,6 +48,9 @@ class Actions(Protocol):
     def commit_up_to(self, offset: int, leader_id: int) -> None:
         """All below ``offset`` is committed, says the leader. Does not end the role."""
 
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
+        """Begin anew with a snapshot of the leader's, if it is whole and ahead. Does not end the role."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shared:
@@ -58,6 +63,7 @@ class Shared:
     timing: Timing
     quorum: Quorum
     log: MetadataLog
+    snapshots: Snapshots
     pre_vote: bool
     confirm_reads: bool
     event: Callable[[Callable[[], None]], None]

@@ -28,7 +28,7 @@ from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
-from highwater_runtime.metadata import MetadataImage, replica_epoch_matches
+from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled
@@ -59,6 +59,10 @@ _RECORD_VERSIONS: dict[type, int] = {RegisterBrokerRecord: 1, BrokerRegistration
 _NOT_ACTIVE = "this controller is not the active one"
 
 
+def _encoded(records: list[Any]) -> list[bytes]:
+    return [encode_metadata_record(record, _RECORD_VERSIONS.get(type(record), 0)) for record in records]
+
+
 @dataclass(frozen=True, slots=True)
 class _Waiting:
     """A response that goes out once ``offset`` is committed."""
@@ -81,6 +85,7 @@ class QuorumController:
         self._quorum: MetadataQuorum | None = None
         self._published = PublishedState(ports.trace, ports.metrics)
         self._committed_offset = -1
+        self._bytes_since_snapshot = 0
         self._latest: MetadataImage | None = None
         """What is committed and what this controller has written since; only while it is active."""
         self._waiting: deque[_Waiting] = deque()
@@ -143,6 +148,14 @@ class QuorumController:
 
     # --- RaftListener ---------------------------------------------------------------------------------------------
 
+    def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
+        """Begin anew with a snapshot; an active controller has what is in it."""
+        assert self._latest is None, "an active controller never loads a snapshot"
+        self._published.load(image_of([decode_metadata_record(record) for record in records], end_offset))
+        self._committed_offset = end_offset - 1
+        self._bytes_since_snapshot = 0
+        self._published.publish_gauges()
+
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
         """Replay a committed batch, then send the responses that waited for it."""
         for index, record in enumerate(records):
@@ -152,6 +165,10 @@ class QuorumController:
         while self._waiting and self._waiting[0].offset <= last_offset:
             waiting = self._waiting.popleft()
             waiting.request.reply(waiting.response)
+        self._bytes_since_snapshot += sum(len(record) for record in records)
+        if self._bytes_since_snapshot >= self.options.config.metadata_snapshot_bytes:
+            self._bytes_since_snapshot = 0
+            self.raft.write_snapshot(last_offset + 1, _encoded(snapshot_records(self.committed_image)))
 
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:  # noqa: ARG002
         """Become active, or stop being so."""
@@ -203,7 +220,7 @@ class QuorumController:
         if not records:
             return -1
         assert self._latest is not None, "only the active controller writes"
-        encoded = [encode_metadata_record(record, _RECORD_VERSIONS.get(type(record), 0)) for record in records]
+        encoded = _encoded(records)
         base_offset = self.raft.log_end_offset
         last_offset = self.raft.append(encoded)
         assert last_offset == base_offset + len(records) - 1, "the batch is where the decision took it to be"
