@@ -394,9 +394,7 @@ class Reads:
 
     def _break(self, c, random: Random) -> None:
         name = random.choice(c.names)
-        match random.choice(
-            ("nothing", "nothing", "kill", "pause", "resume", "cut", "heal", "slow", "repeat", "resign")
-        ):
+        match random.choice(ACTIONS):
             case "kill" if c.sim.node(name).is_alive:
                 c.sim.kill(name)
                 c.start(name)
@@ -409,10 +407,11 @@ class Reads:
                 half = [each for each in c.names if random.random() < 0.5]
                 c.sim.faults.cut(half, [each for each in c.names if each not in half])
             case "cut-off-leader" if c.leader is not None:
-                # For long enough that another is elected, and not for so long that it must notice.
+                # Until another leads; the old one notices a little later.
                 c.sim.faults.heal_all()
                 c.sim.faults.isolate(c.leader)
-                c.run_ms(200)
+                c.sim.run_for(350 * MS, predicate=lambda: sum(c.raft(each).is_leader for each in c.running) > 1)
+                c.run_ms(random.randrange(20))
             case "heal":
                 c.sim.faults.heal_all()
             case "slow":
