@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from highwater_pipeline.judge import judge_run as judge_run
     from highwater_pipeline.judgement import AnomalyReport as AnomalyReport
     from highwater_pipeline.judgement import Judgement as Judgement
+    from highwater_pipeline.linearizability import check_registers as check_registers
     from highwater_pipeline.spark import SparkFailed as SparkFailed
     from highwater_pipeline.spark import check_on_spark as check_on_spark
+    from highwater_pipeline.spark import check_registers_on_spark as check_registers_on_spark
     from highwater_pipeline.spark import open_session as open_session
     from highwater_pipeline.spark import spark_judge as spark_judge
     from highwater_pipeline.tables import RunTables as RunTables
@@ -32,6 +34,8 @@ _HOME = {
     "AnomalyReport": "judgement",
     "Judgement": "judgement",
     "SparkFailed": "spark",
+    "check_registers": "linearizability",
+    "check_registers_on_spark": "spark",
     "check_on_spark": "spark",
     "open_session": "spark",
     "spark_judge": "spark",

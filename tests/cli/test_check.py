@@ -69,3 +69,17 @@ def test_a_directory_that_is_no_run(highwater: Any) -> None:
     done = highwater("check", ".")
     assert done.status == 254
     assert "expected a run directory" in done.err
+
+
+def test_a_history_of_registers(highwater: Any) -> None:
+    steps = [("invoke", "write", 1), ("ok", "write", 1), ("invoke", "read", None), ("ok", "read", None)]
+    lines = [
+        {"index": i, "time": i, "process": 0, "type": kind, "f": f, "value": [{"op": f, "key": "x", "value": value}]}
+        for i, (kind, f, value) in enumerate(steps)
+    ]
+    highwater.write("stale.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    done = highwater("check", "stale.jsonl", "--model", "register")
+    assert done.status == 1
+    assert "stale-read: 1" in done.out
+    highwater.write("fresh.jsonl", "".join(json.dumps(line) + "\n" for line in lines[:2]))
+    assert highwater("check", "fresh.jsonl", "--model", "register").out == "PASS: fresh\n"

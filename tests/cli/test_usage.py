@@ -123,7 +123,7 @@ def test_commands_that_are_not_built_say_so(highwater: Any, arguments: list[str]
         (["check", "missing"], "missing: no such file or directory"),
         (["check", ".", "--format", "jepsen-edn"], "--format 'jepsen-edn' is not built yet; expected 'highwater'"),
         (["check", ".", "--format", "csv"], "--format 'csv' is unknown; expected 'highwater'"),
-        (["check", ".", "--model", "register"], "--model 'register' is not built yet; expected 'log'"),
+        (["check", ".", "--model", "queue"], "--model 'queue' is unknown; expected 'log' or 'register'"),
         (["replay", "missing"], "missing: no run directory (it has no verdict.json)"),
         (["report", "."], ".: no run directory (it has no verdict.json)"),
     ],

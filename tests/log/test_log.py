@@ -430,6 +430,15 @@ def test_a_full_disk_leaves_half_a_batch_that_recovery_removes(world, fill, valu
     fill(log, 1)
 
 
+def test_a_file_that_somebody_else_cut_is_noticed(world, fill):
+    log = world.open()
+    fill(log, 9)
+    world.disk.open(world.path(world.files(".log")[0])).truncate(20)
+    for read in (lambda: log.read(1, 1000), lambda: list(log.batches_between(1, 9))):
+        with pytest.raises(LogOffline, match="expected"):
+            read()
+
+
 def test_a_closed_log_is_closed(world, fill):
     log = world.open()
     fill(log, 3)

@@ -356,6 +356,16 @@ def test_a_cut_is_durable(story):
     assert story.size(-1) == size
 
 
+def test_segments_that_were_dropped_do_not_come_back(story):
+    story.world.overwrite(story.path(1), 70, b"\xff\xff")
+    story.world.settle()
+    story.recover()
+    left = story.world.files(".log")
+    assert len(left) == 2
+    story.world.lose_power("none")
+    assert story.world.files(".log") == left
+
+
 def test_sealed_segments_are_flushed_with_their_indexes(world, fill):
     log = world.open()
     fill(log, 12)

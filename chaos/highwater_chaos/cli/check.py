@@ -16,26 +16,27 @@ from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
-_BUILT = {"format": "highwater", "model": "log"}
+_FORMATS = ("highwater",)
+_MODELS = ("log", "register")
 
 
 def check(
     history: Annotated[Path, typer.Argument(metavar="DIR_OR_FILE", help="A run directory or an operations file.")],
     format_: Annotated[str, typer.Option("--format", help="highwater (jepsen-edn is not built yet).")] = "highwater",
-    model: Annotated[str, typer.Option(help="log (register is not built yet).")] = "log",
+    model: Annotated[str, typer.Option(help="log, or register: linearizability of reads, writes and cas.")] = "log",
     master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Judge a run directory again, or the history of any run, on Spark. Exits by the verdict: 0, 1 or 2."""
-    for option, value, known in (("format", format_, ("jepsen-edn",)), ("model", model, ("register",))):
-        if value != _BUILT[option]:
-            why = "is not built yet" if value in known else "is unknown"
-            raise UsageError(f"--{option} {value!r} {why}; expected {_BUILT[option]!r}")
+    for option, value, built in (("format", format_, _FORMATS), ("model", model, _MODELS)):
+        if value not in built:
+            why = "is not built yet" if value == "jepsen-edn" else "is unknown"
+            raise UsageError(f"--{option} {value!r} {why}; expected {' or '.join(map(repr, built))}")
     if not history.exists():
         raise UsageError(f"{history}: no such file or directory")
     began = time.monotonic()
     print(f"judging {history} on Spark", file=sys.stderr)
-    judgement = _judge(history, master)
+    judgement = _judge(history, model, master)
     print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
     if as_json:
         print(json.dumps(json.loads(judgement.to_json()), indent=2))
@@ -44,11 +45,12 @@ def check(
     return _STATUS[judgement.verdict]
 
 
-def _judge(history: Path, master: str | None) -> Judgement:
-    from highwater_pipeline.spark import SparkFailed, check_on_spark  # noqa: PLC0415 - PySpark takes a second to import
+def _judge(history: Path, model: str, master: str | None) -> Judgement:
+    # PySpark takes a second to import.
+    from highwater_pipeline.spark import SparkFailed, check_on_spark, check_registers_on_spark  # noqa: PLC0415
 
     try:
-        return check_on_spark(history, master)
+        return check_on_spark(history, master) if model == "log" else check_registers_on_spark(history, master)
     except (BadTable, FileNotFoundError, JavaNotFound, SparkFailed) as error:
         raise UsageError(str(error)) from error
 

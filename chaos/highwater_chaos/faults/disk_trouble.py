@@ -105,7 +105,7 @@ def _begin(context: FaultContext, nodes: tuple[str, ...], trouble: DiskTrouble) 
             partial(_probe_sees, context, node, expected),
             f"a probe on the disk of {node} sees {expected}",
         )
-        found = context.backend.disk_probe(node)
+        found = expected if seen else context.backend.disk_probe(node)
         context.saw(f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
 
 
@@ -117,7 +117,7 @@ def _end(context: FaultContext) -> Process[None]:
             partial(_probe_sees, context, node, "ok"),
             f"a probe on the disk of {node} succeeds",
         )
-        found = context.backend.disk_probe(node)
+        found = "ok" if seen else context.backend.disk_probe(node)
         context.saw_healed(f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
     yield from bring_back(context, context.record.targets)
 

@@ -6,15 +6,15 @@ on purpose: the *last* member of the ISR is trusted, whatever happened to it. So
 last replica that has the data loses acknowledged records legitimately, and says nothing about the code. These rules
 keep random schedules inside the promise:
 
-1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only where each partition that counts on it
-   has another *sound and steady* in-sync replica.
+1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only where each partition of which it is a
+   *member* has another *sound and steady* one.
 2. A fault that may get a broker fenced hits it only where no partition would then depend on a *suspect* member: one
    that has lost its cache and that the controllers still list, because they have not seen it come back yet.
 3. At most a minority of the controllers is hit at once, so that there can be an active one; their disks are never
    replaced (a voter that forgets its vote breaks Raft's own assumptions).
-4. While there is a suspect anywhere, the active controller is left alone, and a fault that loses a cache waits until
-   one has been active, unhurt, for a session time-out: brokers that cannot find the new controller in time are fenced,
-   sound ones too, and the suspect may be the one that is left.
+4. While there is a suspect anywhere, the active controller is left alone, and a member of a committed ISR loses its
+   cache only once a controller has been active, unhurt, for a session time-out: brokers that cannot find the new
+   controller in time are fenced, sound ones too, and the suspect may be the one that is left.
 
 *Members* of a partition are its committed ISR and what its leader has proposed and not heard about yet; a replica is
 *sound* if it is in both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady*
@@ -52,7 +52,7 @@ def why_not(kind: str, nodes: Sequence[str], view: ClusterView, touches: Touches
     active = view.active_controller()
     if active in nodes and any(_suspects(partition, view, touches) for partition in view.partitions.values()):
         return f"without {active} sound replicas might be fenced before suspect ones"
-    if kind in LOSES_CACHE and any(node.startswith("broker-") for node in nodes):
+    if kind in LOSES_CACHE and _counted_on(nodes, view):
         since = view.active_since_ns()
         if active is None or since is None or not touches.settled(since) or touches.now(active):
             return "no controller has been active and unhurt for long enough"
@@ -85,12 +85,17 @@ def _why_not_here(
     steady = [
         other for other in others if not touches.now(broker_name(other)) and not touches.recently(broker_name(other))
     ]
-    if kind in LOSES_CACHE and broker in partition.isr and not steady:
+    if kind in LOSES_CACHE and not steady:
         return f"broker {broker} is the only replica sure to be in sync"
     suspects = [member for member in _suspects(partition, view, touches) if member != broker]
     if suspects and not steady:
         return f"without broker {broker} it would depend on {suspects}, which lost what was not on disk"
     return None
+
+
+def _counted_on(nodes: Sequence[str], view: ClusterView) -> bool:
+    """Whether one of the nodes is in a committed ISR."""
+    return any(broker_name(member) in nodes for partition in view.partitions.values() for member in partition.isr)
 
 
 def _members(partition: PartitionView) -> list[int]:

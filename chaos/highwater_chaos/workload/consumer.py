@@ -56,12 +56,13 @@ class ConsumerOptions:
 
 
 class _Position:
-    """Where the consumer stands in one partition."""
+    """Where the consumer stands in one partition: ``offset`` to fetch next, ``polled`` to be returned next."""
 
-    __slots__ = ("end", "fetching", "looking_up", "not_before_ns", "offset")
+    __slots__ = ("end", "fetching", "looking_up", "not_before_ns", "offset", "polled")
 
     def __init__(self) -> None:
         self.offset: int | None = None
+        self.polled: int | None = None
         self.end: int | None = None
         self.fetching = False
         self.looking_up = False
@@ -80,7 +81,7 @@ class RecordingConsumer:
         )
         self._positions: dict[PartitionKey, _Position] = {}
         self._topic_ids: dict[str, object] = {}
-        self._buffer: deque[MicroOp] = deque()
+        self._buffer: deque[tuple[PartitionKey, MicroOp]] = deque()
         self._error: str | None = None
         self._poll: int | None = None
         self._poll_ends_ns = 0
@@ -147,7 +148,7 @@ class RecordingConsumer:
         if self._must_assign:
             self._must_assign = False
             assignment = [
-                MicroOp("assign", key_name(key), place.offset, None) for key, place in self._positions.items()
+                MicroOp("assign", key_name(key), place.polled, None) for key, place in self._positions.items()
             ]
             process = self._recorder.invoke(self._options.name, "assign", assignment)
             self._recorder.ok(self._options.name, process, assignment)
@@ -183,7 +184,11 @@ class RecordingConsumer:
             self._error = None
         else:
             count = min(len(self._buffer), _MAX_POLL_RECORDS)
-            self._recorder.ok(self._options.name, process, [self._buffer.popleft() for _ in range(count)])
+            taken = [self._buffer.popleft() for _ in range(count)]
+            self._recorder.ok(self._options.name, process, [record for _, record in taken])
+            for key, record in taken:
+                assert record.offset is not None
+                self._positions[key].polled = record.offset + 1
         self._ports.clock.call_later(_BETWEEN_POLLS_NS, self._next_poll)
 
     def _check_stopped(self) -> None:
@@ -230,12 +235,13 @@ class RecordingConsumer:
             self._metadata.endpoint(leader.node_id),
             request,
             LIST_OFFSETS_VERSION,
-            lambda response: self._looked_up(place, timestamp, response),
+            lambda response: self._looked_up(key, timestamp, response),
             timeout_ns=self._options.request_timeout_ns,
             channel="offsets",
         )
 
-    def _looked_up(self, place: _Position, timestamp: int, response: ListOffsetsResponse | RpcFailure) -> None:
+    def _looked_up(self, key: PartitionKey, timestamp: int, response: ListOffsetsResponse | RpcFailure) -> None:
+        place = self._positions[key]
         place.looking_up = False
         answer = None if isinstance(response, RpcFailure) else response.topics[0].partitions[0]
         if answer is None or answer.error_code != ErrorCode.NONE or answer.offset < 0:
@@ -243,8 +249,13 @@ class RecordingConsumer:
             self._back_off(place)
             return
         if timestamp == EARLIEST:
-            place.offset = answer.offset
+            # What was fetched and not polled yet belongs to the old position.
+            self._buffer = deque(item for item in self._buffer if item[0] != key)
+            place.offset = place.polled = answer.offset
             self._must_assign = True
+            if self._poll is not None:
+                # Records of the new position must not be polled before the assignment is written down.
+                self._end_poll()
         else:
             place.end = answer.offset
         self._fetch_all()
@@ -350,7 +361,7 @@ class RecordingConsumer:
                 if not batch.is_control:
                     for record in batch.records():
                         if record.offset >= place.offset:
-                            self._buffer.append(MicroOp("poll", name, record.offset, value_of(record.value)))
+                            self._buffer.append((key, MicroOp("poll", name, record.offset, value_of(record.value))))
                 place.offset = max(place.offset, batch.end_offset)
         except CorruptRecord as error:
             self._error = f"{name}: {error}"

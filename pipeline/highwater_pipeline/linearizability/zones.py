@@ -100,17 +100,15 @@ def _chains(register: Register) -> tuple[Ints, Ints] | None:
     expected = register.expected[cas]
     if not written[register.value].all() or not written[expected].all() or len(np.unique(expected)) < len(expected):
         return None
-    before = np.arange(values)  # the value that a value was made from; of one that was written, itself
-    before[register.value[cas]] = expected
-    depth = (before != np.arange(values)).astype(np.int64)
+    root = np.arange(values)  # the value that a value was made from; of one that was written, itself
+    root[register.value[cas]] = expected
+    begins = root == np.arange(values)
+    depth = (~begins).astype(np.int64)
     for _ in range(values.bit_length()):
-        depth += depth[before]
-        before = before[before]
-    if (before[before] != before).any() or (before[register.value[cas]] == register.value[cas]).any():
-        return None  # cas that each need another's value before their own
-    root = before
-    if (root[root] != root).any():
-        return None
+        depth += depth[root]
+        root = root[root]
+    if not begins[root].all():
+        return None  # cas in a circle: each needs the next one's value before its own
     return root[register.value], 2 * depth[register.value] + ~writes
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CompressedRecords
+from highwater_runtime.log.errors import CompressedRecords, LogOffline
 from highwater_runtime.log.names import SNAPSHOT, file_name, join, offsets_in
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
@@ -98,7 +98,10 @@ class SegmentChain:
     def batches_between(self, from_offset: int, end: int) -> Iterator[BatchView]:
         """See :meth:`.log.Log.batches_between`; ``end`` is not behind the chain's."""
         while from_offset < end:
-            for batch in iter_batches(self.read(from_offset, _READ_BYTES, None, min_one_batch=True)):
+            data = self.read(from_offset, _READ_BYTES, None, min_one_batch=True)
+            if not data:
+                raise LogOffline(f"{self._directory}: no batch holds offset {from_offset}, below its end")
+            for batch in iter_batches(data):
                 if batch.base_offset >= end:
                     return
                 yield batch
@@ -113,6 +116,8 @@ class SegmentChain:
                 if batch.base_offset >= end:
                     return marks
                 marks.append(BatchMark(batch.base_offset, batch.end_offset, batch.leader_epoch, batch.crc))
+            if segment.end_offset <= from_offset:
+                raise LogOffline(f"{self._directory}: no batch holds offset {from_offset}, below its end")
             from_offset = segment.end_offset
         return marks
 

@@ -1,0 +1,99 @@
+"""Judges registers on Spark: the kernel of ``highwater_pipeline.linearizability``, one key a group.
+
+One task reads the history and takes the operations on registers out of it; they are grouped by key, and each group is
+decided where it lands (``applyInArrow``). The driver sees one verdict per key, and merges them exactly as the process
+does that judges alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from highwater_pipeline.files import BadTable
+from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
+from highwater_pipeline.linearizability.judge import RegisterFacts, facts_of, merge_keys
+from highwater_pipeline.linearizability.registers import REGISTER_HISTORY, register_history
+from highwater_pipeline.spark.session import open_session
+from highwater_pipeline.tables import load_run
+
+_BATCH_ROWS: Final = 1 << 16
+_SQL_TYPES: Final = {"string": "string", "int64": "bigint", "int8": "tinyint"}
+_ROWS: Final = (
+    ", ".join(f"`{field.name}` {_SQL_TYPES[str(field.type)]}" for field in REGISTER_HISTORY) + ", told binary"
+)
+_ROWS_SCHEMA: Final = REGISTER_HISTORY.append(pa.field("told", pa.binary()))
+_FINDINGS: Final = "part string, payload binary"
+_FINDINGS_SCHEMA: Final = pa.schema([("part", pa.string()), ("payload", pa.binary())])
+
+
+def check_registers_on_spark(path: Path | str, master: str | None = None, limits: Limits | None = None) -> Judgement:
+    """Judge the registers of a run directory, or of an operations file, in a Spark session of its own; see
+    :func:`spark_check_registers` and :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
+    with open_session(master) as spark:
+        return spark_check_registers(spark, path, limits)
+
+
+def spark_check_registers(spark: SparkSession, path: Path | str, limits: Limits | None = None) -> Judgement:
+    """The judgement of a run's registers, equal to that of ``check_registers``.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` for a history that cannot be read.
+    """
+    rows = spark.range(0, 1, 1, 1).mapInArrow(_loader(str(Path(path).absolute())), _ROWS)
+    found = rows.groupBy("key").applyInArrow(_checker(limits or Limits()), _FINDINGS).collect()
+    errors = [bytes(row.payload).decode() for row in found if row.part == "error"]
+    if errors:
+        raise BadTable(errors[0])
+    (facts,) = (msgspec.json.decode(row.payload, type=RegisterFacts) for row in found if row.part == "facts")
+    return merge_keys(
+        facts, [msgspec.json.decode(row.payload, type=KeyVerdict) for row in found if row.part == "verdict"]
+    )
+
+
+# --- in the tasks ---------------------------------------------------------------------------------------------------
+
+
+def _loader(path: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for _ in range(batch.num_rows):
+                yield from _rows_of_run(path)
+
+    return load
+
+
+def _rows_of_run(path: str) -> Iterator[pa.RecordBatch]:
+    """The operations on registers; and, with a null key, the facts of the run, or why it cannot be read."""
+    try:
+        tables = load_run(path)
+    except (BadTable, OSError) as error:
+        yield _without_key("error", str(error).encode())
+        return
+    yield _without_key("facts", msgspec.json.encode(facts_of(tables)))
+    history = register_history(tables.operations)
+    told = pa.nulls(history.num_rows, pa.binary())
+    yield from history.append_column(_ROWS_SCHEMA.field("told"), told).to_batches(_BATCH_ROWS)
+
+
+def _without_key(part: str, payload: bytes) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{"client": part, "told": payload}], schema=_ROWS_SCHEMA)
+
+
+def _checker(limits: Limits) -> Callable[[pa.Table], pa.Table]:
+    def check(rows: pa.Table) -> pa.Table:
+        key = rows["key"][0].as_py()
+        if key is None:
+            told = [{"part": row["client"], "payload": row["told"]} for row in rows.to_pylist()]
+            return pa.Table.from_pylist(told, schema=_FINDINGS_SCHEMA)
+        # A shuffle keeps no order; the order of rows is the order in which things happened.
+        table = rows.select(REGISTER_HISTORY.names).sort_by("row").combine_chunks()
+        verdict = msgspec.json.encode(check_key(key, table, limits))
+        return pa.Table.from_pylist([{"part": "verdict", "payload": verdict}], schema=_FINDINGS_SCHEMA)
+
+    return check

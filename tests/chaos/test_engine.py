@@ -1,0 +1,193 @@
+"""Whole runs: from an experiment to what a verdict needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import BackendCannotError, run_experiment
+from highwater_chaos.experiment import load_experiment
+from highwater_runtime.ports import SECOND
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"
+
+
+def run(experiment, **options):
+    return run_experiment(experiment, SimBackend(**options))
+
+
+def acknowledged_and_read(result):
+    sent = {o.value[0].value for o in result.operations if o.f == "send" and o.type == "ok"}
+    read = {
+        item.value
+        for o in result.operations
+        if o.client == "final-reader" and o.f == "poll" and o.type == "ok"
+        for item in o.value
+    }
+    return sent, read
+
+
+def test_a_run_without_faults_leaves_everything_that_a_verdict_needs(make_experiment):
+    result = run(make_experiment('[{"wait": "2s"}]'))
+    assert result.doubts == []
+    assert result.violations == []
+    sent, read = acknowledged_and_read(result)
+    assert sent == read
+    assert len(sent) == result.acknowledged > 50
+    assert [phase.name for phase in result.phases] == ["setup", "steady", "fault", "recovered", "final"]
+    assert all(a.end_ns == b.start_ns for a, b in zip(result.phases, result.phases[1:], strict=False))
+    assert {row["broker"] for row in result.replica_log} == {0, 1}
+    by_broker = [
+        [(row["offset"], row["value"], row["crc"]) for row in result.replica_log if row["broker"] == broker]
+        for broker in (0, 1)
+    ]
+    assert by_broker[0] == by_broker[1]
+    assert {value for _, value, _ in by_broker[0]} == sent
+    assert {len(row["topic_id"]) for row in result.replica_log} == {32}
+    assert json.loads(result.event_lines[0])["seq"] == 0
+    assert {row.name for row in result.metrics} >= {"kafka_server_replicamanager_leadercount"}
+    assert result.run_ns > 6 * SECOND
+
+
+@pytest.mark.parametrize(("check", "lost"), [("off", True), ("on", False)])
+def test_kafka_14139(check, lost):
+    experiment = load_experiment(SCENARIOS / "kafka-14139.yaml")
+    result = run(experiment.with_seed_and_switches(None, {"replica-epoch-check": check}))
+    assert result.doubts == []
+    sent, read = acknowledged_and_read(result)
+    assert bool(sent - read) is lost
+    assert {violation.name for violation in result.violations} >= (
+        {"stale-isr-join", "committed-loss"} if lost else set()
+    )
+    assert all(record.confirmed and record.healed for record in result.faults)
+
+
+LOSES = {
+    "kafka-14139": {"off": True, "on": False},
+    "late-fetch": {"off": True, "on": False},
+    "rolling-upgrade": {"off": True, "on": False},
+    "before-the-upgrade": {"off": True, "on": True},
+    "epoch-unknown": {"off": True, "on": True},
+    "last-isr-member": {"off": True, "on": True},
+    "registered-but-fenced": {"off": False, "on": False},
+    "retried-alter-partition": {"off": False, "on": False},
+}
+
+
+def test_every_scenario_is_in_the_table():
+    assert sorted(LOSES) == sorted(path.stem for path in SCENARIOS.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("check", ["off", "on"])
+@pytest.mark.parametrize("name", [name for name in LOSES if name != "kafka-14139"])
+def test_what_each_scenario_of_kip_903_shows(name, check):
+    experiment = load_experiment(SCENARIOS / f"{name}.yaml")
+    result = run(experiment.with_seed_and_switches(None, {"replica-epoch-check": check}), watch_invariants=False)
+    assert result.doubts == []
+    sent, read = acknowledged_and_read(result)
+    assert bool(sent - read) is LOSES[name][check]
+
+
+# --- what cannot be judged ------------------------------------------------------------------------------------------
+
+
+def test_no_producers_means_inconclusive(make_experiment):
+    result = run(make_experiment(workload="{producers: 0, consumers: 1}"))
+    assert result.doubts == ["no write was acknowledged, so none can have been lost"]
+
+
+def test_a_fault_that_never_took_hold_is_a_doubt(make_experiment):
+    result = run(make_experiment("[{inject: {name: h, hold: {rpc: AlterPartition}}}, {wait: 1s}]"))
+    assert [doubt for doubt in result.doubts if "fault-1 (h) never took hold" in doubt]
+
+
+def test_a_condition_not_met_is_a_doubt_and_everything_is_healed(make_experiment):
+    result = run(
+        make_experiment(
+            "[{inject: {kill: {target: {broker: 2}}}}, {await: {underReplicated: 7, within: 1s}}, {wait: 1h}]"
+        )
+    )
+    assert len(result.doubts) == 1
+    assert "underReplicated 7 was not met within 1s" in result.doubts[0]
+    assert result.faults[0].healed
+
+
+def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
+    result = run(make_experiment("[{inject: {pause: {target: {broker: 1}}}}, {wait: 1h}]", timeout="20s"))
+    assert "timeout of 20s came in the middle of the schedule, at step 2" in result.doubts[0]
+    assert result.faults[0].healed
+    assert 20 * SECOND <= result.run_ns < 25 * SECOND
+
+
+def test_a_cluster_that_does_not_recover_is_a_doubt(make_experiment):
+    result = run(make_experiment("[{inject: {kill: {target: {all: brokers}}}}]", recovery="50ms"))
+    assert any("did not recover" in doubt and "broker 0 is not unfenced" in doubt for doubt in result.doubts)
+
+
+def test_what_the_backend_cannot_do_is_refused_before_anything_starts(make_experiment):
+    backend = SimBackend()
+    backend.capabilities = backend.capabilities - {Capability.CLOCK_SKEW, Capability.PAUSE}
+    schedule = """[
+        {inject: {clockSkew: {target: {broker: 0}, offset: 1s}}},
+        {parallel: [[{repeat: {times: 2, steps: [{inject: {pause: {target: {broker: 0}}}}]}}]]}
+    ]"""
+    with pytest.raises(BackendCannotError) as refusal:
+        run_experiment(make_experiment(schedule), backend)
+    assert refusal.value.problems == [
+        "clockSkew needs clock skew, which sim does not have",
+        "pause needs pause, which sim does not have",
+    ]
+    assert not hasattr(backend, "simulator"), "nothing was built"
+
+
+def test_a_random_step_is_refused_by_its_kinds(make_experiment):
+    backend = SimBackend()
+    backend.capabilities = frozenset()
+    kinds = "{powerLoss: 1, partition: 1, diskStall: 1, clockSkew: 1}"
+    with pytest.raises(BackendCannotError, match=r"powerLoss needs power loss.*network cuts|network cuts.*powerLoss"):
+        run_experiment(make_experiment(f"[{{random: {{for: 1s, every: 1s, faults: {kinds}}}}}]"), backend)
+
+
+# --- determinism ----------------------------------------------------------------------------------------------------
+
+SCRIPT = """
+import hashlib, msgspec, sys
+from pathlib import Path
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import load_experiment
+experiment = load_experiment(Path(sys.argv[1])).with_seed_and_switches(5, {})
+result = run_experiment(experiment, SimBackend(trace_messages=True))
+history = hashlib.sha256(msgspec.json.encode(result.operations)).hexdigest()
+faults = hashlib.sha256(msgspec.json.encode([record.to_dict() for record in result.faults])).hexdigest()
+print(result.trace_digest, history, faults)
+"""
+
+
+def test_equal_seeds_give_equal_runs_under_any_hash_seed(tmp_path):
+    file = tmp_path / "random.yaml"
+    text = (SCENARIOS.parent / "random" / "power-kill-partition-pause.yaml").read_text()
+    file.write_text(text.replace("for: 60s", "for: 15s"))
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(file)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "77")
+    }
+    assert len(outputs) == 1
+
+
+def test_another_seed_is_another_run(make_experiment):
+    digests = {run(make_experiment(seed=seed)).trace_digest for seed in (1, 2)}
+    assert len(digests) == 2

@@ -1,0 +1,228 @@
+"""Each fault on a live cluster: it takes hold, there is evidence, it heals, and there is evidence of that too."""
+
+from __future__ import annotations
+
+import pytest
+
+from highwater_chaos.backends.protocol import NodeState
+from highwater_runtime.ports import SECOND
+
+
+def healed(harness, record):
+    harness.heal_all()
+    assert record.confirmed, record.doubt()
+    assert record.healed, record.doubt()
+    assert record.doubt() is None
+    assert record.injected_ns <= record.heal_started_ns <= record.healed_ns
+    harness.run(iter_heal(harness))  # healing once more is harmless
+
+
+def iter_heal(harness):
+    yield from harness.faultline.heal_all()
+
+
+def test_power_loss(harness):
+    record = harness.inject(powerLoss={"target": {"broker": 1}, "keep": "none"})
+    assert harness.backend.state("broker-1") is NodeState.DOWN
+    assert harness.view.nodes["broker-1"].last_stop_reason == "power-loss"
+    assert any("lostBytes" in item.data for item in record.inject_evidence)
+    assert record.targets == ("broker-1",)
+    healed(harness, record)
+    assert harness.backend.incarnation("broker-1") == 2
+    assert harness.until(lambda: harness.view.is_unfenced(1))
+
+
+def test_power_loss_with_wipe(harness):
+    record = harness.inject(powerLoss={"target": {"broker": 1}, "wipe": True, "restartAfter": "2s"})
+    assert harness.backend.disk_is_empty("broker-1")
+    assert any("empty" in item.what for item in record.inject_evidence)
+    assert harness.until(lambda: record.healed_ns is not None, seconds=5), "it restarts by itself"
+    assert record.healed_ns - record.started_ns == pytest.approx(2 * SECOND, rel=0.1)
+    assert record.doubt() is None
+
+
+@pytest.mark.parametrize("kind", ["kill", "stop"])
+def test_kill_and_stop(harness, kind):
+    record = harness.inject(**{kind: {"target": {"isrOf": "orders-0"}}})
+    assert record.targets == ("broker-0", "broker-1")
+    assert [harness.view.nodes[node].last_stop_reason for node in record.targets] == [kind, kind]
+    healed(harness, record)
+    assert harness.until(harness.all_unfenced)
+
+
+def test_a_kill_of_what_is_dead_already_did_not_happen(harness):
+    harness.inject(powerLoss={"target": {"broker": 2}})
+    record = harness.inject(kill={"target": {"broker": 2}})
+    assert not record.confirmed
+    assert "never took hold" in record.doubt()
+
+
+def test_rolling_restart_waits_for_each_to_be_in_sync_again(busy_harness):
+    harness = busy_harness
+    record = harness.inject(restart={"target": {"all": "brokers"}})
+    assert record.confirmed, record.doubt()
+    assert [harness.backend.incarnation(f"broker-{i}") for i in range(3)] == [2, 2, 2]
+    assert sorted(harness.view.partitions["orders-0"].isr) == [0, 1]
+    assert harness.until(lambda: record.healed_ns is not None, seconds=5)
+
+
+def test_disk_wipe(harness):
+    record = harness.inject(diskWipe={"target": {"broker": 1}})
+    assert harness.backend.disk_is_empty("broker-1")
+    healed(harness, record)
+
+
+@pytest.mark.parametrize(("kind", "probe"), [("diskFull", "ENOSPC"), ("diskError", "EIO"), ("diskStall", "stalled")])
+def test_failing_disks_are_seen_by_a_probe(busy_harness, kind, probe):
+    harness = busy_harness
+    record = harness.inject(**{kind: {"target": {"broker": 1}}})
+    assert record.confirmed, record.doubt()
+    assert record.inject_evidence[0].data["probe"] == probe
+    healed(harness, record)
+    assert record.heal_evidence[0].data["probe"] == "ok"
+    assert harness.until(harness.all_unfenced)
+
+
+def test_pause(harness):
+    record = harness.inject(pause={"target": {"leaderOf": "orders-0"}})
+    assert harness.backend.state("broker-0") is NodeState.PAUSED
+    assert harness.until(lambda: not harness.view.is_unfenced(0)), "its session expires"
+    healed(harness, record)
+    assert harness.until(harness.all_unfenced)
+
+
+def test_a_pause_of_what_is_down_did_not_happen(harness):
+    harness.inject(kill={"target": {"broker": 2}})
+    record = harness.inject(pause={"target": {"broker": 2}})
+    assert "never took hold" in record.doubt()
+
+
+def test_session_expiry_is_seen_expired_while_the_broker_lives(harness):
+    record = harness.inject(sessionExpiry={"target": {"broker": 1}})
+    assert harness.backend.state("broker-1") is NodeState.UP
+    assert harness.view.brokers[1].fenced
+    assert record.inject_evidence[0].what == "the session of broker-1 was seen expired"
+    assert record.injected_ns - record.started_ns >= 2 * SECOND, "no sooner than the session time-out allows"
+    healed(harness, record)
+    assert harness.until(lambda: harness.view.is_unfenced(1))
+
+
+def test_a_controller_has_no_broker_session(harness):
+    record = harness.inject(sessionExpiry={"target": {"controller": 0}})
+    assert "no broker session" in record.doubt()
+
+
+def test_partition_between_cuts_both_ways_and_nothing_else(harness):
+    record = harness.inject(partition={"between": [{"broker": 0}, [{"broker": 1}, {"broker": 2}]]})
+    reachable = harness.backend.reachable
+    assert not reachable("broker-0", "broker-1")
+    assert not reachable("broker-2", "broker-0")
+    assert reachable("broker-1", "broker-2")
+    assert reachable("broker-0", "controller-0")
+    assert len(record.inject_evidence) == 4
+    healed(harness, record)
+    assert reachable("broker-0", "broker-1")
+
+
+@pytest.mark.parametrize(("direction", "there", "back"), [("aToB", False, True), ("bToA", True, False)])
+def test_partition_one_way(harness, direction, there, back):
+    record = harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}], "direction": direction})
+    assert harness.backend.reachable("broker-0", "broker-1") is there
+    assert harness.backend.reachable("broker-1", "broker-0") is back
+    healed(harness, record)
+
+
+def test_isolate_cuts_from_all_others_but_not_from_clients(harness):
+    record = harness.inject(partition={"isolate": {"activeController": True}})
+    (node,) = [name for name in record.targets if name.startswith("controller")]
+    assert len(record.inject_evidence) == 10
+    assert harness.backend.reachable("admin-0", node)
+    healed(harness, record)
+
+
+@pytest.mark.parametrize(("shape", "links"), [("halves", 18), ("bridge", 12), ("majoritiesRing", 6)])
+def test_shapes(harness, shape, links):
+    record = harness.inject(partition={"shape": shape})
+    assert len(record.inject_evidence) == links
+    if shape == "majoritiesRing":
+        for node in record.targets:
+            cut = {item.data["destination"] for item in record.inject_evidence if item.data["source"] == node}
+            assert len(cut) < 3, "each of six sees at least four, itself included"
+    healed(harness, record)
+
+
+def test_a_node_on_both_sides_is_refused(harness):
+    record = harness.inject(partition={"between": [{"broker": 0}, {"leaderOf": "orders-0"}]})
+    assert "both sides" in record.doubt()
+    assert harness.faultline.active == []
+
+
+def test_a_cut_that_another_fault_holds_stays_cut(harness):
+    harness.inject(name="one", partition={"between": [{"broker": 0}, {"broker": 1}]})
+    harness.inject(name="two", partition={"isolate": {"broker": 0}})
+    harness.run(harness.faultline.heal("one"))
+    assert not harness.backend.reachable("broker-0", "broker-1")
+    harness.run(harness.faultline.heal("two"))
+    assert harness.backend.reachable("broker-0", "broker-1")
+    assert [record.doubt() for record in harness.faultline.records] == [None, None]
+
+
+@pytest.mark.parametrize("kind", ["hold", "drop", "delay", "duplicate"])
+def test_message_faults_are_confirmed_by_what_they_catch(harness, kind):
+    fault = {"rpc": "BrokerHeartbeat", "from": {"broker": 1}}
+    record = harness.inject(name="mute", **{kind: {**fault, "by": "50ms"} if kind == "delay" else fault})
+    assert harness.until(lambda: harness.faultline.caught("mute") >= 2)
+    healed(harness, record)
+    assert harness.faultline.caught("mute") >= 2, "the count outlives the fault"
+    assert record.inject_evidence[0].data["caught"] >= 2
+
+
+def test_responses_can_be_caught_too(harness):
+    record = harness.inject(name="deaf", drop={"rpc": "BrokerHeartbeat", "from": {"broker": 1}, "of": "response"})
+    assert harness.until(lambda: harness.faultline.caught("deaf") >= 1)
+    healed(harness, record)
+
+
+def test_a_message_fault_that_caught_nothing_never_took_hold(harness):
+    record = harness.inject(hold={"rpc": "AlterPartition"})
+    harness.pass_time(2)
+    harness.heal_all()
+    assert "never took hold" in record.doubt()
+    assert "caught 0" in record.doubt()
+
+
+def test_clock_skew(harness):
+    record = harness.inject(clockSkew={"target": {"broker": 1}, "rate": 1.1, "offset": "30s"})
+    offset, rate = harness.backend.clock_error("broker-1")
+    assert rate == pytest.approx(1.1)
+    assert offset >= 30 * SECOND
+    harness.pass_time(5)
+    healed(harness, record)
+    assert harness.backend.clock_error("broker-1") == (0, 1.0)
+
+
+def test_a_skew_of_nothing_did_not_happen(harness):
+    record = harness.inject(clockSkew={"target": {"broker": 1}})
+    assert "never took hold" in record.doubt()
+
+
+def test_a_target_that_names_nobody_is_an_error_of_the_fault(harness):
+    record = harness.inject(kill={"target": {"lastIsrOf": "orders-0"}})
+    assert "not a single replica" in record.doubt()
+    assert harness.faultline.active == []
+
+
+def test_a_fault_without_heal_is_a_doubt(harness):
+    record = harness.inject(kill={"target": {"broker": 2}})
+    assert "not known to be healed" in record.doubt()
+
+
+def test_records_become_rows(harness):
+    record = harness.inject(name="cut", **{"for": "1s"}, partition={"isolate": {"broker": 1}})
+    harness.pass_time(3)
+    row = record.to_dict()
+    assert (row["name"], row["kind"], row["confirmed"], row["healed"]) == ("cut", "partition", True, True)
+    assert row["deadline_ns"] - row["started_ns"] == SECOND
+    assert row["injected_ns"] < row["healed_ns"]
+    assert row["parameters"]["isolate"] == {"broker": 1}
+    assert {"time_ns", "what", "ok", "data"} <= set(row["evidence"]["inject"][0])

@@ -1,0 +1,146 @@
+"""Steps of a schedule on a live cluster."""
+
+from __future__ import annotations
+
+from highwater_chaos.backends.protocol import NodeState
+from highwater_runtime.ports import SECOND
+
+
+def test_wait_takes_its_time(harness):
+    before = harness.backend.now_ns()
+    assert harness.steps({"wait": "3s"})
+    assert harness.backend.now_ns() - before >= 3 * SECOND
+
+
+def test_await_goes_on_as_soon_as_the_condition_holds(harness):
+    harness.steps({"inject": {"kill": {"target": {"broker": 0}, "restartAfter": "1s"}}})
+    before = harness.backend.now_ns()
+    assert harness.steps({"await": {"leader": {"partition": "orders-0", "is": 1}, "within": "60s"}})
+    assert harness.backend.now_ns() - before < 10 * SECOND
+    assert harness.runner.doubts == []
+
+
+def test_await_not_met_in_time_ends_the_schedule_and_says_what_there_was(harness):
+    done = harness.steps(
+        {"await": {"isr": {"partition": "orders-0", "equals": [2]}, "within": "1s"}},
+        {"inject": {"kill": {"target": {"broker": 0}}}},
+    )
+    assert not done
+    assert harness.faultline.records == []
+    (doubt,) = harness.runner.doubts
+    assert "within 1s" in doubt
+    assert "ISR [0, 1]" in doubt
+
+
+def test_for_ends_a_fault_by_itself(harness):
+    record = harness.inject(**{"for": "2s"}, pause={"target": {"broker": 1}})
+    assert record.healed_ns is None
+    harness.pass_time(3)
+    assert record.healed_ns - record.started_ns >= 2 * SECOND
+    assert harness.backend.state("broker-1") is NodeState.UP
+
+
+def test_heal_by_name_by_list_and_all(harness):
+    for index, name in enumerate(("a", "b", "c", "d")):
+        harness.inject(name=name, clockSkew={"target": {"broker": index % 3}, "offset": "5s"})
+    names = lambda: [record.name for record in harness.faultline.active]  # noqa: E731
+    assert harness.steps({"heal": "b"})
+    assert names() == ["a", "c", "d"]
+    assert harness.steps({"heal": ["a", "d"]})
+    assert names() == ["c"]
+    assert harness.steps({"heal": "all"})
+    assert names() == []
+
+
+def test_an_injection_that_fails_ends_the_schedule(harness):
+    assert not harness.steps({"inject": {"kill": {"target": {"lastIsrOf": "orders-0"}}}}, {"wait": "1s"})
+    assert [step for _, step in harness.runner.journal if step != "admin"] == ["inject"]
+
+
+def test_parallel_branches_run_side_by_side(harness):
+    before = harness.backend.now_ns()
+    branch = [{"wait": "2s"}, {"inject": {"clockSkew": {"target": {"broker": 0}, "offset": "1s"}}}]
+    assert harness.steps({"parallel": [branch, [{"wait": "3s"}], branch]})
+    assert 3 * SECOND <= harness.backend.now_ns() - before < 4 * SECOND
+    assert len(harness.faultline.records) == 2
+
+
+def test_a_branch_that_fails_stops_the_others(harness):
+    impossible = {"await": {"leader": {"partition": "orders-0", "none": True}, "within": "1s"}}
+    before = harness.backend.now_ns()
+    assert not harness.steps({"parallel": [[{"wait": "50s"}], [impossible]]})
+    assert harness.backend.now_ns() - before < 5 * SECOND
+
+
+def test_repeat(harness):
+    skew = {"inject": {"name": "s", "clockSkew": {"target": {"broker": 0}, "offset": "1s"}}}
+    assert harness.steps({"repeat": {"times": 3, "steps": [skew, {"heal": "s"}]}})
+    assert [record.doubt() for record in harness.faultline.records] == [None] * 3
+
+
+def test_heal_waits_for_an_injection_under_way(harness):
+    expiry = {"inject": {"name": "expiry", "sessionExpiry": {"target": {"broker": 1}}}}
+    assert harness.steps({"parallel": [[expiry], [{"wait": "500ms"}, {"heal": "expiry"}]]})
+    record = harness.faultline.records[-1]
+    assert record.doubt() is None
+    assert record.healed_ns >= record.injected_ns
+
+
+def test_administration(harness):
+    assert harness.steps(
+        {"admin": {"createTopic": {"name": "more", "partitions": 2, "replicationFactor": 3}}},
+        {"admin": {"addPartitions": {"topic": "more", "total": 4}}},
+        {"admin": {"reassign": {"partition": "orders-0", "replicas": [2, 1]}}},
+        {"await": {"isr": {"partition": "orders-0", "equals": [1, 2]}, "within": "30s"}},
+        {"admin": {"electLeaders": {}}},
+        {"await": {"leader": {"partition": "orders-0", "is": 2}, "within": "10s"}},
+        {"admin": {"deleteTopic": {"name": "more"}}},
+    )
+    assert sorted(harness.view.partitions) == ["orders-0"]
+
+
+def test_administration_that_fails_is_a_doubt(harness):
+    assert not harness.steps({"admin": {"createTopic": {"name": "orders", "partitions": 1}}})
+    assert "TOPIC_ALREADY_EXISTS" in harness.runner.doubts[0]
+
+
+def random_step(**fields):
+    return {
+        "random": {
+            "for": "40s",
+            "every": "1s",
+            "lasting": "3s",
+            "faults": {"powerLoss": 3, "kill": 1, "pause": 1, "partition": 2, "clockSkew": 1},
+            **fields,
+        }
+    }
+
+
+def test_random_faults_are_over_when_the_step_is(harness):
+    assert harness.steps(random_step())
+    records = harness.faultline.records
+    assert len(records) > 10
+    assert len({record.kind for record in records}) >= 4
+    assert [record.doubt() for record in records] == [None] * len(records)
+
+
+def test_random_faults_stay_within_their_targets(harness):
+    assert harness.steps(random_step(targets=["controllers"], faults={"kill": 1, "pause": 1}))
+    assert harness.faultline.records
+    assert all(node.startswith("controller") for record in harness.faultline.records for node in record.targets)
+
+
+def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(harness):
+    plan = {"targets": ["brokers"], "faults": {"powerLoss": 1}, "for": "30s", "lasting": "2s"}
+    harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}]})
+    assert harness.steps({"await": {"isr": {"partition": "orders-0", "equals": [0]}, "within": "60s"}})
+    before = len(harness.faultline.records)
+    assert harness.steps(random_step(**plan))
+    hit = {node for record in harness.faultline.records[before:] for node in record.targets}
+    assert hit == {"broker-2"}, "broker 0 is the last in-sync replica; broker 1 is under a fault already"
+    before = len(harness.faultline.records)
+    harness.heal_all()
+    harness.inject(partition={"between": [{"broker": 2}, {"broker": 1}]})
+    assert harness.steps(random_step(**plan, spare="none"))
+    hit = {node for record in harness.faultline.records[before + 1 :] for node in record.targets}
+    assert "broker-0" in hit

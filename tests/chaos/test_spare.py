@@ -1,0 +1,101 @@
+"""What random faults must leave alone, one rule a test."""
+
+from __future__ import annotations
+
+import pytest
+
+from highwater_chaos.schedule.spare import Touches, why_not
+from highwater_runtime.ports.trace import IsrProposed
+
+
+@pytest.fixture
+def judge(events):
+    now, recently, lost = set(), set(), set()
+    settled = [True]
+
+    def reason(kind, *nodes):
+        touches = Touches(now.__contains__, lambda node: node in recently, lost.__contains__, lambda _: settled[0])
+        return why_not(kind, nodes, events.view, touches, 3)
+
+    reason.now, reason.recently, reason.lost, reason.settled = now, recently, lost, settled
+    return reason
+
+
+def test_a_broker_may_lose_its_cache_while_another_replica_is_sound(judge):
+    assert judge("powerLoss", "broker-0") is None
+
+
+def test_the_last_in_sync_replica_may_not(judge, events):
+    events.partition(isr=[0], leader=0)
+    assert "only replica" in judge("powerLoss", "broker-0")
+    assert "only replica" in judge("diskWipe", "broker-0")
+    assert judge("kill", "broker-0") is None, "a killed process loses nothing"
+    assert judge("powerLoss", "broker-1") is None, "nobody counts on a replica outside the ISR"
+
+
+def test_a_replica_that_a_pending_shrink_would_drop_is_no_spare(judge, events):
+    events.put(
+        "broker-0",
+        IsrProposed(partition="orders-0", leader_epoch=0, partition_epoch=0, isr=[0], isr_epochs=[1], reason="shrink"),
+    )
+    assert "only replica" in judge("powerLoss", "broker-0")
+
+
+@pytest.mark.parametrize("how", ["now", "recently"])
+def test_a_replica_under_a_fault_is_no_spare(judge, how):
+    getattr(judge, how).add("broker-1")
+    assert "only replica" in judge("powerLoss", "broker-0")
+
+
+def test_a_fenced_or_unregistered_replica_is_no_spare(judge, events):
+    events.fencing(1, "fenced")
+    assert "only replica" in judge("powerLoss", "broker-0")
+    events.fencing(1, "unfenced")
+    events.stopped("broker-1")
+    assert "only replica" in judge("powerLoss", "broker-0")
+
+
+def test_while_a_suspect_is_in_the_isr_the_sound_one_is_left_alone(judge, events):
+    events.stopped("broker-1", "power-loss")
+    judge.lost.add("broker-1")
+    assert "depend on" in judge("pause", "broker-0")
+    assert "depend on" in judge("partition", "broker-0", "broker-2")
+    events.started("broker-1", incarnation=2)
+    events.registered(1, incarnation=2)
+    assert judge("pause", "broker-0") is None, "the controllers have seen it come back"
+
+
+def test_a_suspect_that_is_only_proposed_counts_too(judge, events):
+    events.partition(isr=[0])
+    events.put(
+        "broker-0",
+        IsrProposed(
+            partition="orders-0", leader_epoch=0, partition_epoch=0, isr=[0, 1], isr_epochs=[1, 2], reason="expand"
+        ),
+    )
+    events.stopped("broker-1", "power-loss")
+    judge.lost.add("broker-1")
+    assert "depend on" in judge("kill", "broker-0")
+
+
+def test_a_minority_of_controllers_at_once(judge):
+    assert judge("powerLoss", "controller-1") is None
+    judge.now.add("controller-2")
+    assert "2 of 3 controllers" in judge("pause", "controller-1")
+
+
+def test_the_active_controller_is_left_alone_while_there_is_a_suspect(judge, events):
+    assert judge("kill", "controller-0") is None
+    events.stopped("broker-1", "power-loss")
+    judge.lost.add("broker-1")
+    assert "controller-0" in judge("kill", "controller-0")
+    assert judge("kill", "controller-1") is None
+
+
+def test_a_cache_is_lost_only_under_a_settled_controller(judge, events):
+    judge.settled[0] = False
+    assert "no controller" in judge("powerLoss", "broker-0")
+    assert judge("kill", "broker-0") is None
+    judge.settled[0] = True
+    judge.now.add("controller-0")
+    assert "no controller" in judge("powerLoss", "broker-0")

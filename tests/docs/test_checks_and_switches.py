@@ -1,0 +1,78 @@
+"""docs/checks.md and docs/protocol.md name exactly the checks, invariants, switches and versions that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+from highwater_chaos.experiment.model import Cluster
+from highwater_pipeline.anomalies import CLIENT_CHECKS, INSIDE_CHECKS, NEEDS
+from highwater_pipeline.judgement import MAX_EXAMPLES, CheckState
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.switches import SWITCHES
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def test_checks(checks: Any) -> None:
+    for heading, known in (
+        ("What clients can see", CLIENT_CHECKS),
+        ("What only the inside can show", INSIDE_CHECKS),
+    ):
+        assert [quoted(row) for row in checks.table(heading)] == [[name] for name in known]
+
+
+def test_what_each_check_needs(checks: Any) -> None:
+    rows = checks.table("What only the inside can show")
+    needed = {quoted(row)[0]: tuple(quoted(cells[1].split(";")[0])) for row, cells in rows.items()}
+    assert needed == {name: NEEDS[name] for name in INSIDE_CHECKS}
+    assert {NEEDS[name] for name in CLIENT_CHECKS} == {("history",)}, "as the text above the table says"
+
+
+def test_states_and_tables(checks: Any) -> None:
+    states, tables = checks.tables("From checks to a verdict")
+    assert {name for row in states[1:] for name in quoted(row[0])} == set(get_args(CheckState))
+    assert [quoted(row[0])[0] for row in tables[1:]] == ["operations", "node_event", "replica_log"]
+    assert MAX_EXAMPLES == 10
+    assert "at most ten examples" in checks.text
+
+
+def test_invariants(checks: Any, root: Path) -> None:
+    sources = (root / "runtime" / "highwater_runtime" / "sim" / "invariants").glob("*.py")
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    known = set(re.findall(r"_violations\.add\(\s*\"([a-z-]+)\"", text))
+    alone = {quoted(row)[0] for row in checks.table("Invariants of the simulator")}
+    prose = checks.section("Invariants of the simulator").partition("Names are the same")[2].partition(".")[0]
+    assert alone | set(quoted(prose)) == known
+    assert set(quoted(prose)) == known & set(INSIDE_CHECKS)
+
+
+def test_switches(protocol: Any) -> None:
+    rows = protocol.table("Switches")
+    assert rows == {
+        f"`{switch.name}`": [
+            ", ".join(f"`{value}`" for value in switch.values),
+            switch.source,
+            switch.rule,
+            "yes" if switch.built else "no",
+        ]
+        for switch in SWITCHES.values()
+    }
+    assert "switches" in Cluster.model_fields
+
+
+def test_metadata_versions(protocol: Any) -> None:
+    rows = protocol.table("Metadata versions")
+    assert {int(level): quoted(cells[0]) for level, cells in rows.items()} == {
+        int(version): [version.version] for version in MetadataVersion
+    }
+    assert "the default" in rows[str(int(MetadataVersion.latest()))][1]
+    assert "the lowest" in rows[str(int(MetadataVersion.minimum()))][1]
+    for version in MetadataVersion:
+        brings = rows[str(int(version))][1]
+        assert (f"Fetch v{version.fetch_version}" in brings) == (
+            version is MetadataVersion.minimum() or version.fetch_version != MetadataVersion(version - 1).fetch_version
+        )

@@ -1,0 +1,107 @@
+"""Every command line that a document shows exists, with these options; the quick ones are run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from highwater_chaos.cli import app, execute
+from highwater_chaos.cli.planned import PLANNED
+
+GROUP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = GROUP.commands
+BUILT = [name for name in COMMANDS if name not in PLANNED]
+PROGRAM = re.compile(r"^(?:\$ )?(?:\t)?(?:\.venv/bin/|\$\(BIN\)/)?highwater (.+)$")
+
+
+def shown_in(text: str) -> list[str]:
+    """Arguments of each command line in some lines, without comments."""
+    matches = (PROGRAM.match(line) for line in text.splitlines())
+    return [match[1].split("  #")[0].strip() for match in matches if match]
+
+
+def shown(document: Any) -> list[str]:
+    lines = shown_in("\n".join(document.blocks("", "console", "sh", "bash")))
+    inline = [text for text in re.findall(r"`([^`\n]+)`", document.prose) if text.startswith("highwater ")]
+    return lines + shown_in("\n".join(inline))
+
+
+def options_of(command: str) -> set[str]:
+    return {option for parameter in COMMANDS[command].params for option in parameter.opts if option.startswith("--")}
+
+
+def is_concrete(line: str) -> bool:
+    """Nothing in it is a placeholder."""
+    return len(line.split()) > 1 and not re.search(r"\[|\b[A-Z]{2,}\b|…", line)
+
+
+def parse(line: str) -> None:
+    command, *arguments = shlex.split(line)
+    COMMANDS[command].make_context(command, arguments)
+
+
+def test_commands_and_options_exist(document: Any) -> None:
+    for line in shown(document):
+        command = line.split()[0]
+        assert command in COMMANDS, line
+        if command in BUILT:
+            assert set(re.findall(r"--[a-z-]+", line)) <= options_of(command), line
+
+
+def test_concrete_lines_are_understood(document: Any) -> None:
+    for line in filter(is_concrete, shown(document)):
+        parse(line)
+
+
+def test_the_synopsis_has_every_command_and_every_option(experiments: Any) -> None:
+    lines = {line.split()[0]: line for line in shown_in("\n".join(experiments.blocks("")))}
+    assert sorted(lines) == sorted(BUILT)
+    for command, line in lines.items():
+        assert set(re.findall(r"--[a-z-]+", line)) == options_of(command), command
+
+
+def test_what_is_not_built_is_named_as_such(experiments: Any) -> None:
+    section = experiments.section("The command line")
+    (sentence,) = re.findall(r"`campaign`.*?are refused until they are built", section, flags=re.S)
+    assert re.findall(r"`(\w+)`", sentence) == list(PLANNED)
+
+
+def test_the_makefile_runs_what_exists(root: Path) -> None:
+    recipes = shown_in((root / "Makefile").read_text(encoding="utf-8").replace("\t", ""))
+    assert recipes
+    for line in recipes:
+        parse(line)
+        assert all((root / name).is_file() for name in shlex.split(line) if name.endswith(".yaml"))
+
+
+def test_the_readme_shows_make_targets_that_exist(root: Path) -> None:
+    makefile = (root / "Makefile").read_text(encoding="utf-8")
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    targets = set(re.findall(r"\bmake (\w+)", readme))
+    assert {"demo", "test", "setup"} <= targets
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, flags=re.M), target
+
+
+def test_what_the_readme_shows_works(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown_in((root / "README.md").read_text(encoding="utf-8"))
+    assert {line.split()[0] for line in lines} == {"scenarios", "run", "doctor"}
+    (tmp_path / "scenarios").symlink_to(root / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        assert execute(shlex.split(line)) == 0, line
+    assert "kafka-14139" in capsys.readouterr().out
+
+
+def test_exit_statuses_are_those_of_the_program(experiments: Any) -> None:
+    from highwater_chaos.cli.exits import Exit
+
+    first, _ = experiments.tables("The command line")
+    assert [int(row[0]) for row in first[1:]] == [int(status) for status in Exit]

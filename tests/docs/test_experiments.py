@@ -1,0 +1,134 @@
+"""docs/experiments.md says what the model has: every name, no more and no less."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from highwater_chaos.cli import execute
+from highwater_chaos.experiment import Cluster, Workload, parse_experiment
+from highwater_chaos.experiment.conditions import Await, BrokerCondition
+from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.units import format_duration
+
+
+def fields(model: Any, *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """A model's fields by the name that a file uses."""
+    return {field.alias or name: field for name, field in model.model_fields.items() if name not in without}
+
+
+def quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", text)
+
+
+def test_every_experiment_shown_is_valid(document: Any) -> None:
+    for number, block in enumerate(document.blocks("yaml")):
+        if "kind: ChaosExperiment" in block:
+            parse_experiment(block, f"{document.path.name}, block {number}")
+
+
+def test_the_first_experiment_does_what_it_expects(
+    experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shown.yaml").write_text(experiments.blocks("yaml")[0], encoding="utf-8")
+    assert execute(["run", "shown.yaml"]) == 0
+
+
+def test_fields_of_the_cluster(experiments: Any) -> None:
+    section = experiments.section("The cluster")
+    named = {name for row in experiments.table("The cluster") for name in quoted(row)}
+    named |= {name.partition(":")[0] for name in quoted(section.strip().split("\n\n")[-1])} - {"clusterRef"}
+    assert named == set(fields(Cluster))
+
+
+def test_fields_of_a_topic(experiments: Any) -> None:
+    _, text = experiments.table("The cluster")["`topics`"]
+    assert set(quoted(text)) == set(fields(CreateTopic))
+
+
+def test_fields_of_the_workload_and_their_defaults(experiments: Any) -> None:
+    rows = experiments.table("The workload")
+    named = [name for row in rows for name in quoted(row)]
+    assert sorted(named) == sorted(fields(Workload))
+    workload = Workload()
+    assert rows["`producers`"][0] == str(workload.producers)
+    assert rows["`consumers`"][0] == str(workload.consumers)
+    assert rows["`rate`"][0] == f"`{workload.rate:g}/s`"
+    assert rows["`acks`"][0] == f"`{workload.acks}`"
+    assert rows["`idempotence`"][0] == str(workload.idempotence).lower()
+    timeouts = [format_duration(one) for one in (workload.request_timeout, workload.delivery_timeout)]
+    assert rows["`requestTimeout`, `deliveryTimeout`"][0] == ", ".join(f"`{one}`" for one in timeouts)
+
+
+def test_steps(experiments: Any) -> None:
+    first, *_ = experiments.tables("The schedule")
+    named = [re.match(r"`(\w+)", row[0]) for row in first[1:]]
+    assert [match[1] for match in named if match] == list(fields(Step))
+
+
+def test_options_of_random(experiments: Any) -> None:
+    first, *_ = experiments.tables("The schedule")
+    (row,) = [row[0] for row in first if row[0].startswith("`random")]
+    inside = row[row.index("{") + 1 :]
+    assert re.findall(r"(\w+): ", re.sub(r"\{KIND: WEIGHT\}", "", inside)) == list(fields(RandomFaults))
+    section = experiments.section("The schedule")
+    defaults = fields(RandomFaults)
+    assert f"({format_duration(defaults['lasting'].default).removesuffix('s')} seconds by default)" in section
+    assert defaults["spare"].default == "lastInSync"
+    assert "by default spares the last" in section
+
+
+def test_administration(experiments: Any) -> None:
+    first, *_ = experiments.tables("The schedule")
+    (row,) = [row for row in first if row[0].startswith("`admin")]
+    assert sorted(quoted(row[1])) == sorted(fields(Admin))
+
+
+def test_faults_and_their_fields(experiments: Any) -> None:
+    rows = experiments.table("Faults")
+    assert [name for row in rows for name in quoted(row)] == list(FAULT_KINDS)
+    models = fields(Inject)
+    for row, (listed, _) in rows.items():
+        (kind,) = quoted(row)
+        (model,) = [part for part in models[kind].annotation.__args__ if part is not type(None)]
+        named = [name.partition(":")[0] for name in quoted(listed)]
+        assert sorted(named) == sorted(fields(model)), kind
+
+
+def test_targets(experiments: Any) -> None:
+    section = experiments.section("Targets").split("A target is resolved")[0]
+    named = [name.partition(":")[0] for name in quoted(section)]
+    assert sorted(set(named)) == sorted({*fields(Target), "brokers", "controllers"})
+
+
+def test_conditions(experiments: Any) -> None:
+    section = experiments.section("Conditions")
+    shown = dict(re.findall(r"`(\w+): (\{[^`]*\}|N)`", section))
+    models = fields(Await, without=frozenset({"within"}))
+    assert sorted(shown) == sorted(models)
+    for name, form in shown.items():
+        model = next((part for part in models[name].annotation.__args__ if hasattr(part, "model_fields")), None)
+        named = set(re.findall(r"\w+", form))
+        if name == "broker":
+            states = set(re.findall(r"\w+", form.partition("state:")[2]))
+            assert states == set(get_args(BrokerCondition.model_fields["state"].annotation))
+            named = set(re.findall(r"(\w+)[,:]", form))
+        if model is not None:
+            assert named == set(fields(model)), name
+
+
+def test_what_a_run_leaves(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = experiments.blocks("yaml")[0].replace("seed: 7", "seed: 8")
+    (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
+    assert execute(["run", "shown.yaml"]) == 0
+    (run,) = (tmp_path / "runs").iterdir()
+    _, files = experiments.tables("The command line")
+    named = {name for row in files[1:] for name in quoted(row[0])}
+    assert named == {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
