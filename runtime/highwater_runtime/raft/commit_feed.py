@@ -39,7 +39,7 @@ class CommitFeed:
         self._on_loaded = on_loaded
         self._told: tuple[int | None, int] = (None, 0)
         self._snapshot: Snapshot | None = None
-        self.next_offset = log.start_offset
+        self.next_offset = 0
 
     def jump_to(self, snapshot: Snapshot) -> None:
         """Load ``snapshot`` before the next commit is told."""
