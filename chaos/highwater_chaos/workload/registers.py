@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
@@ -184,13 +184,11 @@ class RegisterClient:
             topics=[MetadataReadTopic(name=REGISTER_TOPIC)],
         )
 
-        def answered(response: MetadataReadResponse | RpcFailure) -> None:
+        def answered(response: Any) -> None:
             assert self._process is not None
-            if isinstance(response, RpcFailure):
-                error = ErrorCode.NETWORK_EXCEPTION
-            else:
-                error = ErrorCode(response.error_code)
-            if not isinstance(response, RpcFailure) and error is ErrorCode.NONE:
+            lost = isinstance(response, RpcFailure)
+            error = ErrorCode.NETWORK_EXCEPTION if lost else ErrorCode(response.error_code)
+            if error is ErrorCode.NONE:
                 self._recorder.ok(self._options.name, self._process, [_read(name, _value_in(response, name))])
             elif attempt < _ATTEMPTS:
                 others = [one for one in (*self._options.brokers, *self._options.controllers) if one != node]
