@@ -17,13 +17,14 @@ from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
 from highwater_chaos.experiment.model import ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_pipeline.anomalies import CHECKS
+from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
+_NAMES: Final = frozenset({*CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
 
 def problems_of(experiment: ChaosExperiment) -> list[Problem]:
@@ -268,9 +269,9 @@ def _list(names: list[str]) -> str:
 
 def _checks(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, name in enumerate(experiment.spec.checks):
-        if name != ALL and name not in CHECKS:
+        if name != ALL and name not in _NAMES:
             yield Problem(
-                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(CHECKS))}"
+                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(_NAMES))}"
             )
 
 
@@ -281,8 +282,8 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
             if problem := switch_problem(name, value):
                 yield Problem(f"{path}.when.{name}", problem)
         for number, anomaly in enumerate(entry.anomalies):
-            if anomaly not in CHECKS:
-                known = ", ".join(sorted(CHECKS))
+            if anomaly not in _NAMES:
+                known = ", ".join(sorted(_NAMES))
                 yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
         if entry.anomalies and entry.verdict != "fail":
             yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")
