@@ -14,6 +14,7 @@ from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.ports.trace import (
     NodeEvent,
     RaftAppended,
+    RaftBroken,
     RaftHighWatermark,
     RaftSnapshot,
     RaftStateChanged,
@@ -245,6 +246,8 @@ class Referee:
                     assert event.offset > before, f"HW monotonic: {node} {event}"
                     self._high_watermarks[node, incarnation] = event.offset
                     self._judge_committed(node, event)
+                case RaftBroken():
+                    raise AssertionError(f"{event.reason}: {node} {event}")
                 case RaftSnapshot():
                     self.snapshots.append((node, event))
                     self._judge_snapshot(node, event)

@@ -17,13 +17,14 @@ from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_pipeline.anomalies import CHECKS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
+_NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
 
 def problems_of(experiment: ChaosExperiment) -> list[Problem]:
@@ -262,9 +263,6 @@ def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
     for kind in random.faults:
         if kind not in _DRAWABLE:
             yield Problem(f"{path}.faults.{kind}", f"cannot be drawn at random; known are {_list(sorted(_DRAWABLE))}")
-
-
-_NAMES: Final = {**CHECKS, **REGISTER_CHECKS}
 
 
 def _list(names: list[str]) -> str:

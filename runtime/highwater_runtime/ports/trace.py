@@ -278,6 +278,15 @@ class RaftSnapshot(NodeEvent, frozen=True, kw_only=True, tag="raft-snapshot"):
     reason: str
 
 
+class RaftBroken(NodeEvent, frozen=True, kw_only=True, tag="raft-broken"):
+    """This replica has found that the quorum broke a promise, and halts: what it was told in ``epoch`` contradicts
+    what it knows; ``leader`` whom it follows or followed (−1: nobody). ``reason``: the name of the invariant."""
+
+    epoch: int
+    leader: int
+    reason: str
+
+
 class Trace(Protocol):
     """Where a core reports."""
 

@@ -21,6 +21,7 @@ from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
+from highwater_runtime.raft.errors import halt
 
 _REWRITE_BYTES: Final = 1 << 20
 
@@ -236,7 +237,9 @@ class MetadataLog:
         target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset
         before = self.end_offset
         assert target < before, f"told that the log diverges at {diverging}, but it ends at {self.end}"
-        assert target >= high_watermark, f"would cut the log to {target}, below the committed {high_watermark}"
+        if target < high_watermark:
+            what = f"would cut the log to {target}, below the committed {high_watermark}"
+            raise halt(self._trace, "raft-committed-data", epoch, None, what)
         with _offline_means_disk_error():
             self.log.truncate_to(target)
         assert self.end_offset <= target, f"cut to {target}, the log ends at {self.end_offset}"

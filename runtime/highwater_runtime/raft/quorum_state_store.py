@@ -63,6 +63,8 @@ class QuorumStateStore:
         try:
             content = msgspec.json.decode(data, type=_Content)
         except msgspec.MsgspecError as error:
+            if not self._sync:
+                return ElectionState(0)  # the name was durable, the content was not: as if nothing had been saved
             raise QuorumStateError(
                 f"{path}: expected Kafka's quorum state as JSON, found {data[:80]!r} ({error}); restore the file, or "
                 "wipe the whole directory only if a majority of the other voters is healthy"

@@ -24,7 +24,7 @@ from highwater_runtime.raft.canvass import Canvass
 from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
 from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
-from highwater_runtime.raft.errors import NotLeader
+from highwater_runtime.raft.errors import NotLeader, halt
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
@@ -156,6 +156,16 @@ class RaftReplica:
     def is_leader(self) -> bool:
         """Whether this replica leads now (the listener may not have heard of it yet)."""
         return isinstance(self._quorum.state, Leader)
+
+    @property
+    def hears_leader(self) -> bool:
+        """Whether it follows a leader and has fetched from it within the fetch time-out."""
+        return isinstance(self._role, Fetching) and self._role.hears_leader
+
+    @property
+    def voter_count(self) -> int:
+        """How many voters the quorum has."""
+        return len(self._quorum.voters)
 
     @property
     def high_watermark(self) -> int:
@@ -371,7 +381,10 @@ class RaftReplica:
             return True
         if epoch < self.epoch or not is_other_voter:
             return False
-        assert known in (None, leader_id), f"epoch {epoch} is led by {known}, and {leader_id} is said to lead it too"
+        recorded = self._quorum.saved.leader_id
+        if recorded not in (None, leader_id):
+            what = f"epoch {epoch} is led by {recorded}, and {leader_id} is said to lead it too"
+            raise halt(self._shared.ports.trace, "raft-election-safety", epoch, recorded, what)
         if known is not None:
             return False
         self.go(self._following(epoch, leader_id))

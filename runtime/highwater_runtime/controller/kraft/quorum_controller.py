@@ -104,6 +104,11 @@ class QuorumController:
         return self._latest is not None
 
     @property
+    def has_started(self) -> bool:
+        """Whether :attr:`raft` is there."""
+        return self._quorum is not None
+
+    @property
     def raft(self) -> RaftReplica:
         """This node's replica of the metadata log; there from :meth:`start` on."""
         assert self._quorum is not None, "the controller has not been started"
