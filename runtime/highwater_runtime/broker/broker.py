@@ -293,17 +293,10 @@ class Broker:
 
     def _read_metadata(self, request: InboundRequest) -> None:
         # From what has been replayed, published or not: it is the cluster's state whatever this broker may act on.
+        assert self._raft is not None, "the broker has not been started"
         handle_metadata_read(
             request,
-            self._when_current,
+            self._raft.read_when_current,
             lambda: (self._loader.image, self._loader.applied_offset),
             longest_ms=self.options.config.request_timeout_ms,
         )
-
-    def _when_current(self, timeout_ns: int, on_ready: Callable[[ErrorCode], None]) -> None:
-        def ready(error: ErrorCode) -> None:
-            # A broker that stops replays no more: it would answer from an image that has been left behind.
-            on_ready(ErrorCode.BROKER_NOT_AVAILABLE if self._stopping else error)
-
-        assert self._raft is not None, "the broker has not been started"
-        self._raft.read_when_current(timeout_ns, ready)
