@@ -34,6 +34,7 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.experiment.units import Nanoseconds, format_duration
 from highwater_chaos.faults import FaultRecord, fault_of
@@ -237,12 +238,17 @@ class _Run:
         administration = Administration(self.clients, self.view, self.backend)
         if not self._until(self._nodes_ready, _SETUP_NS, lambda: f"the cluster did not come up: {self._unready()}"):
             return False
-        for topic in self.cluster.topics:
+        for topic in (*self.cluster.topics, *self._register_topics()):
             if not self._create(administration, topic):
                 return False
         return self._until(
             self._is_whole, _SETUP_NS, lambda: f"topics did not get all their replicas in sync: {self._unready()}"
         )
+
+    def _register_topics(self) -> list[CreateTopic]:
+        if self.experiment.spec.workload.metadata is None:
+            return []
+        return [CreateTopic(name=REGISTER_TOPIC, partitions=1, replication_factor=min(3, self.cluster.brokers))]
 
     def _create(self, administration: Administration, topic: CreateTopic) -> bool:
         result: list[str | None] = []
@@ -320,11 +326,15 @@ class _Run:
 
     def _read_all(self) -> None:
         self.clients.finish_producers()
+        self.clients.finish_registers()
         patience = self.experiment.spec.workload.delivery_timeout + self.experiment.spec.workload.request_timeout
         self._until(
             self.clients.producers_idle,
             patience + SECOND,
             lambda: f"{self.recorder.open_operations} operations had no outcome when the run ended",
+        )
+        self._until(
+            self.clients.registers_idle, patience, lambda: "operations on registers had no outcome when the run ended"
         )
         if self.experiment.spec.workload.producers:
             self.clients.start_final_reader()

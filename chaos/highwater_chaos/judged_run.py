@@ -15,7 +15,7 @@ from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
 from highwater_chaos.verdict import verdict_of
-from highwater_pipeline.judge import judge_run
+from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.tables import load_run
 from highwater_runtime.sim import frozen_collector
 
@@ -50,7 +50,8 @@ def run_and_judge(
     progress("judging")
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)
-        judgement = judge_run(load_run(directory), experiment.spec.checks)
+        judge = judge_run if experiment.spec.workload.metadata is None else judge_log_and_registers
+        judgement = judge(load_run(directory), experiment.spec.checks)
         verdict = verdict_of(experiment, result, judgement, wire=wire)
         write_json(directory / "verdict.json", verdict)
         write_junit(directory / "junit.xml", [verdict])

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
+from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.judgement import Judgement
 from highwater_runtime.switches import SWITCHES
 
@@ -91,9 +92,10 @@ def _add_violations(
     spec: ExperimentSpec, result: RunResult, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
     """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
+    checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST) if name in spec.checks})
     seen = dict.fromkeys(violation.name for violation in result.violations)
     for name in seen:
-        if name in anomalies or not ("all" in spec.checks or name in spec.checks):
+        if name in anomalies or not (name in spec.checks or ("all" in spec.checks and name not in ON_REQUEST)):
             continue
         found = [violation for violation in result.violations if violation.name == name]
         anomalies[name] = {

@@ -39,6 +39,24 @@ REGISTER_CHECKS: Final[dict[str, str]] = {
 }
 """What operations on registers can show (``highwater_pipeline.linearizability``)."""
 
+QUORUM_INVARIANTS: Final[dict[str, str]] = {
+    "raft-election-safety": "two controllers led the quorum in one epoch",
+    "raft-log-matching": "two controllers' logs hold different batches of one epoch at one offset",
+    "raft-leader-completeness": "a controller leads without a record that an earlier epoch had committed",
+    "raft-committed-data": "what was committed to the metadata log differs on, or was cut from, a controller",
+    "raft-epoch-regression": "a controller's epoch went back although it kept its disk",
+    "raft-hw-regression": "a controller's high watermark of the metadata log went back within one life",
+    "raft-commit-majority": "a leader called committed what no majority of the voters held",
+    "raft-leader-loads-snapshot": "the quorum's leader loaded a snapshot",
+}
+"""What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
+
+ON_REQUEST: Final[dict[str, str]] = {
+    "epoch-inflation": "a controller bumped the quorum's epoch although a leader lived that a majority heard",
+    "stable-leadership": "the quorum's leadership moved, though the experiment demands that it does not",
+}
+"""Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
+
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys(CLIENT_CHECKS, ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
-from highwater_pipeline.judgement import Judgement, merge
+from highwater_pipeline.judgement import Judgement, Verdict, merge
+from highwater_pipeline.linearizability import check_registers
 from highwater_pipeline.tables import RunTables
 from highwater_pipeline.units import split
 
@@ -17,3 +19,29 @@ def judge_run(tables: RunTables, checks: Sequence[str] | None = None) -> Judgeme
     """
     facts, units = split(tables)
     return merge(facts, (check_unit(unit, checks) for unit in units), checks)
+
+
+def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = None) -> Judgement:
+    """The judgement of a run whose clients wrote and read records and operated on registers (``workload.metadata``).
+
+    ``checks`` as for :func:`judge_run`, names of register checks included.
+    """
+    everything = checks is None or "all" in checks
+    of_log = None if everything else [name for name in checks or () if name not in REGISTER_CHECKS]
+    of_registers = [name for name in REGISTER_CHECKS if everything or name in (checks or ())]
+    judgements = [judge_run(tables, of_log)] if everything or of_log else []
+    if of_registers:
+        found = check_registers(tables)
+        wanted = {name: state for name, state in found.checks.items() if name in of_registers}
+        anomalies = {name: report for name, report in found.anomalies.items() if name in of_registers}
+        verdict: Verdict = "pass" if found.verdict == "fail" and not anomalies else found.verdict
+        judgements.append(Judgement(found.run_id, verdict, found.reasons, anomalies, wanted))
+    verdicts = [judgement.verdict for judgement in judgements]
+    worst: Verdict = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
+    return Judgement(
+        tables.run_id,
+        worst,
+        list(dict.fromkeys(reason for judgement in judgements for reason in judgement.reasons)),
+        {name: report for judgement in judgements for name, report in judgement.anomalies.items()},
+        {name: state for judgement in judgements for name, state in judgement.checks.items()},
+    )

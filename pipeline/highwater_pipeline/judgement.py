@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDS
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.units import RunFacts
 
 MAX_EXAMPLES: Final = 10
@@ -61,14 +61,15 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one.
+    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one. Invariants, which whoever
+    ran it has looked after, may be named too and are left out.
 
     Raises ``ValueError`` for a name that is not a check's.
     """
     if checks is None or "all" in checks:
         return tuple(CHECKS)
     for name in checks:
-        if name not in CHECKS:
+        if name not in CHECKS and name not in QUORUM_INVARIANTS and name not in ON_REQUEST:
             raise ValueError(f"expected a check ({', '.join(CHECKS)}), found {name!r}")
     return tuple(name for name in CHECKS if name in checks)
 

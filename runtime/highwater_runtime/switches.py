@@ -37,13 +37,20 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "KIP-903",
             "a replica whose broker epoch from Fetch differs from its registration may not join the ISR",
         ),
-        Switch("pre-vote", ("on", "off"), "KIP-650", "a candidate asks before it bumps the epoch", built=False),
+        Switch(
+            "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
+        ),
+        Switch(
+            "quorum-state-sync",
+            ("on", "off"),
+            "KIP-595",
+            "a voter's epoch and vote are on its disk before it answers or asks for a vote",
+        ),
         Switch(
             "read-offset",
             ("confirmed", "unconfirmed"),
             "KIP-650",
             "a leader confirms its leadership before it answers ReadOffset",
-            built=False,
         ),
         Switch(
             "truncation",
@@ -100,6 +107,9 @@ class Switches:
     """The switches in force in one cluster."""
 
     replica_epoch_check: Literal["on", "off"] = "on"
+    pre_vote: Literal["on", "off"] = "on"
+    quorum_state_sync: Literal["on", "off"] = "on"
+    read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

@@ -71,7 +71,7 @@ def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
         (["--switch", "replica-epoch"], "--switch 'replica-epoch': expected NAME=VALUE or NAME=VALUE,VALUE"),
         (["--switch", "replica-epochs=off"], "unknown switch 'replica-epochs'; known are "),
         (["--switch", "replica-epoch-check=off,of"], "takes on or off, not 'of'"),
-        (["--switch", "pre-vote=off"], "switch 'pre-vote' (KIP-650) is not built yet"),
+        (["--switch", "stray-cleanup=off"], "switch 'stray-cleanup' (KAFKA-7362) is not built yet"),
         (
             ["--switch", "replica-epoch-check=on", "--switch", "replica-epoch-check=off"],
             "is given twice; give its values at once: replica-epoch-check=off,on",

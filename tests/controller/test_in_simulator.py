@@ -7,6 +7,7 @@ power, are cut off and paused. A registration that was answered is there in the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -90,8 +91,9 @@ class World:
         self.sim = Simulator(seed, codec="some", check_mutation=True)
         self.events: list[tuple[str, NodeEvent]] = []
         self.sim.trace.subscribers.append(lambda _t, node, _i, event: self.events.append((node, event)))
+        config = replace(CONFIG, metadata_snapshot_bytes=500) if seed % 2 else CONFIG  # or a snapshot now and then
         for node_id, endpoint in VOTERS.items():
-            options = ControllerOptions(node_id=node_id, voters=VOTERS, cluster_id="test-cluster", config=CONFIG)
+            options = ControllerOptions(node_id=node_id, voters=VOTERS, cluster_id="test-cluster", config=config)
             self.sim.add_node(
                 endpoint.host, endpoint.port, lambda ports, options=options: QuorumController(options, ports)
             )

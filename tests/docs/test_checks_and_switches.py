@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from highwater_chaos.experiment.model import Cluster
-from highwater_pipeline.anomalies import CLIENT_CHECKS, INSIDE_CHECKS, NEEDS
+from highwater_pipeline.anomalies import CLIENT_CHECKS, INSIDE_CHECKS, NEEDS, REGISTER_CHECKS
 from highwater_pipeline.judgement import MAX_EXAMPLES, CheckState
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SWITCHES
@@ -21,6 +21,7 @@ def test_checks(checks: Any) -> None:
     for heading, known in (
         ("What clients can see", CLIENT_CHECKS),
         ("What only the inside can show", INSIDE_CHECKS),
+        ("Registers", REGISTER_CHECKS),
     ):
         assert [quoted(row) for row in checks.table(heading)] == [[name] for name in known]
 

@@ -12,6 +12,7 @@ from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, Workload, parse_experiment
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
 from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.units import format_duration
@@ -132,3 +133,18 @@ def test_what_a_run_leaves(experiments: Any, tmp_path: Path, monkeypatch: pytest
     _, files = experiments.tables("The command line")
     named = {name for row in files[1:] for name in quoted(row[0])}
     assert named == {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+
+
+def test_clients_of_registers(experiments: Any) -> None:
+    section = experiments.section("Registers")
+    (shown,) = re.findall(r"`metadata: \{([^}]*)\}`", section)
+    workload = MetadataWorkload()
+    told = dict(part.split(": ") for part in shown.split(", "))
+    assert told == {
+        "writers": str(workload.writers),
+        "readers": str(workload.readers),
+        "rate": f"{workload.rate:g}/s",
+        "reads": workload.reads,
+    }
+    assert list(told) == list(fields(MetadataWorkload))
+    assert f"the topic `{REGISTER_TOPIC}`" in section

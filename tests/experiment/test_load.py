@@ -41,8 +41,8 @@ BAD = [
     ("switches: {replica-epoch-check: off}", "switches: {replica-epoch-check: maybe}", "takes on or off, not 'maybe'"),
     (
         "switches: {replica-epoch-check: off}",
-        "switches: {pre-vote: off}",
-        "switch 'pre-vote' (KIP-650) is not built yet",
+        "switches: {stray-cleanup: off}",
+        "switch 'stray-cleanup' (KAFKA-7362) is not built yet",
     ),
     ("- wait: 5s", "- {wait: 5s, heal: all}", "spec.schedule[2]: expected exactly one of inject, heal, wait, await"),
     ("orders-0, equals", "order-0, equals", "there is no topic 'order' (partition 'order-0'); topics are: orders"),

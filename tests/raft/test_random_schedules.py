@@ -27,7 +27,7 @@ class Schedule:
     def __init__(self, cluster, seed: int, steps: int) -> None:
         self.random = Random(seed)
         voters, observers = self.random.choice(SHAPES)
-        self.c = cluster(voters, observers, seed=seed)
+        self.c = cluster(voters, observers, seed=seed, snapshot_every=self.random.choice((None, 3, 8)))
         self.faults = self.c.sim.faults
         self.steps = steps
         self._next_value = 0
@@ -206,4 +206,4 @@ class TestTheRefereeFindsBrokenRules:
 
     def test_logs_that_part_and_are_not_cut(self, cluster, monkeypatch) -> None:
         monkeypatch.setattr(MetadataLog, "diverging_epoch", lambda self, offset, epoch: None)
-        self.expect(cluster, "committed data")
+        self.expect(cluster, "committed data", seeds=40)

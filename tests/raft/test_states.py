@@ -11,6 +11,7 @@ from highwater_runtime.raft.states import (
     Follower,
     Leader,
     Observer,
+    Prospective,
     Resigned,
     Unattached,
     Voted,
@@ -32,6 +33,11 @@ LEGAL = [
     (Resigned(2, 1000, ()), Candidate(3, 1000)),
     (Follower(2, 1001), Voted(5, 1002)),
     (Observer(2, 1001), Observer(3, 1002)),
+    (Follower(2, 1001), Prospective(2, 1000, leader_id=1001)),
+    (Prospective(2, 1000, leader_id=1001), Follower(2, 1001)),
+    (Prospective(2, 1000), Voted(2, 1002)),
+    (Prospective(2, 1000), Candidate(3, 1000)),
+    (Candidate(3, 1000), Prospective(3, 1000, voted_id=1000)),
 ]
 
 ILLEGAL = [
@@ -48,6 +54,10 @@ ILLEGAL = [
     (Resigned(1, 1000, ()), Leader(1, 1000, (1000,))),  # no way back
     (Resigned(1, 1000, ()), Voted(1, 1001)),  # it voted for itself
     (Observer(1, 1001), Candidate(2, 5)),
+    (Observer(1, 1001), Prospective(1, 5)),
+    (Follower(1, 1001), Prospective(2, 1000)),  # to ask bumps nothing
+    (Prospective(1, 1000), Leader(1, 1000, (1000,))),  # pre-votes elect nobody
+    (Leader(1, 1000, (1000,)), Prospective(1, 1000)),
 ]
 
 
@@ -63,7 +73,7 @@ def test_may_not_go(old, new) -> None:
 
 
 def test_every_state_has_a_row_and_can_be_left() -> None:
-    states = {Unattached, Voted, Follower, Candidate, Leader, Resigned, Observer}
+    states = {Unattached, Voted, Follower, Prospective, Candidate, Leader, Resigned, Observer}
     assert set(MAY_GO_TO) == states
     assert all(MAY_GO_TO[state] for state in states)
     assert {target for row in MAY_GO_TO.values() for target in row} == states, "every state can be reached"
@@ -88,6 +98,16 @@ def test_after_a_restart(saved, node_id, expected) -> None:
     assert state == expected
     if saved.epoch >= state.epoch:
         assert election_state(state) == saved, "nothing durable is forgotten"
+
+
+@pytest.mark.parametrize("leader_id", [None, 1001])
+@pytest.mark.parametrize("voted_id", [None, 1002])
+def test_asking_changes_nothing_durable(leader_id, voted_id) -> None:
+    assert election_state(Prospective(4, 1000, 2, leader_id, voted_id)) == ElectionState(4, leader_id, voted_id)
+
+
+def test_a_prospective_voter_does_not_name_the_leader_it_no_longer_hears() -> None:
+    assert leader_of(Prospective(3, 1000, leader_id=1001)) is None
 
 
 def test_a_resigned_leader_does_not_name_itself() -> None:

@@ -40,6 +40,11 @@ NOT_IN_KIO = {
     "AlterPartitionResponse-v0",
     "AlterPartitionResponse-v1",
     "RequestHeader-v0",
+    # Ours.
+    "MetadataReadRequest-v0",
+    "MetadataReadResponse-v0",
+    "ReadOffsetRequest-v0",
+    "ReadOffsetResponse-v0",
 }
 
 

@@ -12,6 +12,7 @@ from highwater_runtime.wire.messages.alter_partition_request import (
     TopicData,
 )
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRequest
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.produce_request import ProduceRequest, TopicProduceData
 from highwater_runtime.wire.messages.vote_request import PartitionData as VotePartition
@@ -102,3 +103,9 @@ def test_record_batches_are_not_copied():
     request = ProduceRequest(topic_data=[TopicProduceData(partition_data=[PartitionProduceData(records=records)])])
     for version in (3, 9):
         assert any(part is records for part in request.encode_parts(version))
+
+
+def test_reading_the_metadata_of_all_topics_is_not_reading_that_of_none():
+    every, none = MetadataReadRequest(topics=None), MetadataReadRequest(topics=[])
+    assert MetadataReadRequest.decode(every.encode(0), 0) == every
+    assert MetadataReadRequest.decode(none.encode(0), 0) == none != every

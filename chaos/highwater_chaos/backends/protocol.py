@@ -156,6 +156,9 @@ class Backend(Protocol):
     def bootstrap(self) -> tuple[Endpoint, ...]:
         """Brokers' endpoints for clients."""
 
+    def controllers(self) -> tuple[Endpoint, ...]:
+        """Controllers' endpoints for clients that read or change metadata."""
+
     def state(self, node: str) -> NodeState:
         """What was done to the node's process last."""
 

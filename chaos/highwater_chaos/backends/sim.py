@@ -110,6 +110,10 @@ class SimBackend:
         """All brokers."""
         return tuple(Endpoint(name, BROKER_PORT) for name in broker_names(self._cluster))
 
+    def controllers(self) -> tuple[Endpoint, ...]:
+        """All controllers."""
+        return tuple(Endpoint(name, CONTROLLER_PORT) for name in controller_names(self._cluster))
+
     def state(self, node: str) -> NodeState:
         """From the simulator's process."""
         machine = self.simulator.nodes[node]

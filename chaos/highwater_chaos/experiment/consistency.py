@@ -14,16 +14,17 @@ from pydantic import BaseModel
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
-from highwater_chaos.experiment.model import ChaosExperiment, Cluster
+from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_pipeline.anomalies import CHECKS
+from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
+_NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
 
 def problems_of(experiment: ChaosExperiment) -> list[Problem]:
@@ -121,6 +122,8 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
     for index, name in enumerate(workload.topics or []):
         if name not in known:
             yield Problem(f"spec.workload.topics[{index}]", f"there is no topic {name!r} in spec.cluster.topics")
+    if workload.metadata is not None and REGISTER_TOPIC in known:
+        yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
     if workload.idempotence and workload.acks != "all":
         yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
 
@@ -268,10 +271,12 @@ def _list(names: list[str]) -> str:
 
 def _checks(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, name in enumerate(experiment.spec.checks):
-        if name != ALL and name not in CHECKS:
+        if name != ALL and name not in _NAMES:
             yield Problem(
-                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(CHECKS))}"
+                f"spec.checks[{index}]", f"unknown check {name!r}; known are all, {', '.join(sorted(_NAMES))}"
             )
+        elif name in REGISTER_CHECKS and experiment.spec.workload.metadata is None:
+            yield Problem(f"spec.checks[{index}]", f"{name} needs clients of registers: spec.workload.metadata")
 
 
 def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
@@ -281,8 +286,8 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
             if problem := switch_problem(name, value):
                 yield Problem(f"{path}.when.{name}", problem)
         for number, anomaly in enumerate(entry.anomalies):
-            if anomaly not in CHECKS:
-                known = ", ".join(sorted(CHECKS))
+            if anomaly not in _NAMES:
+                known = ", ".join(sorted(_NAMES))
                 yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
         if entry.anomalies and entry.verdict != "fail":
             yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")

@@ -13,6 +13,9 @@ from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
 
 API_VERSION = "highwater.dev/v1alpha1"
 
+REGISTER_TOPIC = "registers"
+"""The topic whose properties are the registers of ``workload.metadata``; the harness creates it."""
+
 
 def _switch_value(found: Any) -> Any:
     # YAML 1.1, which kubectl speaks too, reads a bare ``off`` as false.
@@ -45,6 +48,16 @@ def _acks(found: Any) -> Any:
     return {"all": "all", "-1": "all", -1: "all", "0": "0", 0: "0", "1": "1", 1: "1"}.get(found, found)
 
 
+class MetadataWorkload(Model):
+    """Clients that treat topic configurations as registers: writers change them at the active controller, readers read
+    them at any node. ``rate`` is that of all of them together; ``reads`` is what readers ask for."""
+
+    writers: Annotated[int, Field(ge=0, le=100)] = 1
+    readers: Annotated[int, Field(ge=0, le=100)] = 3
+    rate: Rate = EventsPerSecond(50.0)
+    reads: Literal["linearizable", "stale"] = "linearizable"
+
+
 class Workload(Model):
     """Clients that write and read while things break. ``rate`` is that of all producers together."""
 
@@ -54,6 +67,7 @@ class Workload(Model):
     idempotence: bool = True
     consumers: Annotated[int, Field(ge=0, le=1000)] = 1
     topics: list[TopicName] | None = None
+    metadata: MetadataWorkload | None = None
     request_timeout: Duration = 2_000_000_000
     delivery_timeout: Duration = 30_000_000_000
 
@@ -118,4 +132,13 @@ class ChaosExperiment(Model):
         return self.model_copy(update={"spec": spec})
 
 
-__all__ = ["API_VERSION", "ChaosExperiment", "Cluster", "Expectation", "ExperimentSpec", "NodeIndex", "Workload"]
+__all__ = [
+    "API_VERSION",
+    "ChaosExperiment",
+    "Cluster",
+    "Expectation",
+    "ExperimentSpec",
+    "MetadataWorkload",
+    "NodeIndex",
+    "Workload",
+]

@@ -14,7 +14,7 @@ from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.svg import COLORS, page_svg
 from highwater_chaos.report.timeline import fault_label, timeline_of
-from highwater_pipeline.anomalies import CHECKS
+from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
 
 DESCRIPTION: Final = "highwater.dev/description"
 """The annotation in which an experiment says in a sentence what it shows."""
@@ -119,4 +119,5 @@ def _time(time_ns: int | None) -> str:
 
 
 def _outcome(name: str, outcome: str) -> str:
-    return {"ok": "found nothing", "failed": CHECKS.get(name, "failed")}.get(outcome, outcome)
+    meanings = {**CHECKS, **REGISTER_CHECKS, **QUORUM_INVARIANTS, **ON_REQUEST}
+    return {"ok": "found nothing", "failed": meanings.get(name, "failed")}.get(outcome, outcome)

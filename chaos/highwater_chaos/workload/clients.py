@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, Literal
 
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.experiment import ChaosExperiment
@@ -11,6 +11,7 @@ from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
+from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
 from highwater_runtime.ports import SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
@@ -27,6 +28,7 @@ class Clients:
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._producers: list[RecordingProducer] = []
         self._consumers: list[RecordingConsumer] = []
+        self._registers: list[RegisterClient] = []
         self._final: RecordingConsumer | None = None
         self.admin: AdminClient
 
@@ -45,6 +47,8 @@ class Clients:
             self._backend.add_client(f"producer-{index}", self._producer(index))
         for index in range(self._workload.consumers):
             self._backend.add_client(f"consumer-{index}", self._consumer(f"consumer-{index}"))
+        for name, make in self._register_clients():
+            self._backend.add_client(name, make)
 
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
@@ -60,6 +64,19 @@ class Clients:
                 producer.finish()
 
         self._backend.post(finish)
+
+    def finish_registers(self) -> None:
+        """Let clients of registers begin nothing new."""
+
+        def finish() -> None:
+            for client in self._registers:
+                client.finish()
+
+        self._backend.post(finish)
+
+    def registers_idle(self) -> bool:
+        """Whether every operation on a register has its outcome."""
+        return all(client.idle for client in self._registers)
 
     def finish_consumers(self) -> None:
         """Let consumers poll no more."""
@@ -128,5 +145,35 @@ class Clients:
             else:
                 self._consumers.append(consumer)
             return consumer
+
+        return make
+
+    def _register_clients(self) -> Iterator[tuple[str, Callable[[Ports], NodeCore]]]:
+        metadata = self._workload.metadata
+        if metadata is None:
+            return
+        clients = metadata.writers + metadata.readers
+        roles: list[tuple[Literal["write", "read"], str, int]] = [
+            *(("write", "register-writer", index) for index in range(metadata.writers)),
+            *(("read", "register-reader", index) for index in range(metadata.readers)),
+        ]
+        for role, name, index in roles:
+            options = RegisterOptions(
+                name=f"{name}-{index}",
+                index=index,
+                role=role,
+                brokers=self._backend.bootstrap(),
+                controllers=self._backend.controllers(),
+                interval_ns=int(SECOND * clients / metadata.rate),
+                linearizable=metadata.reads == "linearizable",
+                request_timeout_ns=self._workload.request_timeout,
+            )
+            yield options.name, self._register_client(options)
+
+    def _register_client(self, options: RegisterOptions) -> Callable[[Ports], NodeCore]:
+        def make(ports: Ports) -> NodeCore:
+            client = RegisterClient(options, ports, self._recorder)
+            self._registers.append(client)
+            return client
 
         return make

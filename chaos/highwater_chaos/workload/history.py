@@ -14,13 +14,14 @@ from typing import Literal
 import msgspec
 
 OperationType = Literal["invoke", "ok", "fail", "info"]
-OperationKind = Literal["send", "poll", "assign"]
+OperationKind = Literal["send", "poll", "assign", "read", "write"]
 
 
 class MicroOp(msgspec.Struct, frozen=True):
-    """One record sent or polled, or one position assigned (``value`` null).
+    """One record sent or polled, one position assigned (``value`` null), or one register read or written.
 
-    ``key`` is the topic-partition (``"orders-0"``), ``value`` the record's unique value, ``offset`` null where unknown.
+    ``key`` is the topic-partition (``"orders-0"``) or the register, ``value`` the record's or register's unique value
+    (null: the register was never written), ``offset`` null where unknown and for registers.
     """
 
     op: OperationKind

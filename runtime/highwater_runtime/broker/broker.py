@@ -45,6 +45,7 @@ from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
 from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.switches import Switches
@@ -152,6 +153,7 @@ class Broker:
             config,
             self._metadata_log,
             self,
+            switches=options.switches,
         )
         self._lifecycle = Lifecycle(
             Identity(
@@ -214,6 +216,13 @@ class Broker:
             # A disk completion may have led here, behind which nothing else looks for wake-ups.
             self._after_event()
 
+    def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
+        """From Raft: a snapshot stands for all below ``end_offset``."""
+        if not self._stopping:
+            self._loader.on_load_snapshot(end_offset, records)
+            self._tell_if_caught_up()
+            self._after_event()
+
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:
         """From Raft: channels ask for the leader when they need it, so there is nothing to do."""
 
@@ -251,6 +260,9 @@ class Broker:
 
     def _dispatch(self, request: InboundRequest) -> None:
         key = request.api_key
+        if key == ApiKey.METADATA_READ:
+            self._read_metadata(request)
+            return
         if key != ApiKey.API_VERSIONS and not api_versions.served(key, request.version):
             request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION))
             return
@@ -278,3 +290,13 @@ class Broker:
                 )
             case _:
                 raise AssertionError(f"API {key} is offered but has no handler")
+
+    def _read_metadata(self, request: InboundRequest) -> None:
+        # From what has been replayed, published or not: it is the cluster's state whatever this broker may act on.
+        assert self._raft is not None, "the broker has not been started"
+        handle_metadata_read(
+            request,
+            self._raft.read_when_current,
+            lambda: (self._loader.image, self._loader.applied_offset),
+            longest_ms=self.options.config.request_timeout_ms,
+        )

@@ -21,6 +21,8 @@ from highwater_runtime.metadata import (
     PartitionChanged,
     TopicDeleted,
     TopicImage,
+    differences,
+    image_of,
 )
 from highwater_runtime.wire.records_codec import decode_metadata_record
 
@@ -85,6 +87,19 @@ class MetadataLoader:
             delta.note(self.image.apply(decode_metadata_record(data), base_offset + index))
         self.applied_offset = last_offset
         if self.published:
+            self._publish(self.image, delta)
+        else:
+            self.try_first_publication()
+
+    def on_load_snapshot(self, end_offset: int, records: list[bytes]) -> None:
+        """Begin anew with a snapshot, and publish how it differs from what was there."""
+        before = self.image
+        self.image = image_of([decode_metadata_record(data) for data in records], end_offset)
+        self.applied_offset = end_offset - 1
+        if self.published:
+            delta = Delta()
+            for change in differences(before, self.image):
+                delta.note(change)
             self._publish(self.image, delta)
         else:
             self.try_first_publication()

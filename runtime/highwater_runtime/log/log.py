@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
@@ -378,6 +379,18 @@ class Log(ReadableLog):
             self._chain.drop_oldest(doomed)
             begin = self._chain.base_offset
             self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
+        return doomed
+
+    def delete_segments_below_start(self, now_ms: int) -> int:
+        """Delete the segments that lie below the log start offset as a whole; returns how many went."""
+        kept = replace(self.config, retention_ms=-1, retention_bytes=-1)
+        doomed = count_deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset)
+        if doomed:
+            self._ensure_online()
+            with self._disk_errors_end_it():
+                self._chain.drop_oldest(doomed)
+                begin = self._chain.base_offset
+                self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
         return doomed
 
     def remove_expired_producers(self, now_ms: int) -> int:

@@ -166,9 +166,14 @@ class SegmentChain:
         self.sync_directory()
 
     def drop_oldest(self, count: int) -> None:
-        """Drop the first ``count`` segments, which leaves one at least."""
+        """Drop the first ``count`` segments, which leaves one at least.
+
+        One after the other durably: were a later one gone and an earlier one still there after a power loss, the log
+        would end at the gap.
+        """
         for segment in self.segments[:count]:
             self._set_aside(segment)
+            self.sync_directory()
         del self.segments[:count]
 
     def remove_snapshots(self, unwanted: Callable[[int], bool]) -> None:

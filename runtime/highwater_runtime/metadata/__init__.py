@@ -29,6 +29,7 @@ from highwater_runtime.metadata.registrations import (
     TopicImage,
 )
 from highwater_runtime.metadata.replica_epoch import replica_epoch_matches
+from highwater_runtime.metadata.snapshot import differences, image_of, snapshot_records
 
 __all__ = [
     "NO_LEADER",
@@ -48,5 +49,8 @@ __all__ = [
     "TopicCreated",
     "TopicDeleted",
     "TopicImage",
+    "differences",
+    "image_of",
     "replica_epoch_matches",
+    "snapshot_records",
 ]

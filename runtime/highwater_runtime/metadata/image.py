@@ -120,6 +120,15 @@ class MetadataImage:
         self.offset = offset
         return change
 
+    def apply_snapshot_record(self, record: Any, offset: int) -> None:
+        """Apply one record of a snapshot that ends with ``offset``: all its records have that one.
+
+        Raises:
+            MetadataReplayError: as :meth:`apply`.
+        """
+        self._apply(record, offset)
+        self.offset = offset
+
     def _apply(self, record: Any, offset: int) -> Change:
         match record:
             case PartitionChangeRecord():

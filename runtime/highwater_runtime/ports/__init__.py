@@ -28,7 +28,7 @@ from highwater_runtime.ports.network import (
     ResponseHandler,
     RpcFailure,
 )
-from highwater_runtime.ports.node import NodeCore
+from highwater_runtime.ports.node import NodeCore, NodeHaltError
 from highwater_runtime.ports.trace import Trace
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "Metrics",
     "Network",
     "NodeCore",
+    "NodeHaltError",
     "Ports",
     "ResponseHandler",
     "RpcFailure",

@@ -8,6 +8,13 @@ from typing import Protocol
 from highwater_runtime.ports.network import InboundRequest
 
 
+class NodeHaltError(Exception):
+    """A core found that what it relies on does not hold (another node broke a promise): it must not go on.
+
+    Raised out of the event in which it was found; the host ends the node, as after a disk failure.
+    """
+
+
 class NodeCore(Protocol):
     """One incarnation of a broker, a controller or a client, without I/O.
 

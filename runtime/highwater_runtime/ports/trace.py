@@ -267,6 +267,26 @@ class RaftHighWatermark(NodeEvent, frozen=True, kw_only=True, tag="raft-high-wat
     leader: int
 
 
+class RaftSnapshot(NodeEvent, frozen=True, kw_only=True, tag="raft-snapshot"):
+    """A snapshot of the metadata log below ``offset``, the last record of which is of ``epoch``. ``reason``:
+    ``written`` (from the node's own image) or ``fetched`` (from the leader), durable then; ``loaded`` (by the state
+    machine, which jumps to it); ``ignored`` (found on the disk, not whole). ``crc``: CRC-32C of the file."""
+
+    offset: int
+    epoch: int
+    crc: int
+    reason: str
+
+
+class RaftBroken(NodeEvent, frozen=True, kw_only=True, tag="raft-broken"):
+    """This replica has found that the quorum broke a promise, and halts: what it was told in ``epoch`` contradicts
+    what it knows; ``leader`` whom it follows or followed (−1: nobody). ``reason``: the name of the invariant."""
+
+    epoch: int
+    leader: int
+    reason: str
+
+
 class Trace(Protocol):
     """Where a core reports."""
 

@@ -11,15 +11,19 @@ from typing import Protocol
 
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.raft import messages
-from highwater_runtime.raft.election import grants_vote
+from highwater_runtime.raft.election import grants_pre_vote, grants_vote
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.read_offset import OnReadOffset, is_well_formed, read_offset_response_of
 from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.snapshot_messages import SnapshotAsk, SnapshotPiece, snapshot_answer, snapshot_ask_of
 from highwater_runtime.raft.states import State, Unattached, Voted
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 
@@ -39,6 +43,9 @@ class Replica(Protocol):
     def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
         """Answer a fetch now or let it wait."""
 
+    def submit_read(self, on_answer: OnReadOffset) -> None:
+        """Answer a ReadOffset now or when it is certain."""
+
 
 class Answering:
     """Judges requests by the quorum's state and acts on what they say."""
@@ -55,6 +62,9 @@ class Answering:
             request.reply(messages.refusal(request, ErrorCode.INCONSISTENT_CLUSTER_ID))
             return
         match body:
+            case VoteRequest() if request.version >= messages.PRE_VOTE_VERSION and not self._shared.pre_vote:
+                request.reply(messages.refusal(request, ErrorCode.UNSUPPORTED_VERSION))
+                return
             case VoteRequest():
                 ballot = messages.ballot_of(body)
                 answer = None if ballot is None else self._vote(ballot)
@@ -64,6 +74,18 @@ class Answering:
             case EndQuorumEpochRequest():
                 notice = messages.end_of(body)
                 answer = None if notice is None else self._end_epoch(notice)
+            case FetchSnapshotRequest():
+                piece_ask = snapshot_ask_of(body)
+                if piece_ask is not None:
+                    request.reply(self._fetch_snapshot(piece_ask))
+                    return
+                answer = None
+            case ReadOffsetRequest() if is_well_formed(body):
+                cluster_id = self._shared.cluster_id
+                self._replica.submit_read(lambda result: request.reply(read_offset_response_of(cluster_id, result)))
+                return
+            case ReadOffsetRequest():
+                answer = None
             case _:
                 ask = messages.fetch_ask_of(request)
                 if ask is not None:
@@ -85,6 +107,8 @@ class Answering:
             return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
         if ballot.epoch < self._quorum.epoch:
             return self._answer(ErrorCode.FENCED_LEADER_EPOCH)
+        if ballot.pre_vote:
+            return self._pre_vote(ballot)
         granted = grants_vote(
             self._quorum.state, ballot.epoch, ballot.candidate_id, ballot.log_end, self._shared.log.end
         )
@@ -92,6 +116,18 @@ class Answering:
         if new.epoch > self._quorum.epoch or (granted and self._quorum.state != new):
             self._replica.go(new)  # durable before the answer
         assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
+        return self._answer(ErrorCode.NONE, vote_granted=granted)
+
+    def _pre_vote(self, ballot: Ballot) -> Answer:
+        if ballot.epoch > self._quorum.epoch:
+            self._replica.go(Unattached(ballot.epoch))
+        role = self._replica.role
+        granted = grants_pre_vote(
+            self._quorum.state,
+            ballot.log_end,
+            self._shared.log.end,
+            hears_leader=isinstance(role, Fetching) and role.hears_leader,
+        )
         return self._answer(ErrorCode.NONE, vote_granted=granted)
 
     def _begin_epoch(self, notice: LeaderNotice) -> Answer:
@@ -131,10 +167,18 @@ class Answering:
         """The answer to a fetch; None, only where it ``may_wait``: nothing to tell yet."""
         if ask.epoch == self._quorum.epoch and isinstance(self._replica.role, Leading):
             return self._replica.role.answer_fetch(ask, may_wait=may_wait)
-        if ask.epoch < self._quorum.epoch:
-            error = ErrorCode.FENCED_LEADER_EPOCH
-        elif ask.epoch > self._quorum.epoch:
-            error = ErrorCode.UNKNOWN_LEADER_EPOCH
+        return messages.fetched(self._answer(self._why_not_leading(ask.epoch)))
+
+    def _why_not_leading(self, epoch: int) -> ErrorCode:
+        if epoch < self._quorum.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > self._quorum.epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def _fetch_snapshot(self, ask: SnapshotAsk) -> ApiMessage:
+        role = self._replica.role
+        if ask.epoch == self._quorum.epoch and isinstance(role, Leading):
+            role.on_fetch_snapshot(ask.replica_id)
+            error, piece = self._shared.snapshots.piece(ask)
         else:
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return messages.fetched(self._answer(error))
+            error, piece = self._why_not_leading(ask.epoch), SnapshotPiece(ask.snapshot_id, ask.position, 0, b"")
+        return snapshot_answer(self._answer(error), piece)

@@ -6,13 +6,12 @@ waits (binary exponential back-off) and stands again in the next epoch.
 
 from __future__ import annotations
 
-from typing import Any
-
-from highwater_runtime.ports import RpcFailure
-from highwater_runtime.raft.election import VoteTally, retry_backoff_ns
-from highwater_runtime.raft.messages import VOTE_VERSION, Ballot, answer_of, vote
+from highwater_runtime.raft.election import VoteTally
+from highwater_runtime.raft.messages import VOTE_VERSION, Ballot, answer_of
+from highwater_runtime.raft.polling import poll_voters
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.states import Candidate
+from highwater_runtime.wire.messages.vote_response import VoteResponse
 
 
 class Campaign:
@@ -24,7 +23,6 @@ class Campaign:
         self._actions = actions
         self._state = state
         self._tally = VoteTally(shared.node_id, shared.quorum.voters)
-        self._request = vote(shared.cluster_id, Ballot(state.epoch, shared.node_id, shared.log.end))
         self._is_over = False
 
     def start(self) -> None:
@@ -32,23 +30,15 @@ class Campaign:
         if self._tally.is_won:
             self._actions.won(self._tally.granting)
             return
-        self.scope.later(self._shared.timing.election_timeout_ns(self._shared.ports.random), self._lost)
-        for voter in self._shared.quorum.others:
-            self._ask(voter, failures=0)
+        shared = self._shared
+        self.scope.later(shared.patience.renew(), self._lost)
+        ballot = Ballot(self._state.epoch, shared.node_id, shared.log.end)
+        poll_voters(shared, self.scope, ballot, VOTE_VERSION, self._answered)
 
     def on_flushed(self) -> None:
         """Nothing depends on it here: what counts for a vote is what the log holds, durable or not."""
 
-    def _ask(self, voter: int, failures: int) -> None:
-        def answered(response: Any) -> None:
-            self._answered(voter, failures, response)
-
-        self.scope.send(voter, self._request, VOTE_VERSION, answered, channel="raft")
-
-    def _answered(self, voter: int, failures: int, response: Any) -> None:
-        if isinstance(response, RpcFailure):
-            self.scope.later(retry_backoff_ns(failures + 1), lambda: self._ask(voter, failures + 1))
-            return
+    def _answered(self, voter: int, response: VoteResponse) -> None:
         answer = answer_of(response)
         if answer is not None and self._actions.learned(answer):
             return

@@ -1,7 +1,7 @@
 """Tells the listener what is committed and who leads, in the order it can rely on.
 
 The order: the loss of leadership before any further commit, every commit in offset order, the gain of leadership
-after the commit of the leader's own LeaderChange record.
+after the commit of the leader's own LeaderChange record. A snapshot takes the place of all commits below its end.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.metadata_log import MetadataLog
+from highwater_runtime.raft.snapshotting import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,24 @@ class Leadership:
 class CommitFeed:
     """One listener's place in the log: :attr:`next_offset` is the end of what it was told."""
 
-    def __init__(self, log: MetadataLog, listener: RaftListener, leadership: Callable[[], Leadership]) -> None:
+    def __init__(
+        self,
+        log: MetadataLog,
+        listener: RaftListener,
+        leadership: Callable[[], Leadership],
+        on_loaded: Callable[[Snapshot], None],
+    ) -> None:
         self._log = log
         self._listener = listener
         self._leadership = leadership
+        self._on_loaded = on_loaded
         self._told: tuple[int | None, int] = (None, 0)
-        self.next_offset = log.start_offset
+        self._snapshot: Snapshot | None = None
+        self.next_offset = 0
+
+    def jump_to(self, snapshot: Snapshot) -> None:
+        """Load ``snapshot`` before the next commit is told."""
+        self._snapshot = snapshot
 
     def tell(self, high_watermark: int) -> bool:
         """Bring the listener up to date; whether there was anything to tell.
@@ -38,6 +51,9 @@ class CommitFeed:
         The listener may append or resign meanwhile: who leads is asked anew before and after every batch.
         """
         told = self._tell_leadership()
+        if self._snapshot is not None:
+            self._load(self._snapshot)
+            told = True
         if self.next_offset < high_watermark:
             for batch in self._log.batches_between(self.next_offset, high_watermark):
                 assert batch.base_offset == self.next_offset, f"told up to {self.next_offset}, then {batch.base_offset}"
@@ -49,6 +65,14 @@ class CommitFeed:
             assert self.next_offset == high_watermark, f"the log ends at {self.next_offset}, below {high_watermark}"
             told = True
         return told
+
+    def _load(self, snapshot: Snapshot) -> None:
+        assert self._leadership().claim_from is None, f"a leader never loads a snapshot: {snapshot.id}"
+        assert self.next_offset < snapshot.id.end_offset, f"told up to {self.next_offset}, then {snapshot.id}"
+        self._snapshot = None
+        self.next_offset = snapshot.id.end_offset
+        self._on_loaded(snapshot)
+        self._listener.on_load_snapshot(snapshot.id.end_offset, snapshot.id.epoch, snapshot.records)
 
     def _tell_leadership(self) -> bool:
         now = self._leadership()

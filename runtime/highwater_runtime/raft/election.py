@@ -1,4 +1,4 @@
-"""The decisions of an election, pure: whom to vote for, who has won, how long to wait (KIP-595)."""
+"""The decisions of an election, pure: whom to (pre-)vote for, who has won, how long to wait (KIP-595, KIP-650)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS
-from highwater_runtime.raft.states import State, Unattached, Voted
+from highwater_runtime.raft.states import Follower, Leader, Prospective, State, Unattached, Voted
 
 RETRY_BACKOFF_NS: Final = 20 * MS
 """First wait before a failed request is sent again (Kafka's ``controller.quorum.retry.backoff.ms``)."""
@@ -41,10 +41,27 @@ def grants_vote(state: State, epoch: int, candidate_id: int, candidate_log: LogE
         case Voted(voted_epoch, voted_id) if voted_epoch == epoch:
             # A repeated request: the answer was lost, or the candidate asks again. The log was judged then.
             return voted_id == candidate_id
-        case Unattached():
+        case Prospective(epoch=own_epoch, leader_id=None, voted_id=int(voted_id)) if own_epoch == epoch:
+            return voted_id == candidate_id
+        case Unattached() | Prospective(leader_id=None):
             return candidate_log.at_least(own_log)
         case _:
             return epoch > state.epoch and candidate_log.at_least(own_log)
+
+
+def grants_pre_vote(state: State, candidate_log: LogEnd, own_log: LogEnd, *, hears_leader: bool) -> bool:
+    """Whether a voter in ``state`` would not mind an election that such a candidate would win (KIP-650).
+
+    ``hears_leader``: it follows a leader and has fetched from it within the fetch time-out. What it voted so far does
+    not matter: the election would be one of the next epoch.
+    """
+    match state:
+        case Leader():
+            return False
+        case Follower() if hears_leader:
+            return False
+        case _:
+            return candidate_log.at_least(own_log)
 
 
 @dataclass(slots=True)

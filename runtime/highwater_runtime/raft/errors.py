@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
+from highwater_runtime.ports import NodeHaltError, Trace
+from highwater_runtime.ports.trace import RaftBroken
+
+
+class QuorumBrokenError(NodeHaltError):
+    """Raft's promises do not hold (a voter forgot its vote, a disk lost what it had flushed): the replica halts."""
+
+
+def halt(trace: Trace, invariant: str, epoch: int, leader_id: int | None, what: str) -> QuorumBrokenError:
+    """Report the broken ``invariant`` and make the error to raise."""
+    trace.emit(RaftBroken(epoch=epoch, leader=-1 if leader_id is None else leader_id, reason=invariant))
+    return QuorumBrokenError(what)
+
 
 class NotLeader(Exception):  # noqa: N818 - the field's word for it
     """This replica does not lead the quorum; ``leader_id`` is who does in ``epoch``, as far as it knows."""

@@ -4,6 +4,9 @@ One fetch is under way at a time. It says *all below its offset is on my disk*, 
 one waits for the flush. A fetch that follows a failure asks not to be kept waiting: what the lost answer would have
 told, the HW above all, is told at once.
 
+Where the answer names a snapshot, what the replica lacks is no longer in the leader's log: it fetches the snapshot and
+begins anew with it (KIP-630).
+
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
 observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
 """
@@ -13,9 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
 from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchAsk, fetch, fetched_of
 from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_response import PartitionData
 
@@ -34,10 +39,12 @@ class Fetching:
         self._is_fetching = False
         self._waits_for_flush = False
         self._is_hurried = False
+        self._has_heard = False
         self._heard_ns = shared.ports.clock.now_ns()
 
     def start(self) -> None:
         """Fetch; a voter watches its leader."""
+        self._shared.patience.forget()
         if self._shared.quorum.is_voter:
             self._watch_leader()
         self._fetch_when_durable()
@@ -48,11 +55,17 @@ class Fetching:
             self._waits_for_flush = False
             self._fetch_when_durable()
 
+    @property
+    def hears_leader(self) -> bool:
+        """Whether it has fetched from this leader, within the fetch time-out, and was not told of its end."""
+        silence_ns = self._shared.ports.clock.now_ns() - self._heard_ns
+        return self._has_heard and not self._is_hurried and silence_ns < self._shared.timing.fetch_ns
+
     def stand_after(self, delay_ns: int) -> None:
         """The leader has resigned: stand after ``delay_ns``, unless another is quicker."""
         if not self._is_hurried:
             self._is_hurried = True
-            self.scope.later(delay_ns, lambda: self._actions.stand(0))
+            self.scope.later(delay_ns, lambda: self._actions.stand(0, leader_resigned=True))
 
     def _watch_leader(self) -> None:
         left_ns = self._heard_ns + self._shared.timing.fetch_ns - self._shared.ports.clock.now_ns()
@@ -107,11 +120,31 @@ class Fetching:
         assert (answer.epoch, answer.leader_id) == (self._shared.quorum.epoch, self._leader_id), (
             f"{answer} as one who follows {self._leader_id} in epoch {self._shared.quorum.epoch}"
         )
-        self._heard_ns = self._shared.ports.clock.now_ns()
+        self._heard()
         self._failures = 0
         self._is_sure = True
-        self._take(data)
-        self._fetch_when_durable()
+        if data.snapshot_id.end_offset >= 0:
+            self._download(SnapshotId(data.snapshot_id.end_offset, data.snapshot_id.epoch))
+        else:
+            self._take(data)
+            self._fetch_when_durable()
+
+    def _heard(self) -> None:
+        self._heard_ns = self._shared.ports.clock.now_ns()
+        self._has_heard = True
+
+    def _download(self, snapshot_id: SnapshotId) -> None:
+        leader_id = self._leader_id
+        assert leader_id is not None
+
+        def done(data: bytes | None) -> None:
+            if data is None:
+                self._failed()
+            else:
+                self._actions.take_snapshot(snapshot_id, data, leader_id)
+                self._fetch_when_durable()
+
+        SnapshotDownload(self._shared, self._actions, self.scope, leader_id, snapshot_id, self._heard, done).ask()
 
     def _take(self, data: PartitionData) -> None:
         log, epoch = self._shared.log, self._shared.quorum.epoch

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_runtime.ports import RpcFailure
-from highwater_runtime.raft.election import RETRY_BACKOFF_NS
+from highwater_runtime.raft.election import RETRY_BACKOFF_NS, LogEnd
 from highwater_runtime.raft.messages import (
     BEGIN_QUORUM_EPOCH_VERSION,
     Answer,
@@ -22,6 +22,7 @@ from highwater_runtime.raft.messages import (
     fetched,
 )
 from highwater_runtime.raft.progress import LeaderProgress
+from highwater_runtime.raft.read_index import ReadIndex
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.states import Leader
 from highwater_runtime.wire.errors import ErrorCode
@@ -42,9 +43,11 @@ class Leading:
             state.epoch, shared.node_id, shared.quorum.voters, state.granting
         )
         self.progress = LeaderProgress(shared.quorum.others, self.epoch_start, shared.ports.clock.now_ns())
+        self.reads = ReadIndex(shared, self.scope, actions, state.epoch, self.epoch_start)
 
     def start(self) -> None:
         """Make the LeaderChange durable and call the others."""
+        self._shared.patience.forget()
         self._shared.log.flush_soon()
         if self._shared.quorum.others:
             self._call_voters()
@@ -69,19 +72,32 @@ class Leading:
             return
         now = self._shared.ports.clock.now_ns()
         progress = self.progress.of(ask.replica_id, now)
-        progress.heard_ns = now
-        if self._shared.log.diverging_epoch(ask.offset, ask.last_epoch) is None:
-            assert ask.offset <= self._shared.log.end_offset
-            progress.end_offset = ask.offset
+        log = self._shared.log
+        if not log.is_behind(ask.offset, ask.last_epoch) and log.diverging_epoch(ask.offset, ask.last_epoch) is None:
+            assert ask.offset <= log.end_offset
+            progress.fetched(ask.offset, log.end_offset, now)
             self._advance()
+        progress.heard_ns = now
+
+    def on_fetch_snapshot(self, replica_id: int) -> None:
+        """A replica that fetches a snapshot is there too."""
+        if replica_id >= 0 and replica_id != self._shared.node_id:
+            now = self._shared.ports.clock.now_ns()
+            self.progress.of(replica_id, now).heard_ns = now
 
     def answer_fetch(self, ask: FetchAsk, *, may_wait: bool) -> FetchResponse | None:
         """Records, or where the logs part, or news of the HW; None where it ``may_wait`` and there is none of these."""
         log = self._shared.log
         answer = Answer(ErrorCode.NONE, self._state.epoch, self._shared.node_id)
-        if ask.offset < log.start_offset:
-            # What is no longer in the log would be in a snapshot (KIP-630): the answer would name its id here.
-            return fetched(answer._replace(error=ErrorCode.OFFSET_OUT_OF_RANGE), log_start_offset=log.start_offset)
+        if log.is_behind(ask.offset, ask.last_epoch):
+            newest = self._shared.snapshots.newest
+            assert newest is not None, f"the log begins at {log.base} and no snapshot stands for what is below"
+            return fetched(
+                answer,
+                high_watermark=self._actions.high_watermark,
+                log_start_offset=log.start_offset,
+                snapshot=LogEnd(newest.epoch, newest.end_offset),
+            )
         diverging = log.diverging_epoch(ask.offset, ask.last_epoch)
         progress = None
         if ask.replica_id >= 0 and ask.replica_id != self._shared.node_id:
@@ -109,6 +125,7 @@ class Leading:
         if reached is not None and reached > self._actions.high_watermark:
             assert self.epoch_start < reached <= self._shared.log.end_offset
             self._actions.commit_up_to(reached, self._shared.node_id)
+            self.reads.judge()
 
     # --- the majority --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 One replica has one listener. Within one incarnation it is told of every committed batch exactly once and in offset
 order, beginning with the first batch of the log: after a restart it is told again of what the log already holds, as
-soon as the new incarnation knows that it is committed.
+soon as the new incarnation knows that it is committed. A snapshot stands for what is no longer in the log: it is
+loaded at the start, or in the middle, where the replica had fallen behind the beginning of its leader's log (KIP-630).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Protocol
 class RaftListener(Protocol):
     """The controller's or broker's side of a :class:`~highwater_runtime.raft.RaftReplica`.
 
-    Both methods are called at the end of the event that made the news. They may call ``append`` and ``resign`` of
+    All methods are called at the end of the event that made the news. They may call ``append`` and ``resign`` of
     the replica.
     """
 
@@ -23,6 +24,12 @@ class RaftListener(Protocol):
 
         A control batch (the LeaderChange record at the start of every epoch) comes with an empty ``records``, so
         that ``last_offset`` + 1 is always the offset up to which the state machine is complete.
+        """
+
+    def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:
+        """Forget the state and take up that of ``records``: all below ``end_offset``, the last of it of ``epoch``.
+
+        What comes next begins at ``end_offset``. A leader is never told so.
         """
 
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:

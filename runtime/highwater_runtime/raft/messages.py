@@ -1,7 +1,7 @@
 """The quorum's messages, each about the one partition of the metadata log: built here and taken apart here.
 
-Versions are those of a fixed set of voters (KIP-595); the fields for dynamic voters (KIP-853) and for pre-vote
-(KIP-650, later KIP-996) belong to higher versions of the same messages.
+Versions are those of a fixed set of voters (KIP-595). A pre-vote is a Vote of version 2, as Kafka has settled it
+(KIP-996; the draft, KIP-650, says 1); the fields for dynamic voters (KIP-853) stay at their defaults.
 """
 
 from __future__ import annotations
@@ -24,10 +24,16 @@ from highwater_runtime.wire.messages import (
 )
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.begin_quorum_epoch_response import BeginQuorumEpochResponse
+from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
+from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_response import EndQuorumEpochResponse
 from highwater_runtime.wire.messages.fetch_request import FetchRequest
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
+from highwater_runtime.wire.messages.fetch_snapshot_response import FetchSnapshotResponse
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
+from highwater_runtime.wire.messages.read_offset_response import ReadOffsetResponse
 from highwater_runtime.wire.messages.vote_request import VoteRequest
 from highwater_runtime.wire.messages.vote_response import VoteResponse
 
@@ -38,6 +44,9 @@ METADATA_TOPIC_ID: Final = UUID(int=1)
 METADATA_PARTITION: Final = 0
 
 VOTE_VERSION: Final = 0
+PRE_VOTE_VERSION: Final = 2
+"""The first version with the flag; who does not know pre-votes refuses it."""
+
 BEGIN_QUORUM_EPOCH_VERSION: Final = 0
 END_QUORUM_EPOCH_VERSION: Final = 0
 FETCH_VERSION: Final = 15
@@ -49,11 +58,12 @@ QuorumRequest = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest
 
 
 class Ballot(NamedTuple):
-    """What a Vote request asks."""
+    """What a Vote request asks: a vote in ``epoch``, or (``pre_vote``) whether there would be one in the next."""
 
     epoch: int
     candidate_id: int
     log_end: LogEnd
+    pre_vote: bool = False
 
 
 class LeaderNotice(NamedTuple):
@@ -88,13 +98,14 @@ class Answer(NamedTuple):
 
 
 def vote(cluster_id: str, ballot: Ballot) -> VoteRequest:
-    """A candidate's request."""
+    """A candidate's request, or a prospective one's."""
     partition = vote_request.PartitionData(
         partition_index=METADATA_PARTITION,
         replica_epoch=ballot.epoch,
         replica_id=ballot.candidate_id,
         last_offset_epoch=ballot.log_end.epoch,
         last_offset=ballot.log_end.offset,
+        pre_vote=ballot.pre_vote,
     )
     topic = vote_request.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     return VoteRequest(cluster_id=cluster_id, topics=[topic])
@@ -159,7 +170,7 @@ def ballot_of(request: VoteRequest) -> Ballot | None:
     if partition is None:
         return None
     log_end = LogEnd(partition.last_offset_epoch, partition.last_offset)
-    return Ballot(partition.replica_epoch, partition.replica_id, log_end)
+    return Ballot(partition.replica_epoch, partition.replica_id, log_end, partition.pre_vote)
 
 
 def begin_of(request: BeginQuorumEpochRequest) -> LeaderNotice | None:
@@ -222,6 +233,12 @@ def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
             return EndQuorumEpochResponse(error_code=error)
         case FetchRequest():
             return FetchResponse(error_code=error)
+        case FetchSnapshotRequest():
+            return FetchSnapshotResponse(error_code=error)
+        case DescribeQuorumRequest():
+            return DescribeQuorumResponse(error_code=error)
+        case ReadOffsetRequest():
+            return ReadOffsetResponse(error_code=error)
         case body:
             raise AssertionError(f"not a request to the quorum: {body!r}")
 
@@ -261,8 +278,9 @@ def fetched(
     log_start_offset: int = -1,
     records: bytes | None = b"",
     diverging: LogEnd | None = None,
+    snapshot: LogEnd | None = None,
 ) -> FetchResponse:
-    """The answer to a Fetch of the metadata log."""
+    """The answer to a Fetch of the metadata log. ``snapshot``: fetch the one that ends there first."""
     data = fetch_response.PartitionData(
         partition_index=METADATA_PARTITION,
         error_code=answer.error,
@@ -274,6 +292,8 @@ def fetched(
     )
     if diverging is not None:
         data.diverging_epoch = fetch_response.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
+    if snapshot is not None:
+        data.snapshot_id = fetch_response.SnapshotId(epoch=snapshot.epoch, end_offset=snapshot.offset)
     topic = fetch_response.FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])
     return FetchResponse(responses=[topic])
 

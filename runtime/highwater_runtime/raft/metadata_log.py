@@ -1,4 +1,4 @@
-"""The metadata log as Raft sees it: what is on disk for sure, where two logs part, what was cut.
+"""The metadata log as Raft sees it: what is on disk for sure, where two logs part, what was cut, where it begins.
 
 Wraps :class:`highwater_runtime.log.Log` and adds the one number that Raft rests on, :attr:`MetadataLog.flushed_end`:
 everything below it survives a power loss. Flushes run one at a time; an append during one starts the next when it is
@@ -21,6 +21,7 @@ from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
+from highwater_runtime.raft.errors import halt
 
 _REWRITE_BYTES: Final = 1 << 20
 
@@ -58,6 +59,8 @@ class MetadataLog:
         self._flushing_to: int | None = None
         self._is_closed = False
         self.flushed_end = log.log_start_offset
+        self.base = LogEnd(0, 0)
+        """Where the log begins, and the epoch of the record before that: those of the snapshot that stands for it."""
 
     @property
     def start_offset(self) -> int:
@@ -72,7 +75,7 @@ class MetadataLog:
     @property
     def last_epoch(self) -> int:
         """The epoch of the last record; 0 where there is none."""
-        return max(self.log.latest_epoch, 0) if self.end_offset > 0 else 0
+        return max(self.log.latest_epoch, self.base.epoch) if self.end_offset > 0 else 0
 
     @property
     def end(self) -> LogEnd:
@@ -170,13 +173,50 @@ class MetadataLog:
         self._on_flushed()
 
     def end_of_epoch(self, epoch: int) -> LogEnd:
-        """The largest epoch of this log that is not above ``epoch``, and where it ends; (0, start) if there is none."""
+        """The largest epoch of this log that is not above ``epoch``, and where it ends; the log's base if none is."""
         if epoch >= self.last_epoch:
             return self.end
         found = self.log.epoch_end_offset(epoch)
         if found.epoch < 0 or found.end_offset <= self.start_offset:
-            return LogEnd(0, self.start_offset)
+            return self.base
         return LogEnd(found.epoch, found.end_offset)
+
+    def is_behind(self, fetch_offset: int, last_fetched_epoch: int) -> bool:
+        """Whether what such a log needs, to be compared with or continued from this one, is in a snapshot alone."""
+        base = self.base
+        return (
+            fetch_offset < base.offset
+            or last_fetched_epoch < base.epoch
+            or (0 < fetch_offset == base.offset and last_fetched_epoch != base.epoch)
+        )
+
+    def begin_at(self, base: LogEnd) -> None:
+        """Forget what is below ``base``: a durable snapshot stands for it."""
+        assert base.offset >= self.base.offset
+        assert base.offset <= self.end_offset, f"a log that ends at {self.end_offset} cannot begin at {base}"
+        with _offline_means_disk_error():
+            self.log.advance_log_start_offset(base.offset)
+            self.log.delete_segments_below_start(self._clock.wall_ms())
+        self.base = base
+
+    def replace_by(self, base: LogEnd, epoch: int) -> None:
+        """Forget everything: a durable snapshot that ends at ``base`` stands for all that is committed of it."""
+        before = self.end_offset
+        with _offline_means_disk_error():
+            self.log.truncate_fully_and_start_at(base.offset)
+        self.base = base
+        self.flushed_end = base.offset
+        if self._flushing_to is not None:
+            self._flushing_to = min(self._flushing_to, base.offset)
+        assert self.end == base, f"a log begun anew at {base} ends at {self.end}"
+        if before > base.offset:
+            self._trace.emit(RaftTruncated(offset=base.offset, end_offset=before, epoch=epoch))
+
+    def last_timestamp_below(self, offset: int) -> tuple[int, int]:
+        """Epoch and largest timestamp (ms) of the batch that ends at ``offset``."""
+        (batch,) = self.batches_between(offset - 1, offset)
+        assert batch.end_offset == offset, f"offset {offset} cuts the batch at {batch.base_offset} in two"
+        return batch.leader_epoch, batch.max_timestamp
 
     def diverging_epoch(self, fetch_offset: int, last_fetched_epoch: int) -> LogEnd | None:
         """Where a log that ends at ``fetch_offset`` with ``last_fetched_epoch`` parts from this one; None: nowhere.
@@ -185,6 +225,7 @@ class MetadataLog:
         """
         if fetch_offset == 0 and last_fetched_epoch == 0:
             return None
+        assert not self.is_behind(fetch_offset, last_fetched_epoch)
         end = self.end_of_epoch(last_fetched_epoch)
         if end.epoch == last_fetched_epoch and fetch_offset <= end.offset:
             return None
@@ -196,7 +237,9 @@ class MetadataLog:
         target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset
         before = self.end_offset
         assert target < before, f"told that the log diverges at {diverging}, but it ends at {self.end}"
-        assert target >= high_watermark, f"would cut the log to {target}, below the committed {high_watermark}"
+        if target < high_watermark:
+            what = f"would cut the log to {target}, below the committed {high_watermark}"
+            raise halt(self._trace, "raft-committed-data", epoch, None, what)
         with _offline_means_disk_error():
             self.log.truncate_to(target)
         assert self.end_offset <= target, f"cut to {target}, the log ends at {self.end_offset}"

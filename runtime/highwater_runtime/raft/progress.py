@@ -13,12 +13,24 @@ class ReplicaProgress:
     """One other replica as seen from the leader.
 
     ``end_offset`` what it has on disk (−1 before it fetched in this epoch), ``heard_ns`` when it last fetched (at
-    first: when the epoch began), ``told_high_watermark`` the HW of the last answer it was sent.
+    first: when the epoch began), ``told_high_watermark`` the HW of the last answer it was sent, ``caught_up_ns`` when
+    it last held all that the leader had, ``leader_end`` where the leader ended at its last fetch.
     """
 
     heard_ns: int
     end_offset: int = -1
     told_high_watermark: int = -1
+    caught_up_ns: int | None = None
+    leader_end: int = -1
+
+    def fetched(self, offset: int, leader_end: int, now_ns: int) -> None:
+        """Take note of a fetch at ``offset``, while the leader's log ends at ``leader_end``. Set ``heard_ns`` later."""
+        if offset >= leader_end:
+            self.caught_up_ns = now_ns
+        elif 0 <= self.leader_end <= offset:
+            self.caught_up_ns = max(self.caught_up_ns or 0, self.heard_ns)
+        self.end_offset = offset
+        self.leader_end = leader_end
 
 
 class LeaderProgress:

@@ -2,6 +2,8 @@
 
 A new state is written to a file of its own, fsynced, renamed over the old one, and the directory fsynced: after a
 power loss at any point there is either the old state or the new one, whole. Content as Kafka writes it (version 0).
+
+The switch ``quorum-state-sync`` leaves both fsyncs out: a voter that loses power forgets its vote and gives a second.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ class _Content(msgspec.Struct, frozen=True):
 class QuorumStateStore:
     """Reads and writes the quorum state of one replica in ``directory``."""
 
-    def __init__(self, disk: Disk, directory: str, voters: tuple[int, ...]) -> None:
+    def __init__(self, disk: Disk, directory: str, voters: tuple[int, ...], *, sync: bool = True) -> None:
         self._disk = disk
         self._directory = directory
+        self._sync = sync
         self._voters = [_Voter(voter) for voter in voters]
 
     def load(self) -> ElectionState:
@@ -60,6 +63,8 @@ class QuorumStateStore:
         try:
             content = msgspec.json.decode(data, type=_Content)
         except msgspec.MsgspecError as error:
+            if not self._sync:
+                return ElectionState(0)  # the name was durable, the content was not: as if nothing had been saved
             raise QuorumStateError(
                 f"{path}: expected Kafka's quorum state as JSON, found {data[:80]!r} ({error}); restore the file, or "
                 "wipe the whole directory only if a majority of the other voters is healthy"
@@ -78,17 +83,20 @@ class QuorumStateStore:
         )
         if not self._disk.is_dir(self._directory):
             self._disk.mkdir(self._directory)
-            self._disk.fsync_dir("")
+            if self._sync:
+                self._disk.fsync_dir("")
         new = f"{self._directory}/{_NEW_FILE}"
         file = self._disk.open(new, create=True)
         try:
             file.truncate(0)
             file.append(msgspec.json.encode(content))
-            file.fsync()
+            if self._sync:
+                file.fsync()
         finally:
             file.close()
         self._disk.rename(new, f"{self._directory}/{_FILE}")
-        self._disk.fsync_dir(self._directory)
+        if self._sync:
+            self._disk.fsync_dir(self._directory)
 
 
 def _id_or_none(number: int) -> int | None:

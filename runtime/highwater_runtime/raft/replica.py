@@ -11,7 +11,7 @@ listener is told what is new, the gauges are set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.log import Log
@@ -20,35 +20,56 @@ from highwater_runtime.ports.trace import RaftHighWatermark
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
+from highwater_runtime.raft.canvass import Canvass
 from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
+from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
-from highwater_runtime.raft.errors import NotLeader
+from highwater_runtime.raft.errors import NotLeader, halt
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.messages import Answer, FetchAsk
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.metrics import RaftMetrics
+from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.purgatory import FetchPurgatory
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.quorum_state_store import QuorumStateStore
+from highwater_runtime.raft.read_barrier import OnReady, ReadBarrier
+from highwater_runtime.raft.read_offset import OnReadOffset, ReadOffset
 from highwater_runtime.raft.resigning import Resigning
 from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.raft.snapshotting import Snapshots
 from highwater_runtime.raft.states import (
     Candidate,
     Follower,
     Leader,
     Observer,
+    Prospective,
     Resigned,
     State,
     Unattached,
     Voted,
 )
 from highwater_runtime.raft.waiting import Waiting
+from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
+from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
+from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.vote_request import VoteRequest
+
+_DEFAULTS: Final = Switches()
+_QUORUM_REQUESTS: Final = (
+    VoteRequest,
+    BeginQuorumEpochRequest,
+    EndQuorumEpochRequest,
+    FetchSnapshotRequest,
+    ReadOffsetRequest,
+)
 
 
 class RaftReplica:
@@ -72,25 +93,34 @@ class RaftReplica:
         listener: RaftListener,
         *,
         directory: str = "__cluster_metadata-0",
+        switches: Switches = _DEFAULTS,
     ) -> None:
         assert voters, "a quorum needs at least one voter"
         voter_ids = tuple(sorted(voters))
-        store = QuorumStateStore(ports.disk, directory, voter_ids)
+        store = QuorumStateStore(ports.disk, directory, voter_ids, sync=switches.quorum_state_sync == "on")
         self._quorum = Quorum(node_id, voter_ids, store, ports.trace)
         self._log = MetadataLog(log, ports.clock, ports.trace, self._on_flushed)
+        self._snapshots = Snapshots(ports.disk, directory, self._log, ports.trace)
+        timing = Timing.of(config)
         self._shared = Shared(
             node_id=node_id,
             endpoints=dict(voters),
             cluster_id=cluster_id,
             ports=ports,
-            timing=Timing.of(config),
+            timing=timing,
+            patience=Patience(timing, ports.clock, ports.random),
             quorum=self._quorum,
             log=self._log,
+            snapshots=self._snapshots,
+            pre_vote=switches.pre_vote == "on",
+            confirm_reads=switches.read_offset == "confirmed",
             event=self._event,
         )
         self._answering = Answering(self._shared, self)
         self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
-        self._feed = CommitFeed(self._log, listener, self._leadership)
+        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded)
+        self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
+        self._applied_end = 0
         self._metrics = RaftMetrics(ports.metrics)
         self._high_watermark = 0
         self._role: Role | None = None
@@ -131,8 +161,19 @@ class RaftReplica:
         return isinstance(self._quorum.state, Leader)
 
     @property
+    def hears_leader(self) -> bool:
+        """Whether it follows a leader and has fetched from it within the fetch time-out."""
+        return isinstance(self._role, Fetching) and self._role.hears_leader
+
+    @property
+    def voter_count(self) -> int:
+        """How many voters the quorum has."""
+        return len(self._quorum.voters)
+
+    @property
     def high_watermark(self) -> int:
-        """Exclusive end of what this replica knows to be committed; 0 after a restart, until it learns more."""
+        """Exclusive end of what this replica knows to be committed; after a restart the end of its newest snapshot,
+        until it learns more."""
         return self._high_watermark
 
     @property
@@ -146,27 +187,37 @@ class RaftReplica:
         return self._log.end_offset
 
     def start(self) -> None:
-        """Load the quorum state, make the log durable, and begin.
+        """Make the log durable, load the newest snapshot and the quorum state, and begin.
 
         Raises:
             OSError: the disk failed.
             QuorumStateError: the file ``quorum-state`` cannot be read.
+            SnapshotMissingError: the log begins in the middle and no whole snapshot stands for what is gone.
         """
         self._log.make_durable(self._shared.ports.disk)
+        snapshot = self._snapshots.load(self._quorum.epoch)
         self._quorum.load(self._log.last_epoch)
+        if snapshot is not None:
+            self._high_watermark = snapshot.id.end_offset
+            self._feed.jump_to(snapshot)
+            self._settle()  # before it can be a leader, who never loads one
         self._event(self._play)
 
     def handles(self, request: InboundRequest) -> bool:
-        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, Fetch of the metadata log."""
+        """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, ReadOffset, Fetch and
+        FetchSnapshot of the metadata log; on a voter DescribeQuorum too."""
         body = request.body
-        return messages.is_metadata_fetch(body) or isinstance(
-            body, (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest)
-        )
+        if messages.is_metadata_fetch(body) or isinstance(body, _QUORUM_REQUESTS):
+            return True
+        return isinstance(body, DescribeQuorumRequest) and self.is_voter
 
     def on_request(self, request: InboundRequest) -> None:
-        """Answer a request for which :meth:`handles` is true; a Fetch perhaps later, the others at once."""
+        """Answer a request for which :meth:`handles` is true; a Fetch or a ReadOffset perhaps later, the others at
+        once."""
         if self._is_closed:
             request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
+        elif isinstance(request.body, DescribeQuorumRequest):
+            request.reply(describe_quorum(self._shared, self._role, request.body, self._high_watermark))
         else:
             self._event(lambda: self._answering.handle(request))
 
@@ -186,6 +237,41 @@ class RaftReplica:
         if not self._is_settling:
             self._purgatory.recheck()
         return last_offset
+
+    def read_offset(self, on_answer: OnReadOffset) -> None:
+        """Tell how far a read must have applied to see all that was acknowledged before; leader only.
+
+        ``on_answer`` is called once, now or later: with NOT_LEADER_OR_FOLLOWER where this replica does not lead or
+        its leadership ends, with REQUEST_TIMED_OUT where no majority confirms it in time. With the switch
+        ``read-offset`` at ``unconfirmed`` the answer is what this leader has applied, at once (KIP-650's draft).
+        """
+        if self._is_closed:
+            on_answer(ReadOffset(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        else:
+            self._event(lambda: self.submit_read(on_answer))
+
+    def read_when_current(self, timeout_ns: int, on_ready: OnReady) -> None:
+        """Call ``on_ready`` once, when the listener's state holds all that was acknowledged before this call.
+
+        At any replica, voter or observer. ``on_ready`` gets NONE, or REQUEST_TIMED_OUT after ``timeout_ns``, or
+        BROKER_NOT_AVAILABLE where this replica stops.
+        """
+        if self._is_closed:
+            on_ready(ErrorCode.BROKER_NOT_AVAILABLE)
+        else:
+            self._event(lambda: self._barrier.hold(timeout_ns, on_ready))
+
+    def write_snapshot(self, end_offset: int, records: list[bytes]) -> bool:
+        """Keep ``records`` as the state of all below ``end_offset``, durably, and let older parts of the log go.
+
+        ``end_offset`` is the end of a batch that the listener was told of. Returns False, and does nothing, where a
+        snapshot that reaches as far is there already.
+
+        Raises:
+            OSError: the disk failed.
+        """
+        assert end_offset <= self._feed.next_offset, f"a snapshot up to {end_offset}, told {self._feed.next_offset}"
+        return self._snapshots.write(end_offset, records)
 
     def resign(self) -> None:
         """Give up leadership, let the most caught-up voter stand; nothing happens on a replica that does not lead."""
@@ -225,6 +311,8 @@ class RaftReplica:
                 self._purgatory.recheck()
         finally:
             self._is_settling = False
+        self._applied_end = self._feed.next_offset
+        self._barrier.recheck()
         self._metrics.report(self._quorum, self._log, self._high_watermark)
         if self._on_stopped is not None and not self._is_handing_over():
             self._close(self._on_stopped)
@@ -259,6 +347,8 @@ class RaftReplica:
                 role = Waiting(self._shared, self)
             case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
                 role = Fetching(self._shared, self, leader_id)
+            case Prospective() as prospective:
+                role = Canvass(self._shared, self, prospective)
             case Candidate() as candidate:
                 role = Campaign(self._shared, self, candidate)
             case Leader() as leader:
@@ -274,6 +364,16 @@ class RaftReplica:
         """Answer a fetch now or let it wait."""
         self._purgatory.submit(request, ask)
 
+    def submit_read(self, on_answer: OnReadOffset) -> None:
+        """Answer a ReadOffset now or when it is certain."""
+        if not isinstance(self._role, Leading):
+            known = -1 if self.leader_id is None else self.leader_id
+            on_answer(ReadOffset(ErrorCode.NOT_LEADER_OR_FOLLOWER, -1, known, self.epoch))
+        elif self._shared.confirm_reads:
+            self._role.reads.submit(on_answer)
+        else:
+            on_answer(ReadOffset(ErrorCode.NONE, self._applied_end - 1, self.node_id, self.epoch))
+
     def learned(self, answer: Answer) -> bool:
         """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
         epoch, leader_id = answer.epoch, answer.leader_id
@@ -284,7 +384,10 @@ class RaftReplica:
             return True
         if epoch < self.epoch or not is_other_voter:
             return False
-        assert known in (None, leader_id), f"epoch {epoch} is led by {known}, and {leader_id} is said to lead it too"
+        recorded = self._quorum.saved.leader_id
+        if recorded not in (None, leader_id):
+            what = f"epoch {epoch} is led by {recorded}, and {leader_id} is said to lead it too"
+            raise halt(self._shared.ports.trace, "raft-election-safety", epoch, recorded, what)
         if known is not None:
             return False
         self.go(self._following(epoch, leader_id))
@@ -295,14 +398,23 @@ class RaftReplica:
             return Observer(epoch, leader_id)
         return Follower(epoch, leader_id, self._quorum.voted_id if epoch == self.epoch else None)
 
-    def stand(self, retries: int) -> None:
-        """Stand for election; see :class:`.scope.Actions`.
-
-        With pre-vote (KIP-650) a replica would become prospective here, and a candidate once a majority would grant.
-        """
+    def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
+        """Stand for election, or ask first whether it would be won; see :class:`.scope.Actions`."""
         assert self.is_voter, "an observer does not stand for election"
-        if self._on_stopped is None:
+        if self._on_stopped is not None:
+            return
+        if self._shared.pre_vote and not leader_resigned:
+            saved = self._quorum.saved
+            self.go(Prospective(self.epoch, self.node_id, retries, saved.leader_id, saved.voted_id))
+        else:
             self.go(Candidate(self.epoch + 1, self.node_id, retries))
+
+    def would_win(self) -> None:
+        """Stand: a majority would grant; see :class:`.scope.Actions`."""
+        state = self._quorum.state
+        assert isinstance(state, Prospective), f"{state} did not ask for pre-votes"
+        if self._on_stopped is None:
+            self.go(Candidate(self.epoch + 1, self.node_id, state.retries))
 
     def won(self, granting: tuple[int, ...]) -> None:
         """Lead; see :class:`.scope.Actions`."""
@@ -320,6 +432,16 @@ class RaftReplica:
         assert offset <= self._log.end_offset, f"HW {offset} above the log's end {self._log.end_offset}"
         self._high_watermark = offset
         self._shared.ports.trace.emit(RaftHighWatermark(offset=offset, epoch=self.epoch, leader=leader_id))
+
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
+        """Begin anew with a snapshot of the leader's; see :class:`.scope.Actions`."""
+        assert not self.is_leader, "a leader never loads a snapshot"
+        if snapshot_id.end_offset <= self._high_watermark:
+            return  # an older answer: what it stands for is here already
+        snapshot = self._snapshots.take(snapshot_id, data, self.epoch)
+        if snapshot is not None:
+            self._feed.jump_to(snapshot)
+            self.commit_up_to(snapshot_id.end_offset, leader_id)
 
     # --- stopping ------------------------------------------------------------------------------------------------
 
@@ -344,6 +466,7 @@ class RaftReplica:
         assert self._role is not None
         self._role.scope.close()
         self._is_closed = True
+        self._barrier.close()
         self._log.close()
         assert len(self._purgatory) == 0, "only a leader keeps fetches waiting"
         on_stopped()

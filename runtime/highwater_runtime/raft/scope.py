@@ -1,8 +1,8 @@
 """What the roles of a replica share, and the span of one role's life.
 
-A replica plays one role at a time (wait, campaign, lead, resign, fetch), for one state in one epoch. Everything a role
-begins (timers, requests) belongs to its :class:`Scope` and ends with it: no late answer and no forgotten timer of a
-former role ever reaches the replica.
+A replica plays one role at a time (wait, canvass, campaign, lead, resign, fetch), for one state in one epoch. All that
+a role begins (timers, requests) belongs to its :class:`Scope` and ends with it: no late answer and no forgotten timer
+of a former role ever reaches the replica.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from highwater_runtime.ports import ApiMessage, Endpoint, Ports, Timer
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.messages import Answer
 from highwater_runtime.raft.metadata_log import MetadataLog
+from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.quorum import Quorum
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.raft.snapshotting import Snapshots
 
 
 class Actions(Protocol):
@@ -28,8 +31,14 @@ class Actions(Protocol):
     def learned(self, answer: Answer) -> bool:
         """Take up the epoch and leader that another node knows; whether that ended the role."""
 
-    def stand(self, retries: int) -> None:
-        """Stand for election in the next epoch, after ``retries`` failed elections in a row. Ends the role."""
+    def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
+        """Stand for election in the next epoch, after ``retries`` failed elections in a row. Ends the role.
+
+        With pre-vote a voter asks first, except where the leader itself has called for the election.
+        """
+
+    def would_win(self) -> None:
+        """Stand: a majority would grant. Ends the role."""
 
     def won(self, granting: tuple[int, ...]) -> None:
         """Lead: a majority granted. Ends the role."""
@@ -39,6 +48,9 @@ class Actions(Protocol):
 
     def commit_up_to(self, offset: int, leader_id: int) -> None:
         """All below ``offset`` is committed, says the leader. Does not end the role."""
+
+    def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
+        """Begin anew with a snapshot of the leader's, if it is whole and ahead. Does not end the role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +62,12 @@ class Shared:
     cluster_id: str
     ports: Ports
     timing: Timing
+    patience: Patience
     quorum: Quorum
     log: MetadataLog
+    snapshots: Snapshots
+    pre_vote: bool
+    confirm_reads: bool
     event: Callable[[Callable[[], None]], None]
 
 
@@ -62,6 +78,7 @@ class Scope:
         self._shared = shared
         self._timers: dict[int, Timer] = {}
         self._next_timer = 0
+        self._endings: list[Callable[[], None]] = []
         self.is_open = True
 
     def close(self) -> None:
@@ -70,6 +87,12 @@ class Scope:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        for ending in self._endings:
+            ending()
+
+    def at_end(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` when the role ends, before the next one begins."""
+        self._endings.append(callback)
 
     def later(self, delay_ns: int, callback: Callable[[], None]) -> None:
         """Run ``callback`` after ``delay_ns``, if the role still plays then."""

@@ -1,4 +1,4 @@
-"""The states of one replica of the quorum, and which may go to which (KIP-595; room for KIP-650's pre-vote).
+"""The states of one replica of the quorum, and which may go to which (KIP-595, pre-vote: KIP-650).
 
 Theory of operation
 ===================
@@ -13,10 +13,23 @@ Epoch, vote and leader are **durable before they are used** (:mod:`~highwater_ru
 a voter that loses power cannot vote a second time, a leader cannot come back to lead the epoch it led before.
 
 **Elections.** A voter that hears from no leader for a while (election time-out while it knows none, fetch time-out
-while it follows one) becomes *candidate* in the next epoch, votes for itself and asks the others. They vote for it if
+while it follows one) first asks whether it would be elected (below), then becomes *candidate* in the next epoch, votes
+for itself and asks the others. They vote for it if
 they have not voted otherwise and its log is **at least as complete** as theirs: its last epoch is higher, or equal and
 the log no shorter. Time-outs are drawn at random, and failed candidates wait ever longer (binary exponential back-off),
 so that ties break.
+
+**Pre-vote.** A voter that is cut off and stood at every time-out would come back with an epoch far above all others'
+and depose a leader that was well. So it becomes *prospective* first: it asks for a *pre-vote* in the epoch in which it
+is, and neither bumps nor writes anything. Asked so, a leader refuses; a follower refuses that has fetched from its
+leader in this epoch and within the fetch time-out; every other voter compares logs as for a vote. A pre-vote binds
+nobody: two prospective voters grant each other's. With a majority of grants the prospective voter becomes candidate.
+Refused by a majority, or without one in time, it goes back to its leader and fetches on where it had one (if that is
+alive after all, all is well; if not, the voter is no longer one that hears from it, and grants the pre-votes of
+others), else it backs off and asks again. So a voter that can reach the others, but not the leader whom they hear,
+does not take the leadership away, to lose it to the other side in turn. A voter that does not know the flag
+(UNSUPPORTED_VERSION) cannot refuse: it counts as a grant, and its vote will tell. There is nobody to disturb where the
+leader itself has called for an election (EndQuorumEpoch): the one in line is candidate at once.
 
 **Replication.** A fetch names the offset it wants and the epoch of the record before it. The leader compares this
 with its own log: where the two differ it answers with the *diverging epoch* (the largest epoch it shares and where
@@ -40,14 +53,14 @@ Every transition out of the table below is an assertion. ``next`` is epoch + 1, 
 
     unattached  knows the epoch, no leader, has not voted in it
     voted       has voted for another (or, after a restart, for itself) in this epoch
+    prospective hears from no leader, and asks whether it would be elected; keeps the vote it gave in this epoch
     candidate   has voted for itself and asks the others
     leader      was elected
     resigned    was leader of this epoch and is no more
     follower    a voter that fetches from a leader
     observer    no voter; fetches from a leader
 
-A *prospective* candidate (KIP-650: one that asks before it bumps the epoch) will stand between every row's ``next``
-and the candidate.
+With the switch ``pre-vote`` off, and after EndQuorumEpoch, a voter goes to candidate past prospective.
 """
 
 from __future__ import annotations
@@ -81,6 +94,21 @@ class Follower:
     NAME: ClassVar[str] = "follower"
     epoch: int
     leader_id: int
+    voted_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prospective:
+    """Asks in ``epoch`` whether it would be elected in the next one; ``retries`` as for :class:`Candidate`.
+
+    ``leader_id`` and ``voted_id`` are what it knows of ``epoch``: the leader that it no longer hears, its own vote.
+    """
+
+    NAME: ClassVar[str] = "prospective"
+    epoch: int
+    node_id: int
+    retries: int = 0
+    leader_id: int | None = None
     voted_id: int | None = None
 
 
@@ -123,7 +151,7 @@ class Observer:
     leader_id: int
 
 
-State = Unattached | Voted | Follower | Candidate | Leader | Resigned | Observer
+State = Unattached | Voted | Follower | Prospective | Candidate | Leader | Resigned | Observer
 
 
 class EpochRule(Enum):
@@ -155,6 +183,7 @@ MAY_GO_TO: Final[dict[type, dict[type, EpochRule]]] = {
         Unattached: _HIGHER,
         Voted: _SAME_OR_HIGHER,
         Follower: _SAME_OR_HIGHER,
+        Prospective: _SAME,
         Candidate: _NEXT,
         Observer: _SAME_OR_HIGHER,
     },
@@ -162,18 +191,28 @@ MAY_GO_TO: Final[dict[type, dict[type, EpochRule]]] = {
         Unattached: _HIGHER,
         Voted: _HIGHER,
         Follower: _SAME_OR_HIGHER,
+        Prospective: _SAME,
         Candidate: _NEXT,
     },
     Follower: {
         Unattached: _HIGHER,
         Voted: _HIGHER,
         Follower: _HIGHER,
+        Prospective: _SAME,
+        Candidate: _NEXT,
+    },
+    Prospective: {
+        Unattached: _HIGHER,
+        Voted: _SAME_OR_HIGHER,
+        Follower: _SAME_OR_HIGHER,
+        Prospective: _SAME,
         Candidate: _NEXT,
     },
     Candidate: {
         Unattached: _HIGHER,
         Voted: _HIGHER,
         Follower: _SAME_OR_HIGHER,
+        Prospective: _SAME,
         Candidate: _NEXT,
         Leader: _SAME,
     },
@@ -187,6 +226,7 @@ MAY_GO_TO: Final[dict[type, dict[type, EpochRule]]] = {
         Unattached: _HIGHER,
         Voted: _HIGHER,
         Follower: _HIGHER,
+        Prospective: _SAME,
         Candidate: _NEXT,
     },
     Observer: {
@@ -222,6 +262,8 @@ def election_state(state: State) -> ElectionState:
             return ElectionState(epoch, voted_id=voted_id)
         case Follower(epoch, leader_id, voted_id):
             return ElectionState(epoch, leader_id, voted_id)
+        case Prospective(epoch=epoch, leader_id=leader_id, voted_id=voted_id):
+            return ElectionState(epoch, leader_id, voted_id)
         case Candidate(epoch, node_id):
             return ElectionState(epoch, voted_id=node_id)
         case Leader(epoch, node_id) | Resigned(epoch, node_id):
@@ -249,7 +291,8 @@ def state_after_restart(saved: ElectionState, node_id: int, voters: tuple[int, .
 
 
 def leader_of(state: State) -> int | None:
-    """Who leads, as far as ``state`` knows. A resigned leader does not name itself: it leads no more."""
+    """Who leads, as far as ``state`` knows. A resigned leader does not name itself: it leads no more. Nor does a
+    prospective voter name the leader it no longer hears."""
     match state:
         case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
             return leader_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports import Endpoint, NodeCore, NodeHaltError, Ports
 from highwater_runtime.sim.clock import HostClock
 from highwater_runtime.sim.connection import Connection
 from highwater_runtime.sim.disk import KeepChoice, PowerLossEvidence, SimDisk
@@ -16,12 +16,12 @@ CoreFactory = Callable[[Ports], NodeCore]
 
 @dataclass(frozen=True, slots=True)
 class NodeCrash:
-    """A process that ended because its disk failed (an ``OSError`` that its core let through)."""
+    """A process that ended because its disk failed (an ``OSError`` that its core let through), or halted itself."""
 
     time_ns: int
     node: str
     incarnation: int
-    error: OSError
+    error: OSError | NodeHaltError
     reason: str = "disk-error"
 
 

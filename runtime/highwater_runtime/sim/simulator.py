@@ -12,7 +12,7 @@ import errno
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-from highwater_runtime.ports import Disk, Ports, Timer
+from highwater_runtime.ports import Disk, NodeHaltError, Ports, Timer
 from highwater_runtime.ports.trace import NodeStarted, NodeStopped
 from highwater_runtime.sim.clock import HostClock, SimClock
 from highwater_runtime.sim.disk import DiskTiming, KeepChoice, PowerCut, PowerLossEvidence, SimDisk
@@ -287,6 +287,9 @@ class Simulator:
             case PowerCut():
                 self.power_loss(node.name, node.keep_at_power_cut)
             case OSError(errno=code) if code in DISK_FAILURES:
+                node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error))
+                self._end_process(node, "crash")
+            case NodeHaltError():
                 node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error))
                 self._end_process(node, "crash")
             case Exception():

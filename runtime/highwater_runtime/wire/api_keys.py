@@ -94,4 +94,6 @@ class ApiKey(IntEnum):
     REMOVE_RAFT_VOTER = 81
     UPDATE_RAFT_VOTER = 82
     READ_OFFSET = 10000
-    """Reserved for the linearizable read of KIP-650."""
+    """A leader's applied offset, for linearizable reads elsewhere (KIP-650)."""
+    METADATA_READ = 10001
+    """The cluster's metadata, stale or linearizable as the client chooses, at any node."""

@@ -62,6 +62,13 @@ class PublishedState:
             case TopicCreated() | ConfigChanged() | FeatureChanged() | ProducerIdsChanged() | NothingChanged():
                 pass
 
+    def load(self, image: MetadataImage) -> None:
+        """Take up the state of a snapshot. No events: each of its records was reported by those who replayed it."""
+        self.image = image
+        self._partitions = self._leaderless = self._not_preferred = 0
+        for _, _, partition in image.all_partitions():
+            self._count(partition, +1)
+
     def publish_gauges(self) -> None:
         """Bring the gauges up to the image."""
         fenced = sum(broker.fenced for broker in self.image.brokers.values())

@@ -55,5 +55,6 @@ def open_quorum(options: ControllerOptions, ports: Ports, listener: RaftListener
         log,
         listener,
         directory=METADATA_DIRECTORY,
+        switches=options.switches,
     )
     return MetadataQuorum(raft, log)

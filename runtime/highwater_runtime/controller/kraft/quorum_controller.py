@@ -28,7 +28,8 @@ from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
-from highwater_runtime.metadata import MetadataImage, replica_epoch_matches
+from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
+from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.raft import NotLeader, RaftReplica
@@ -46,6 +47,7 @@ from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRe
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest
 from highwater_runtime.wire.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from highwater_runtime.wire.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
+from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRequest
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
@@ -55,6 +57,10 @@ _RECORD_VERSIONS: dict[type, int] = {RegisterBrokerRecord: 1, BrokerRegistration
 """Record versions other than 0: those with ``in_controlled_shutdown``, known to every supported metadata.version."""
 
 _NOT_ACTIVE = "this controller is not the active one"
+
+
+def _encoded(records: list[Any]) -> list[bytes]:
+    return [encode_metadata_record(record, _RECORD_VERSIONS.get(type(record), 0)) for record in records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +85,7 @@ class QuorumController:
         self._quorum: MetadataQuorum | None = None
         self._published = PublishedState(ports.trace, ports.metrics)
         self._committed_offset = -1
+        self._bytes_since_snapshot = 0
         self._latest: MetadataImage | None = None
         """What is committed and what this controller has written since; only while it is active."""
         self._waiting: deque[_Waiting] = deque()
@@ -95,6 +102,11 @@ class QuorumController:
     def is_active(self) -> bool:
         """Whether this controller leads the quorum and has caught up with its log."""
         return self._latest is not None
+
+    @property
+    def has_started(self) -> bool:
+        """Whether :attr:`raft` is there."""
+        return self._quorum is not None
 
     @property
     def raft(self) -> RaftReplica:
@@ -115,6 +127,13 @@ class QuorumController:
             self.raft.on_request(request)
         elif isinstance(request.body, ApiVersionsRequest):
             request.reply(api_versions(self.committed_image, request.version))
+        elif isinstance(request.body, MetadataReadRequest):
+            handle_metadata_read(
+                request,
+                self.raft.read_when_current,
+                lambda: (self.committed_image, self._committed_offset),
+                longest_ms=self.options.config.request_timeout_ms,
+            )
         elif self._latest is None or not self.raft.is_leader:
             request.reply(error_answer(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
         else:
@@ -134,6 +153,14 @@ class QuorumController:
 
     # --- RaftListener ---------------------------------------------------------------------------------------------
 
+    def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
+        """Begin anew with a snapshot; an active controller has what is in it."""
+        assert self._latest is None, "an active controller never loads a snapshot"
+        self._published.load(image_of([decode_metadata_record(record) for record in records], end_offset))
+        self._committed_offset = end_offset - 1
+        self._bytes_since_snapshot = 0
+        self._published.publish_gauges()
+
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
         """Replay a committed batch, then send the responses that waited for it."""
         for index, record in enumerate(records):
@@ -143,6 +170,10 @@ class QuorumController:
         while self._waiting and self._waiting[0].offset <= last_offset:
             waiting = self._waiting.popleft()
             waiting.request.reply(waiting.response)
+        self._bytes_since_snapshot += sum(len(record) for record in records)
+        if self._bytes_since_snapshot >= self.options.config.metadata_snapshot_bytes:
+            self._bytes_since_snapshot = 0
+            self.raft.write_snapshot(last_offset + 1, _encoded(snapshot_records(self.committed_image)))
 
     def on_leader_change(self, leader_id: int | None, epoch: int) -> None:  # noqa: ARG002
         """Become active, or stop being so."""
@@ -194,7 +225,7 @@ class QuorumController:
         if not records:
             return -1
         assert self._latest is not None, "only the active controller writes"
-        encoded = [encode_metadata_record(record, _RECORD_VERSIONS.get(type(record), 0)) for record in records]
+        encoded = _encoded(records)
         base_offset = self.raft.log_end_offset
         last_offset = self.raft.append(encoded)
         assert last_offset == base_offset + len(records) - 1, "the batch is where the decision took it to be"

@@ -38,5 +38,5 @@ class InvariantMonitor:
         events, self._events = self._events, []
         for node, incarnation, event in events:
             self._partitions.on_event(node, incarnation, event)
-            self._quorum.on_event(node, event)
+            self._quorum.on_event(node, incarnation, event)
         self._partitions.after_event()

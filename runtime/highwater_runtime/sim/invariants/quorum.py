@@ -1,14 +1,35 @@
-"""Invariants of the controllers' quorum (Raft): one leader an epoch, matching logs, and nothing committed is lost."""
+"""Invariants of the controllers' quorum (Raft): one leader an epoch, matching logs, and nothing committed is lost.
+
+Always: ``raft-election-safety``, ``raft-log-matching``, ``raft-leader-completeness``, ``raft-committed-data``,
+``raft-epoch-regression``, ``raft-hw-regression``, ``raft-commit-majority``, ``raft-leader-loads-snapshot``. Where an
+experiment asks for them (see ``highwater_pipeline.anomalies``): ``epoch-inflation``, ``stable-leadership``.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from highwater_runtime.controller.kraft import QuorumController
-from highwater_runtime.ports.trace import NodeEvent, RaftAppended, RaftHighWatermark, RaftStateChanged
+from highwater_runtime.ports.trace import (
+    NodeEvent,
+    RaftAppended,
+    RaftBroken,
+    RaftHighWatermark,
+    RaftSnapshot,
+    RaftStateChanged,
+    RaftTruncated,
+)
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
 
 SUBJECT = "__cluster_metadata-0"
+
+
+class _Batch(NamedTuple):
+    end_offset: int
+    epoch: int
+    crc: int
 
 
 class QuorumInvariants:
@@ -19,20 +40,44 @@ class QuorumInvariants:
         self._violations = violations
         self._leaders: dict[int, str] = {}
         self._batches: dict[tuple[int, int], tuple[int, int]] = {}
-        self._committed: dict[int, tuple[int, int, int]] = {}
+        self._committed: dict[int, _Batch] = {}
         self._committed_in: dict[int, int] = {}
         self._committed_end = 0
+        self._snapshots: dict[tuple[int, int], int] = {}
         self._epochs: dict[str, tuple[int, int]] = {}
+        self._high_watermarks: dict[tuple[str, int], int] = {}
+        self._states: dict[tuple[str, int], str] = {}
+        self._ends: dict[str, int] = {}
+        self._appended: dict[str, dict[int, _Batch]] = {}
+        """What each node last appended at an offset: it holds that, or nothing there."""
 
-    def on_event(self, node: str, event: NodeEvent) -> None:
+    def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Take in one node event and check it."""
         match event:
             case RaftStateChanged():
+                self._states[node, incarnation] = event.reason
                 self._state(node, event)
             case RaftAppended():
+                self._ends[node] = event.end_offset
+                batch = _Batch(event.end_offset, event.epoch, event.crc)
+                self._appended.setdefault(node, {})[event.offset] = batch
                 self._log_matching(node, event)
+            case RaftTruncated():
+                self._ends[node] = event.offset
+                if event.offset < self._high_watermarks.get((node, incarnation), 0):
+                    what = f"{node} cut its log back to {event.offset}, below its HW"
+                    self._violations.add("raft-committed-data", node, what, event.offset)
             case RaftHighWatermark():
-                self._high_watermark(node, event)
+                self._high_watermark(node, incarnation, event)
+            case RaftSnapshot():
+                self._snapshot(node, incarnation, event)
+            case RaftBroken():
+                what = (
+                    f"{node}, in epoch {event.epoch}, follows node {event.leader} and is told otherwise: {event.reason}"
+                )
+                self._violations.add(event.reason, SUBJECT, what, ("told", event.epoch))
+
+    # --- elections ---------------------------------------------------------------------------------------------------
 
     def _state(self, node: str, event: RaftStateChanged) -> None:
         # A node remembers its epoch for as long as it has its disk.
@@ -42,31 +87,61 @@ class QuorumInvariants:
             what = f"{node} went from epoch {before} back to {event.epoch}"
             self._violations.add("raft-epoch-regression", node, what, event.epoch)
         self._epochs[node] = (event.epoch, wipes)
-        if event.reason != "leader":
-            return
-        leader = self._leaders.setdefault(event.epoch, node)
+        if event.reason == "candidate":
+            self._epoch_inflation(node, event.epoch)
+        if event.reason == "leader":
+            self._new_leader(node, event.epoch)
+
+    def _new_leader(self, node: str, epoch: int) -> None:
+        if self._leaders and epoch not in self._leaders:
+            before = max(self._leaders)
+            what = f"{node} leads epoch {epoch} after {self._leaders[before]} led epoch {before}"
+            self._violations.add("stable-leadership", SUBJECT, what, epoch)
+        leader = self._leaders.setdefault(epoch, node)
         if leader != node:
-            what = f"{node} and {leader} both lead epoch {event.epoch}"
-            self._violations.add("raft-election-safety", SUBJECT, what, event.epoch)
-        self._leader_completeness(node, event.epoch)
+            what = f"{node} and {leader} both lead epoch {epoch}"
+            self._violations.add("raft-election-safety", SUBJECT, what, epoch)
+        self._leader_completeness(node, epoch)
+
+    def _epoch_inflation(self, node: str, epoch: int) -> None:
+        """A voter bumps the epoch although a leader of a lower one lives and a majority hears it."""
+        for name, host in self._simulator.nodes.items():
+            leader = self._replica(name)
+            if leader is None or not leader.is_leader or leader.epoch >= epoch or host.is_paused:
+                continue
+            following = [
+                other
+                for other in self._simulator.nodes
+                if (replica := self._replica(other)) is not None
+                and replica.hears_leader
+                and (replica.epoch, replica.leader_id) == (leader.epoch, leader.node_id)
+                and replica.is_voter
+            ]
+            if 2 * (len(following) + 1) > leader.voter_count:
+                heard_by = ", ".join(following)
+                what = f"{node} bumps the epoch to {epoch} while {name} leads epoch {leader.epoch}, heard by {heard_by}"
+                self._violations.add("epoch-inflation", node, what, epoch)
 
     def _leader_completeness(self, node: str, epoch: int) -> None:
         replica = self._replica(node)
         if replica is None:
             return
+        start = replica.log.log_start_offset
         found = {
-            batch.base_offset: (batch.end_offset, batch.leader_epoch, batch.crc)
-            for batch in replica.log.batches_between(replica.log.log_start_offset, replica.log.log_end_offset)
+            batch.base_offset: _Batch(batch.end_offset, batch.leader_epoch, batch.crc)
+            for batch in replica.log.batches_between(start, replica.log.log_end_offset)
         }
         for offset, batch in self._committed.items():
             # A candidate that was paused may find itself leader of an epoch that is long over: it owes nothing to
             # what later epochs committed.
-            if self._committed_in[offset] >= epoch or offset < replica.log.log_start_offset:
+            if self._committed_in[offset] >= epoch or offset < start:
                 continue
             if found.get(offset) != batch:
                 what = f"{node} leads epoch {epoch} without the committed batch at offset {offset}"
                 self._violations.add("raft-leader-completeness", SUBJECT, what, (epoch, offset))
                 return
+
+    # --- logs --------------------------------------------------------------------------------------------------------
 
     def _log_matching(self, node: str, event: RaftAppended) -> None:
         batch = (event.end_offset, event.crc)
@@ -75,28 +150,80 @@ class QuorumInvariants:
             what = f"{node} has another batch of epoch {event.epoch} at offset {event.offset} than a node before it"
             self._violations.add("raft-log-matching", SUBJECT, what, (event.epoch, event.offset))
 
-    def _high_watermark(self, node: str, event: RaftHighWatermark) -> None:
+    def _high_watermark(self, node: str, incarnation: int, event: RaftHighWatermark) -> None:
         """What lies below anybody's HW is the same for everybody, for ever."""
+        before = self._high_watermarks.get((node, incarnation), 0)
+        if event.offset <= before:
+            what = f"{node}'s HW went from {before} to {event.offset}"
+            self._violations.add("raft-hw-regression", node, what, event.offset)
+        self._high_watermarks[node, incarnation] = event.offset
         replica = self._replica(node)
-        if replica is None:
-            return
-        log = replica.log
-        if event.offset > log.log_end_offset:
-            what = f"{node} has HW {event.offset} behind its log end offset {log.log_end_offset}"
-            self._violations.add("raft-committed-data", node, what, event.offset)
-        start = max(log.log_start_offset, min(self._committed_end, event.offset))
-        for batch in log.batches_between(start, min(event.offset, log.log_end_offset)):
-            found = (batch.end_offset, batch.leader_epoch, batch.crc)
-            known = self._committed.setdefault(batch.base_offset, found)
-            self._committed_in.setdefault(batch.base_offset, event.epoch)
-            if known != found:
-                what = f"{node} holds another batch below its HW at offset {batch.base_offset} than was committed"
-                self._violations.add("raft-committed-data", SUBJECT, what, (node, batch.base_offset))
+        if replica is not None:
+            if replica.node_id == event.leader:
+                self._commit_majority(node, replica, event)
+            if event.offset > replica.log.log_end_offset:
+                what = f"{node} has HW {event.offset} behind its log end offset {replica.log.log_end_offset}"
+                self._violations.add("raft-committed-data", node, what, event.offset)
+        self._note_committed(node, replica, event)
+
+    def _note_committed(self, node: str, replica: RaftReplica | None, event: RaftHighWatermark) -> None:
+        start = min(self._committed_end, event.offset)
+        if replica is not None and replica.log.log_start_offset <= start:
+            end = min(event.offset, replica.log.log_end_offset)
+            for batch in replica.log.batches_between(start, end):
+                found = _Batch(batch.end_offset, batch.leader_epoch, batch.crc)
+                self._committed_batch(node, batch.base_offset, found, event.epoch)
+        else:  # it died in this very event, or has a snapshot by now: by what it told
+            offset, appended = start, self._appended.get(node, {})
+            while offset < event.offset and offset in appended:
+                self._committed_batch(node, offset, appended[offset], event.epoch)
+                offset = appended[offset].end_offset
         self._committed_end = max(self._committed_end, event.offset)
+
+    def _committed_batch(self, node: str, offset: int, found: _Batch, epoch: int) -> None:
+        known = self._committed.setdefault(offset, found)
+        self._committed_in.setdefault(offset, epoch)
+        if known != found:
+            what = f"{node} holds another batch below its HW at offset {offset} than was committed"
+            self._violations.add("raft-committed-data", SUBJECT, what, (node, offset))
+
+    def _commit_majority(self, node: str, leader: RaftReplica, event: RaftHighWatermark) -> None:
+        """The HW that a leader announces is in the logs of a majority (of a dead node: by what it had last)."""
+        holders = 0
+        for name in self._simulator.nodes:
+            replica = self._replica(name)
+            if replica is not None and replica.is_voter:
+                holders += replica.log_end_offset >= event.offset
+            elif replica is None and self._is_controller(name):
+                holders += self._ends.get(name, 0) >= event.offset
+        if 2 * holders <= leader.voter_count:
+            what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have reached"
+            self._violations.add("raft-commit-majority", SUBJECT, what, event.offset)
+
+    def _snapshot(self, node: str, incarnation: int, event: RaftSnapshot) -> None:
+        if event.reason == "ignored":
+            return
+        if event.reason == "fetched":
+            self._ends[node] = event.offset
+        if event.reason == "loaded" and self._states.get((node, incarnation)) == "leader":
+            what = f"{node} leads and loads the snapshot of offset {event.offset}"
+            self._violations.add("raft-leader-loads-snapshot", node, what, event.offset)
+        known = self._snapshots.setdefault((event.offset, event.epoch), event.crc)
+        if known != event.crc:
+            what = f"{node} has another state below offset {event.offset} in its snapshot than a node before it"
+            self._violations.add("raft-committed-data", SUBJECT, what, (node, "snapshot", event.offset))
+        if event.offset > self._committed_end:
+            what = f"{node} has a snapshot up to {event.offset}, behind what is committed ({self._committed_end})"
+            self._violations.add("raft-committed-data", SUBJECT, what, (node, "snapshot", event.offset))
+
+    # --- nodes -------------------------------------------------------------------------------------------------------
+
+    def _is_controller(self, name: str) -> bool:
+        return name.startswith("controller-")
 
     def _replica(self, node: str) -> RaftReplica | None:
         host = self._simulator.nodes.get(node)
         if host is None or not host.is_alive or host.process is None:
             return None
         core = host.process.core
-        return core.raft if isinstance(core, QuorumController) else None
+        return core.raft if isinstance(core, QuorumController) and core.has_started else None

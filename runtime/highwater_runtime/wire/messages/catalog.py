@@ -64,6 +64,10 @@ from highwater_runtime.wire.messages.unregister_broker_request import Unregister
 from highwater_runtime.wire.messages.unregister_broker_response import UnregisterBrokerResponse
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
+from highwater_runtime.wire.messages.read_offset_response import ReadOffsetResponse
+from highwater_runtime.wire.messages.metadata_read_request import MetadataReadRequest
+from highwater_runtime.wire.messages.metadata_read_response import MetadataReadResponse
 
 PAIRS: Final[tuple[tuple[type[Message], type[Message]], ...]] = (
     (ProduceRequest, ProduceResponse),
@@ -94,4 +98,6 @@ PAIRS: Final[tuple[tuple[type[Message], type[Message]], ...]] = (
     (BrokerHeartbeatRequest, BrokerHeartbeatResponse),
     (UnregisterBrokerRequest, UnregisterBrokerResponse),
     (AllocateProducerIdsRequest, AllocateProducerIdsResponse),
+    (ReadOffsetRequest, ReadOffsetResponse),
+    (MetadataReadRequest, MetadataReadResponse),
 )

@@ -1,0 +1,79 @@
+"""DescribeQuorum (KIP-595): how far the voters and observers are, as their leader sees it.
+
+A replica's ``last_caught_up_timestamp`` is the last time at which it held all that the leader had when it asked: a
+fetch that reaches the leader's end says so of now, one that reaches where the leader ended at the fetch before says so
+of that one. Timestamps are the leader's wall clock; −1 where there is nothing to say yet.
+"""
+
+from __future__ import annotations
+
+from highwater_runtime.ports import MS
+from highwater_runtime.raft.leading import Leading
+from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC
+from highwater_runtime.raft.progress import ReplicaProgress
+from highwater_runtime.raft.scope import Role, Shared
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
+from highwater_runtime.wire.messages.describe_quorum_response import (
+    DescribeQuorumResponse,
+    PartitionData,
+    ReplicaState,
+    TopicData,
+)
+
+
+def describe_quorum(
+    shared: Shared, role: Role | None, request: DescribeQuorumRequest, high_watermark: int
+) -> DescribeQuorumResponse:
+    """The answer of a voter in ``role``: only the leader can say more than who leads."""
+    response = DescribeQuorumResponse()
+    for topic in request.topics:
+        answer = TopicData(topic_name=topic.topic_name)
+        for asked in topic.partitions:
+            if (topic.topic_name, asked.partition_index) != (METADATA_TOPIC, METADATA_PARTITION):
+                data = PartitionData(error_code=int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), leader_id=-1)
+            elif not isinstance(role, Leading):
+                leader_id = shared.quorum.leader_id
+                data = PartitionData(
+                    error_code=int(ErrorCode.NOT_LEADER_OR_FOLLOWER),
+                    leader_id=-1 if leader_id is None else leader_id,
+                    leader_epoch=shared.quorum.epoch,
+                )
+            else:
+                data = _led(shared, role, high_watermark)
+            data.partition_index = asked.partition_index
+            answer.partitions.append(data)
+        response.topics.append(answer)
+    return response
+
+
+def _led(shared: Shared, role: Leading, high_watermark: int) -> PartitionData:
+    own_wall_ms = shared.ports.clock.wall_ms()
+    now_ns = shared.ports.clock.now_ns()
+
+    def wall_ms(moment_ns: int | None) -> int:
+        return -1 if moment_ns is None else own_wall_ms - (now_ns - moment_ns) // MS
+
+    def state(replica_id: int, progress: ReplicaProgress) -> ReplicaState:
+        has_fetched = progress.end_offset >= 0
+        return ReplicaState(
+            replica_id=replica_id,
+            log_end_offset=progress.end_offset,
+            last_fetch_timestamp=wall_ms(progress.heard_ns) if has_fetched else -1,
+            last_caught_up_timestamp=wall_ms(progress.caught_up_ns),
+        )
+
+    own = ReplicaState(
+        replica_id=shared.node_id,
+        log_end_offset=shared.log.end_offset,
+        last_fetch_timestamp=own_wall_ms,
+        last_caught_up_timestamp=own_wall_ms,
+    )
+    voters = [own, *(state(voter, progress) for voter, progress in role.progress.voters.items())]
+    return PartitionData(
+        leader_id=shared.node_id,
+        leader_epoch=shared.quorum.epoch,
+        high_watermark=high_watermark,
+        current_voters=sorted(voters, key=lambda one: one.replica_id),
+        observers=[state(observer, progress) for observer, progress in sorted(role.progress.observers.items())],
+    )

@@ -1,0 +1,80 @@
+"""A laggard fetches a snapshot from its leader, piece by piece (KIP-630).
+
+It keeps what it has until the whole is there, checked and on disk. A piece that does not come is asked for again; if
+the leader no longer has this snapshot, or sends what is none, the replica fetches as before and is told of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft.election import retry_backoff_ns
+from highwater_runtime.raft.messages import Answer
+from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.raft.snapshot_messages import (
+    FETCH_SNAPSHOT_VERSION,
+    SnapshotAsk,
+    fetch_snapshot,
+    snapshot_piece_of,
+)
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.wire.errors import ErrorCode
+
+PIECE_BYTES: Final = 1 << 20
+
+
+class SnapshotDownload:
+    """One snapshot on its way. ``heard`` is called at every piece; ``done`` once, with all bytes, or None in vain."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        actions: Actions,
+        scope: Scope,
+        leader_id: int,
+        snapshot_id: SnapshotId,
+        heard: Callable[[], None],
+        done: Callable[[bytes | None], None],
+    ) -> None:
+        self._shared = shared
+        self._actions = actions
+        self._scope = scope
+        self._leader_id = leader_id
+        self._snapshot_id = snapshot_id
+        self._heard = heard
+        self._done = done
+        self._data = bytearray()
+        self._failures = 0
+
+    def ask(self) -> None:
+        """Ask for what comes next."""
+        ask = SnapshotAsk(
+            self._shared.node_id, self._shared.quorum.epoch, self._snapshot_id, len(self._data), PIECE_BYTES
+        )
+        request = fetch_snapshot(self._shared.cluster_id, ask)
+        self._scope.send(self._leader_id, request, FETCH_SNAPSHOT_VERSION, self._answered, channel="raft-fetch")
+
+    def _answered(self, response: Any) -> None:
+        parts = None if isinstance(response, RpcFailure) else snapshot_piece_of(response)
+        if parts is None:
+            self._failures += 1
+            self._scope.later(retry_backoff_ns(self._failures), self.ask)
+            return
+        answer, piece = parts
+        if self._actions.learned(answer):
+            return
+        if not self._fits(answer) or piece.position != len(self._data) or not piece.data:
+            self._done(None)
+            return
+        self._heard()
+        self._failures = 0
+        self._data += piece.data
+        if len(self._data) < piece.size:
+            self.ask()
+        else:
+            self._done(bytes(self._data))
+
+    def _fits(self, answer: Answer) -> bool:
+        return answer.error is ErrorCode.NONE and answer.leader_id == self._leader_id
