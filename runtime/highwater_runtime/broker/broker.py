@@ -32,7 +32,6 @@ from highwater_runtime.broker.apis import (
     produce,
 )
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
-from highwater_runtime.broker.apis.refusal import refusal
 from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle
 from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
@@ -51,6 +50,7 @@ from highwater_runtime.raft import RaftReplica
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.refusal import refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

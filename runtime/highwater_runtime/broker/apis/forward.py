@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_runtime.broker.apis.refusal import refusal
 from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.ports import MS, Clock, InboundRequest, RpcFailure
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.refusal import refusal
 
 FORWARDED: Final = frozenset(
     {

@@ -21,7 +21,7 @@ from uuid import UUID
 
 from highwater_runtime.controller.kraft import broker_state, cluster_control, leadership, settings, topics
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
-from highwater_runtime.controller.kraft.answers import api_versions, error_answer
+from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
 from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
@@ -52,6 +52,7 @@ from highwater_runtime.wire.messages.register_broker_record import RegisterBroke
 from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
 from highwater_runtime.wire.messages.update_features_request import UpdateFeaturesRequest
 from highwater_runtime.wire.records_codec import decode_metadata_record, encode_metadata_record
+from highwater_runtime.wire.refusal import refusal
 
 _RECORD_VERSIONS: dict[type, int] = {RegisterBrokerRecord: 1, BrokerRegistrationChangeRecord: 1}
 """Record versions other than 0: those with ``in_controlled_shutdown``, known to every supported metadata.version."""
@@ -135,7 +136,7 @@ class QuorumController:
                 longest_ms=self.options.config.request_timeout_ms,
             )
         elif self._latest is None or not self.raft.is_leader:
-            request.reply(error_answer(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            request.reply(refusal(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
         else:
             self._judge(request, self._latest)
 
@@ -201,7 +202,7 @@ class QuorumController:
         self._session_timer = self._rebalance_timer = None
         abandoned, self._waiting = self._waiting, deque()
         for waiting in abandoned:
-            waiting.request.reply(error_answer(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            waiting.request.reply(refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
 
     # --- judging and writing --------------------------------------------------------------------------------------
 
@@ -209,9 +210,9 @@ class QuorumController:
         try:
             response = self._decide(request, latest)
         except Refused as refused:
-            response = error_answer(request.body, refused.code, refused.message)
+            response = refusal(request.body, refused.code, refused.message)
         except NotLeader as lost:
-            response = error_answer(request.body, ErrorCode.NOT_CONTROLLER, str(lost))
+            response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost))
         if latest.offset > self._committed_offset:
             self._waiting.append(_Waiting(latest.offset, request, response))
         else:

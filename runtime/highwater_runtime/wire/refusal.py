@@ -39,8 +39,9 @@ from highwater_runtime.wire.messages.produce_response import (
 from highwater_runtime.wire.registry import api_of
 
 
-def refusal(body: Any, error: ErrorCode) -> ApiMessage:
-    """The response that says ``error`` of everything in the request ``body``."""
+def refusal(body: Any, error: ErrorCode, message: str | None = None) -> ApiMessage:
+    """The response that says ``error`` of everything in the request ``body``; ``message`` where there is a place."""
+    code = int(error)
     match body:
         case ProduceRequest():
             return ProduceResponse(
@@ -48,7 +49,9 @@ def refusal(body: Any, error: ErrorCode) -> ApiMessage:
                     TopicProduceResponse(
                         name=topic.name,
                         partition_responses=[
-                            PartitionProduceResponse(index=p.index, error_code=error, base_offset=-1)
+                            PartitionProduceResponse(
+                                index=p.index, error_code=code, error_message=message, base_offset=-1
+                            )
                             for p in topic.partition_data
                         ],
                     )
@@ -61,7 +64,7 @@ def refusal(body: Any, error: ErrorCode) -> ApiMessage:
                     ListOffsetsTopicResponse(
                         name=topic.name,
                         partitions=[
-                            ListOffsetsPartitionResponse(partition_index=p.partition_index, error_code=error)
+                            ListOffsetsPartitionResponse(partition_index=p.partition_index, error_code=code)
                             for p in topic.partitions
                         ],
                     )
@@ -70,23 +73,35 @@ def refusal(body: Any, error: ErrorCode) -> ApiMessage:
             )
         case CreateTopicsRequest():
             return CreateTopicsResponse(
-                topics=[CreatableTopicResult(name=topic.name, error_code=error, configs=None) for topic in body.topics]
+                topics=[
+                    CreatableTopicResult(name=topic.name, error_code=code, error_message=message, configs=None)
+                    for topic in body.topics
+                ]
             )
         case DeleteTopicsRequest():
-            named = [DeletableTopicResult(name=name, error_code=error) for name in body.topic_names]
-            listed = [DeletableTopicResult(name=t.name, topic_id=t.topic_id, error_code=error) for t in body.topics]
+            named = [DeletableTopicResult(name=name, error_code=code) for name in body.topic_names]
+            listed = [
+                DeletableTopicResult(name=t.name, topic_id=t.topic_id, error_code=code, error_message=message)
+                for t in body.topics
+            ]
             return DeleteTopicsResponse(responses=named + listed)
         case CreatePartitionsRequest():
             return CreatePartitionsResponse(
-                results=[CreatePartitionsTopicResult(name=topic.name, error_code=error) for topic in body.topics]
+                results=[
+                    CreatePartitionsTopicResult(name=topic.name, error_code=code, error_message=message)
+                    for topic in body.topics
+                ]
             )
         case IncrementalAlterConfigsRequest():
             return IncrementalAlterConfigsResponse(
                 responses=[
                     AlterConfigsResourceResponse(
-                        error_code=error, resource_type=r.resource_type, resource_name=r.resource_name
+                        resource_type=resource.resource_type,
+                        resource_name=resource.resource_name,
+                        error_code=code,
+                        error_message=message,
                     )
-                    for r in body.resources
+                    for resource in body.resources
                 ]
             )
         case _:
@@ -94,6 +109,8 @@ def refusal(body: Any, error: ErrorCode) -> ApiMessage:
             # it: an empty answer then says nothing of what was asked for, and nothing wrong.
             response: Any = api_of(body.API_KEY).response()
             if hasattr(response, "error_code"):
-                response.error_code = error
+                response.error_code = code
+            if message is not None and hasattr(response, "error_message"):
+                response.error_message = message
             answer: ApiMessage = response
             return answer
