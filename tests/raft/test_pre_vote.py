@@ -210,3 +210,20 @@ def test_a_prospective_voter_goes_back_when_the_leader_calls(cluster) -> None:
     c.sim.faults.heal(cut)
     c.until(lambda: isinstance(c.raft(lonely).state, Follower), within_ms=400)
     assert c.raft(lonely).leader_id == c.ids[leader]
+
+
+@pytest.mark.parametrize("switches", [OFF, Switches()], ids=["off", "on"])
+@pytest.mark.parametrize("seed", range(6))
+def test_who_cannot_win_does_not_keep_others_from_standing(cluster, switches: Switches, seed: int) -> None:
+    """A voter that lags stands again and again, quicker than the others; their time-outs must not begin anew."""
+    c = cluster(3, switches=switches, seed=seed)
+    leader = c.await_leader()
+    c.await_everywhere([])
+    lagging = c.followers(leader)[0]
+    cut = c.sim.faults.isolate(lagging)
+    c.append(b"a")
+    c.run_ms(3000)
+    c.sim.faults.heal(cut)
+    c.run_ms(100)
+    c.await_leader(within_ms=1500)
+    c.await_everywhere([b"a"])

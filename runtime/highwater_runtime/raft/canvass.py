@@ -32,7 +32,7 @@ class Canvass:
             self._actions.would_win()
             return
         shared = self._shared
-        self.scope.later(shared.timing.election_timeout_ns(shared.ports.random), self._lost)
+        self.scope.later(shared.patience.renew(), self._lost)
         ballot = Ballot(self._state.epoch, shared.node_id, shared.log.end, pre_vote=True)
         poll_voters(shared, self.scope, ballot, PRE_VOTE_VERSION, self._answered)
 

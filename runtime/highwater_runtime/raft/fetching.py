@@ -44,6 +44,7 @@ class Fetching:
 
     def start(self) -> None:
         """Fetch; a voter watches its leader."""
+        self._shared.patience.forget()
         if self._shared.quorum.is_voter:
             self._watch_leader()
         self._fetch_when_durable()

@@ -47,6 +47,7 @@ class Leading:
 
     def start(self) -> None:
         """Make the LeaderChange durable and call the others."""
+        self._shared.patience.forget()
         self._shared.log.flush_soon()
         if self._shared.quorum.others:
             self._call_voters()

@@ -31,6 +31,7 @@ from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.messages import Answer, FetchAsk
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.metrics import RaftMetrics
+from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.purgatory import FetchPurgatory
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.quorum_state_store import QuorumStateStore
@@ -100,12 +101,14 @@ class RaftReplica:
         self._quorum = Quorum(node_id, voter_ids, store, ports.trace)
         self._log = MetadataLog(log, ports.clock, ports.trace, self._on_flushed)
         self._snapshots = Snapshots(ports.disk, directory, self._log, ports.trace)
+        timing = Timing.of(config)
         self._shared = Shared(
             node_id=node_id,
             endpoints=dict(voters),
             cluster_id=cluster_id,
             ports=ports,
-            timing=Timing.of(config),
+            timing=timing,
+            patience=Patience(timing, ports.clock, ports.random),
             quorum=self._quorum,
             log=self._log,
             snapshots=self._snapshots,

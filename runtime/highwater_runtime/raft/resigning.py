@@ -29,8 +29,7 @@ class Resigning:
         if not self._state.successors:
             self._actions.stand(0)
             return
-        timeout = self._shared.timing.election_timeout_ns(self._shared.ports.random)
-        self.scope.later(timeout, lambda: self._actions.stand(0))
+        self.scope.later(self._shared.patience.renew(), lambda: self._actions.stand(0))
         for voter in self._state.successors:
             self._tell(voter, failures=0)
 

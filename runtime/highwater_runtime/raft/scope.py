@@ -15,6 +15,7 @@ from highwater_runtime.ports import ApiMessage, Endpoint, Ports, Timer
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.messages import Answer
 from highwater_runtime.raft.metadata_log import MetadataLog
+from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.raft.snapshotting import Snapshots
@@ -61,6 +62,7 @@ class Shared:
     cluster_id: str
     ports: Ports
     timing: Timing
+    patience: Patience
     quorum: Quorum
     log: MetadataLog
     snapshots: Snapshots

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from highwater_runtime.raft.scope import Actions, Scope, Shared
+from highwater_runtime.raft.states import Voted
 
 
 class Waiting:
-    """Waits for one randomized election time-out."""
+    """Waits for what is left of its election time-out, a new one where it has just voted."""
 
     def __init__(self, shared: Shared, actions: Actions) -> None:
         self.scope = Scope(shared)
@@ -18,8 +19,9 @@ class Waiting:
         if not self._shared.quorum.others:
             self._actions.stand(0)
             return
-        timeout = self._shared.timing.election_timeout_ns(self._shared.ports.random)
-        self.scope.later(timeout, lambda: self._actions.stand(0))
+        patience = self._shared.patience
+        has_voted = isinstance(self._shared.quorum.state, Voted)
+        self.scope.later(patience.renew() if has_voted else patience.left_ns(), lambda: self._actions.stand(0))
 
     def on_flushed(self) -> None:
         """Nothing depends on it here."""
