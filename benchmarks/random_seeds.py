@@ -90,7 +90,7 @@ def seed_range(text: str) -> tuple[int, int]:
 def main() -> int:
     """Run the range and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = ROOT / "scenarios" / "random" / "power-kill-partition-pause.yaml"
+    default = ROOT / "scenarios" / "random" / "while-controllers-fail.yaml"
     parser.add_argument("--file", type=Path, default=default)
     parser.add_argument("--seeds", type=seed_range, default=(1, 200), metavar="A..B")
     parser.add_argument("--switch", action="append", default=[], metavar="NAME=VALUE")

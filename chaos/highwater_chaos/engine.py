@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from highwater_chaos.backends.protocol import (
@@ -100,7 +100,6 @@ class RunResult:
     trace_digest: str
     run_ns: int
     wall_seconds: float
-    timing: dict[str, float] = field(default_factory=dict)
 
 
 def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:

@@ -112,6 +112,12 @@ def test_a_controller_has_no_broker_session(harness):
     assert "no broker session" in record.doubt()
 
 
+def test_a_fenced_broker_has_no_session_to_lose(harness):
+    harness.inject(sessionExpiry={"target": {"broker": 1}})
+    record = harness.inject(sessionExpiry={"target": {"broker": 1}})
+    assert "no session to lose" in record.doubt()
+
+
 def test_partition_between_cuts_both_ways_and_nothing_else(harness):
     record = harness.inject(partition={"between": [{"broker": 0}, [{"broker": 1}, {"broker": 2}]]})
     reachable = harness.backend.reachable

@@ -19,8 +19,8 @@ from highwater_chaos.schedule.process import Process, Sleep
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
-_SLACK_NS: Final = 20 * SECOND
-"""On top of the session time-out: a new active controller begins to count anew."""
+_SLACK_NS: Final = 60 * SECOND
+"""On top of the session time-out: other faults may leave no controller active for a while; a new one counts anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,21 @@ class SessionExpiryFault:
         """Lose heartbeats until each target is fenced."""
         view = context.view
         nodes = context.resolve(self.model.target)
-        before = {node: view.fenced_count.get(node_id(node), 0) for node in nodes}
+        with_session: list[str] = []
         for node in nodes:
             if node.startswith("controller-"):
                 context.saw(f"{node} is a controller and has no broker session", False, node=node)
-                continue
+            elif not view.is_unfenced(node_id(node)):
+                context.saw(f"{node} is fenced or not registered: it has no session to lose", False, node=node)
+            else:
+                with_session.append(node)
+        before = {node: view.fenced_count.get(node_id(node), 0) for node in with_session}
+        for node in with_session:
             self.rules.add(context, RpcRule("drop", "BrokerHeartbeat", sources=(node,)))
         timeout = NodeConfig.of(context.cluster.config).broker_session_timeout_ms * MS + _SLACK_NS
-        for node in nodes:
-            if node.startswith("controller-"):
-                continue
-            broker = node_id(node)
+        for node in with_session:
             fenced = yield from context.confirm(
-                partial(_fenced_since, context, broker, before[node]),
+                partial(_fenced_since, context, node_id(node), before[node]),
                 f"the session of {node} has expired",
                 timeout,
             )

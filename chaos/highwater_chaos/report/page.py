@@ -64,7 +64,8 @@ def render(run: RunFiles, directory: Path) -> str:
 
 def _sentence(run: RunFiles) -> str:
     acked = sum(len(row["value"] or ()) for row in run.operations if row["f"] == "send" and row["type"] == "ok")
-    lost = run.verdict["anomalies"].get("lost-write", {}).get("count", 0)
+    counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
+    lost = counts.get("lost-write", 0)
     faults = len(run.faults)
     under = f"{acked:,} acknowledged records, {faults} fault{'' if faults == 1 else 's'}"
     match run.verdict["verdict"]:
@@ -72,6 +73,10 @@ def _sentence(run: RunFiles) -> str:
             return f"Nothing that the log said was safe was lost: {under}."
         case "fail" if lost:
             return f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} lost: {under}."
+        case "fail" if gone := counts.get("committed-loss", 0):
+            return (
+                f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay: {under}."
+            )
         case "fail":
             return f"The log broke a promise: {', '.join(run.verdict['anomalies'])} ({under})."
         case _:

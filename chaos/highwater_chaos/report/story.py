@@ -35,13 +35,36 @@ class Story:
 
 def record_story(run: RunFiles, partition: str, offset: int, value: int | None) -> Story:
     """The story of the record at ``offset`` of ``partition`` (and with ``value``, where known)."""
-    steps = [*_client_steps(run, partition, value), *_node_steps(run, partition, offset), *_fault_steps(run)]
+    replicas = _replicas(run, partition)
+    steps = [
+        *_client_steps(run, partition, value),
+        *_node_steps(run, partition, offset, replicas),
+        *_fault_steps(run, replicas),
+    ]
     steps.sort(key=lambda step: step.time_ns)
     begun = next((step.time_ns for step in steps if step.weight != "fault"), 0)
     lost = next((step.time_ns for step in steps if step.weight == "bad"), steps[-1].time_ns if steps else 0)
     kept = [step for step in steps if begun <= step.time_ns <= lost or step.who == "client"]
     named = f"Record {value}" if value is not None else "The record"
-    return Story(f"{named} at offset {offset} of {partition}", tuple(kept))
+    return Story(f"{named} at offset {offset} of {partition}", tuple(_abridged(kept)))
+
+
+_HEAD, _TAIL = 8, 30
+
+
+def _abridged(steps: list[Step]) -> list[Step]:
+    """How a record became safe, and the steps that led to its loss; what lies in between is only counted."""
+    if len(steps) <= _HEAD + _TAIL:
+        return steps
+    left_out = steps[_HEAD:-_TAIL]
+    told = Step(left_out[0].time_ns, "", f"… {len(left_out)} more faults and decisions")
+    return [*steps[:_HEAD], told, *steps[-_TAIL:]]
+
+
+def _replicas(run: RunFiles, partition: str) -> frozenset[int]:
+    """Every broker that the partition was ever assigned to."""
+    changes = (row for row in run.events if row["kind"] == "partition-changed" and row["partition"] == partition)
+    return frozenset(broker for row in changes for broker in row["replicas"])
 
 
 def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[Step]:
@@ -76,8 +99,8 @@ def _send_step(row: Row, element: Row) -> Step:
             return Step(row["time"], "client", f"{who} never learned whether it was written (operation {row['index']})")
 
 
-def _node_steps(run: RunFiles, partition: str, offset: int) -> Iterator[Step]:
-    trail = _Trail(partition, offset)
+def _node_steps(run: RunFiles, partition: str, offset: int, replicas: frozenset[int]) -> Iterator[Step]:
+    trail = _Trail(partition, offset, replicas)
     for row in run.events:
         yield from trail.steps(row)
 
@@ -85,8 +108,9 @@ def _node_steps(run: RunFiles, partition: str, offset: int) -> Iterator[Step]:
 class _Trail:
     """Follows one record through the node events, in their order."""
 
-    def __init__(self, partition: str, offset: int) -> None:
+    def __init__(self, partition: str, offset: int, replicas: frozenset[int]) -> None:
         self._partition = partition
+        self._replicas = replicas
         self._offset = offset
         self._holders: set[str] = set()
         self._committed = False
@@ -98,9 +122,11 @@ class _Trail:
         if "metadata_offset" in row and row["kind"] != "alter-partition-handled":
             # Every controller reports what commits: the first to do so tells it.
             told = (row["kind"], row["metadata_offset"])
-            if told in self._told or not self._holders:
+            if told in self._told:
                 return
             self._told.add(told)
+            if row.get("partition") is None and row["broker"] not in self._replicas:
+                return
         if row.get("partition", self._partition) != self._partition:
             return
         text, weight = self._meaning(row)
@@ -186,8 +212,12 @@ def _judged(row: Row) -> tuple[str, str]:
     return f"accepted ISR {proposal}", "plain"
 
 
-def _fault_steps(run: RunFiles) -> Iterator[Step]:
+def _fault_steps(run: RunFiles, replicas: frozenset[int]) -> Iterator[Step]:
+    """Faults on nodes that hold the partition; the timeline shows the others."""
+    nodes = {f"broker-{broker}" for broker in replicas}
     for fault in run.faults:
+        if not nodes.intersection(fault["targets"] or ()):
+            continue
         start = fault["started_ns"] if fault["injected_ns"] is None else fault["injected_ns"]
         yield Step(start, "chaos", fault_label(fault), "fault")
         if fault["healed_ns"] is not None:

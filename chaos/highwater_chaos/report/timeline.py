@@ -127,7 +127,12 @@ def _partitions(events: Iterable[Row]) -> list[PartitionLane]:
                 lane.log_end.setdefault(row["node"], []).append((time, row["end_offset"]))
             case "log-truncated":
                 lane.log_end.setdefault(row["node"], []).append((time, row["offset"]))
-    return [lanes[name] for name in sorted(lanes) if lanes[name].leader]
+    return [lanes[name] for name in sorted(lanes, key=_by_topic_and_index) if lanes[name].leader]
+
+
+def _by_topic_and_index(partition: str) -> tuple[str, int]:
+    topic, _, index = partition.rpartition("-")
+    return topic, int(index) if index.isdigit() else -1
 
 
 def _nodes(events: Iterable[Row], end_ns: int) -> dict[str, list[Span]]:

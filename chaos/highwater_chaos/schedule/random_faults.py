@@ -57,7 +57,8 @@ def draw_fault(
     """
     kinds = sorted(plan.faults)
     kind = random.choices(kinds, [plan.faults[name] for name in kinds])[0]
-    length = Nanoseconds(random.randint(min(_SHORTEST_NS, plan.lasting), max(_SHORTEST_NS, plan.lasting)))
+    # Many short faults and a few long ones: the interesting schedules need both at once.
+    length = Nanoseconds(max(min(_SHORTEST_NS, plan.lasting), int(plan.lasting * random.random() ** 2)))
     groups = [name for name in plan.targets if name == "brokers" or kind not in _BROKERS_ONLY]
     candidates = [node for name in groups for node in (brokers if name == "brokers" else controllers)]
     if not candidates:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names
+from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names, node_id
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.steps import Admin, RandomFaults, Repeat, Step
@@ -182,13 +182,16 @@ class ScheduleRunner:
         )
         for _ in range(_DRAWS):
             drawn = draw_fault(plan, free(broker_names(self._cluster)), free(controller_names(self._cluster)), random)
-            if drawn is None:
+            if drawn is None or (drawn.kind == "sessionExpiry" and not self._has_session(drawn.nodes[0])):
                 continue
             if plan.spare == "none":
                 return drawn
             if why_not(drawn.kind, drawn.nodes, self._world.view, touches, self._cluster.controllers) is None:
                 return drawn
         return None
+
+    def _has_session(self, node: str) -> bool:
+        return self._world.view.is_unfenced(node_id(node))
 
 
 def describe(condition: Await) -> str:

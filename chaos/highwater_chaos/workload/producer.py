@@ -21,6 +21,7 @@ from typing import Final
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
+from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, error_name
 from highwater_runtime.log.records import Record, build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -35,34 +36,6 @@ VALUES_PER_PRODUCER: Final = 1_000_000_000
 """Values are unique per run: producer *i* counts up from ``i`` times this, plus one."""
 _LAST_EPOCH: Final = 32766
 _SEQUENCES: Final = 2**31
-
-_NOT_APPENDED: Final = frozenset(
-    {
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.INVALID_RECORD,
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.INVALID_REQUIRED_ACKS,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-    }
-)
-"""Errors that a broker gives only before it appends."""
-
-_FATAL: Final = frozenset(
-    {
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.INVALID_RECORD,
-        ErrorCode.INVALID_REQUIRED_ACKS,
-        ErrorCode.UNSUPPORTED_VERSION,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ErrorCode.UNKNOWN_SERVER_ERROR,
-    }
-)
-"""Errors that no further attempt can mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,10 +273,10 @@ class RecordingProducer:
                 return
             case _:
                 pass
-        error = _error_name(answer.error_code)
-        if answer.error_code not in _NOT_APPENDED:
+        error = error_name(answer.error_code)
+        if answer.error_code not in NOT_APPENDED:
             send.may_be_appended = True
-        if answer.error_code in _FATAL:
+        if answer.error_code in FATAL:
             self._give_up(send, error)
         elif answer.error_code in (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.UNKNOWN_PRODUCER_ID):
             self._must_bump = True
@@ -436,10 +409,3 @@ class RecordingProducer:
 
 def _ignore(_: ProduceResponse | RpcFailure) -> None:
     """With ``acks=0`` no answer is expected, and none means anything."""
-
-
-def _error_name(code: int) -> str:
-    try:
-        return ErrorCode(code).name
-    except ValueError:
-        return f"error {code}"

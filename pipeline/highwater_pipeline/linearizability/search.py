@@ -61,8 +61,8 @@ Move = tuple[Config, tuple[int, ...]]
 @dataclass(frozen=True, slots=True)
 class Found:
     """``linearizable`` None: the limit came first. ``reached``: the last event that some configuration survived (its
-    position in time), −1 if none. ``path`` leads to the end, where there is one. ``suspect`` is the event that is likely
-    to be the first that none survives: where those that came farthest were seen to be heading.
+    place in the order of events), −1 if none. ``path`` leads to the end, where there is one. ``suspect`` is the event
+    likely to be the first that none survives: where those that came farthest were seen to be heading; −1: no idea.
     """
 
     linearizable: bool | None
