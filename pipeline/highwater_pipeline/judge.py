@@ -31,11 +31,7 @@ def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = No
     of_registers = [name for name in REGISTER_CHECKS if everything or name in (checks or ())]
     judgements = [judge_run(tables, of_log)] if everything or of_log else []
     if of_registers:
-        found = check_registers(tables)
-        wanted = {name: state for name, state in found.checks.items() if name in of_registers}
-        anomalies = {name: report for name, report in found.anomalies.items() if name in of_registers}
-        verdict: Verdict = "pass" if found.verdict == "fail" and not anomalies else found.verdict
-        judgements.append(Judgement(found.run_id, verdict, found.reasons, anomalies, wanted))
+        judgements.append(_only(check_registers(tables), of_registers))
     verdicts = [judgement.verdict for judgement in judgements]
     worst: Verdict = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
     return Judgement(
@@ -45,3 +41,15 @@ def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = No
         {name: report for judgement in judgements for name, report in judgement.anomalies.items()},
         {name: state for judgement in judgements for name, state in judgement.checks.items()},
     )
+
+
+def _only(judgement: Judgement, names: Sequence[str]) -> Judgement:
+    """What a judgement says of some of its checks."""
+    others = [name for name in judgement.checks if name not in names]
+    states = {name: judgement.checks[name] for name in names}
+    reasons = [reason for reason in judgement.reasons if not reason.startswith(tuple(f"{name}: " for name in others))]
+    verdict = judgement.verdict
+    if verdict == "fail" and "failed" not in states.values():
+        verdict = "inconclusive" if reasons else "pass"
+    anomalies = {name: report for name, report in judgement.anomalies.items() if name in names}
+    return Judgement(judgement.run_id, verdict, reasons, anomalies, states)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import ExperimentError, parse_experiment
+from highwater_chaos.experiment import ExperimentError, load_experiment, parse_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.registers import PROPERTIES, RegisterClient, RegisterOptions
@@ -22,6 +23,7 @@ from highwater_runtime.wire.messages.incremental_alter_configs_response import (
 )
 from highwater_runtime.wire.messages.metadata_read_response import MetadataReadResponse, TopicProperty, TopicState
 
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "raft"
 NODES = ("broker-0", "controller-0", "controller-1")
 
 
@@ -245,3 +247,29 @@ def test_what_is_refused(topic, workload, check, problem):
 def test_what_is_accepted(check):
     text = FILE.replace("TOPIC", "orders").replace("WORKLOAD", "{metadata: {}}").replace("CHECK", check)
     assert parse_experiment(text, "test.yaml").spec.workload.metadata.reads == "linearizable"
+
+
+READ_SCENARIOS = ("deposed-leader-answers-reads", "read-held-on-slow-follower", "read-times-out")
+
+
+@pytest.mark.parametrize("value", ["confirmed", "unconfirmed"])
+@pytest.mark.parametrize("name", READ_SCENARIOS)
+def test_the_scenarios_of_reads_come_out_as_they_say(name, value, tmp_path):
+    experiment = load_experiment(SCENARIOS / f"{name}.yaml").with_seed_and_switches(None, {"read-offset": value})
+    judged = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False).verdict
+    assert judged["asExpected"], judged["expected"]["whyNot"]
+    stale = name == "deposed-leader-answers-reads" and value == "unconfirmed"
+    assert list(judged["anomalies"]) == (["stale-read"] if stale else [])
+
+
+def test_reads_that_are_held_take_as_long_as_the_node_lags():
+    result = run_experiment(load_experiment(SCENARIOS / "read-held-on-slow-follower.yaml"), SimBackend())
+    begun, took = {}, []
+    for row in result.operations:
+        if row.f == "read" and row.type == "invoke":
+            begun[row.process] = row.time
+        elif row.f == "read" and row.type == "ok":
+            took.append(row.time - begun[row.process])
+    assert sum(time < 10 * MS for time in took) > 100, "most nodes do not lag"
+    assert sum(200 * MS < time < 700 * MS for time in took) > 20, "and some do: held, then answered"
+    assert not any(row.f == "read" and row.type == "fail" for row in result.operations)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.election import LogEnd, grants_pre_vote
@@ -212,18 +213,17 @@ def test_a_prospective_voter_goes_back_when_the_leader_calls(cluster) -> None:
     assert c.raft(lonely).leader_id == c.ids[leader]
 
 
-@pytest.mark.parametrize("switches", [OFF, Switches()], ids=["off", "on"])
-@pytest.mark.parametrize("seed", range(6))
-def test_who_cannot_win_does_not_keep_others_from_standing(cluster, switches: Switches, seed: int) -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_who_cannot_win_does_not_keep_others_from_standing(cluster, seed: int) -> None:
     """A voter that lags stands again and again, quicker than the others; their time-outs must not begin anew."""
-    c = cluster(3, switches=switches, seed=seed)
+    c = cluster(3, switches=OFF, seed=seed, config=NodeConfig())
     leader = c.await_leader()
     c.await_everywhere([])
     lagging = c.followers(leader)[0]
     cut = c.sim.faults.isolate(lagging)
     c.append(b"a")
-    c.run_ms(3000)
+    c.run_ms(20_000)
     c.sim.faults.heal(cut)
-    c.run_ms(100)
-    c.await_leader(within_ms=1500)
+    c.until(lambda: c.leader is None)
+    c.await_leader(within_ms=2500)
     c.await_everywhere([b"a"])

@@ -1,0 +1,150 @@
+"""The invariants of the quorum: each is broken on purpose, in a cluster or by an event, and found under its name."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
+from highwater_runtime.ports.trace import (
+    NodeEvent,
+    RaftAppended,
+    RaftBroken,
+    RaftHighWatermark,
+    RaftSnapshot,
+    RaftStateChanged,
+    RaftTruncated,
+)
+from highwater_runtime.raft import snapshotting
+from highwater_runtime.raft.election import LogEnd
+from highwater_runtime.raft.progress import LeaderProgress
+from highwater_runtime.sim import Simulator
+from highwater_runtime.sim.invariants.quorum import QuorumInvariants
+from highwater_runtime.sim.invariants.violation import Violations
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> ModuleType:
+    """``benchmarks/quorum.py``: random schedules under every invariant."""
+    path = Path(__file__).parents[2] / "benchmarks" / "quorum.py"
+    spec = importlib.util.spec_from_file_location("benchmark_quorum", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def found(benchmark: ModuleType, seeds: range, **switches: str) -> set[str]:
+    given = tuple((name.replace("_", "-"), value) for name, value in switches.items())
+    return {name for seed in seeds for name in benchmark.run_seed((seed, given)).violations}
+
+
+def test_nothing_is_found_where_nothing_is_broken(benchmark) -> None:
+    assert found(benchmark, range(10)) == set()
+
+
+def test_pre_vote_off(benchmark) -> None:
+    assert found(benchmark, range(1, 4), pre_vote="off") == {"epoch-inflation"}
+
+
+def test_quorum_state_not_synced(benchmark) -> None:
+    assert "raft-epoch-regression" in found(benchmark, range(1, 8), quorum_state_sync="off")
+
+
+def test_a_vote_for_any_log(benchmark, monkeypatch) -> None:
+    monkeypatch.setattr(LogEnd, "at_least", lambda self, other: True)
+    assert "raft-leader-completeness" in found(benchmark, range(8))
+
+
+def test_a_commit_without_majority(benchmark, monkeypatch) -> None:
+    monkeypatch.setattr(LeaderProgress, "high_watermark", lambda self, own: own if own > self.epoch_start else None)
+    assert "raft-commit-majority" in found(benchmark, range(2))
+
+
+def test_snapshots_that_differ(benchmark, monkeypatch) -> None:
+    counter, build = count(), snapshotting.build_snapshot
+    monkeypatch.setattr(
+        snapshotting, "build_snapshot", lambda id_, records, time: build(id_, [*records, b"%d" % next(counter)], time)
+    )
+    monkeypatch.setattr(snapshotting, "read_snapshot", lambda data: snapshotting_read(data)[:-1])
+    assert "raft-committed-data" in found(benchmark, range(3))
+
+
+snapshotting_read = snapshotting.read_snapshot
+
+
+def state(epoch: int, reason: str) -> RaftStateChanged:
+    return RaftStateChanged(epoch=epoch, leader=-1, broker=-1, reason=reason)
+
+
+def snapshot(offset: int, crc: int, reason: str) -> RaftSnapshot:
+    return RaftSnapshot(offset=offset, epoch=1, crc=crc, reason=reason)
+
+
+STORIES: list[tuple[str, list[tuple[str, NodeEvent]]]] = [
+    ("raft-election-safety", [("a", state(3, "leader")), ("b", state(3, "leader"))]),
+    ("raft-election-safety", [("a", RaftBroken(epoch=3, leader=1, reason="raft-election-safety"))]),
+    ("raft-epoch-regression", [("a", state(3, "voted")), ("a", state(2, "unattached"))]),
+    ("stable-leadership", [("a", state(3, "leader")), ("b", state(4, "leader"))]),
+    (
+        "raft-log-matching",
+        [
+            ("a", RaftAppended(offset=0, end_offset=1, epoch=1, crc=7)),
+            ("b", RaftAppended(offset=0, end_offset=1, epoch=1, crc=8)),
+        ],
+    ),
+    (
+        "raft-hw-regression",
+        [("a", RaftHighWatermark(offset=5, epoch=1, leader=1)), ("a", RaftHighWatermark(offset=4, epoch=1, leader=1))],
+    ),
+    (
+        "raft-committed-data",
+        [
+            ("a", RaftAppended(offset=0, end_offset=2, epoch=1, crc=7)),
+            ("a", RaftHighWatermark(offset=2, epoch=1, leader=1)),
+            ("a", RaftTruncated(offset=0, end_offset=2, epoch=2)),
+        ],
+    ),
+    ("raft-committed-data", [("a", snapshot(9, 1, "written"))]),
+    (
+        "raft-committed-data",
+        [
+            ("a", RaftHighWatermark(offset=9, epoch=1, leader=1)),
+            ("a", snapshot(9, 1, "written")),
+            ("b", snapshot(9, 2, "written")),
+        ],
+    ),
+    (
+        "raft-leader-loads-snapshot",
+        [
+            ("a", RaftHighWatermark(offset=9, epoch=1, leader=1)),
+            ("a", state(2, "leader")),
+            ("a", snapshot(9, 1, "loaded")),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "events"), STORIES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(STORIES)])
+def test_events_that_cannot_be(name: str, events: list[tuple[str, NodeEvent]]) -> None:
+    simulator, violations = Simulator(1), Violations()
+    for node in ("a", "b"):
+        simulator.add_node(node, 1, lambda ports: pytest.fail(f"not started: {ports}"))
+    invariants = QuorumInvariants(simulator, violations)
+    for node, event in events[:-1]:
+        invariants.on_event(node, 1, event)
+    assert violations.found == []
+    invariants.on_event(events[-1][0], 1, events[-1][1])
+    assert [violation.name for violation in violations.found] == [name]
+
+
+def test_every_invariant_has_been_seen_broken() -> None:
+    seen = {name for name, _ in STORIES} | {"epoch-inflation", "raft-leader-completeness", "raft-commit-majority"}
+    assert seen == {*QUORUM_INVARIANTS, *ON_REQUEST}

@@ -1,0 +1,38 @@
+"""The scenarios of the quorum come out as they say, with every switch value that they speak of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import run_and_judge
+
+FILES = sorted((Path(__file__).parents[2] / "scenarios" / "raft").glob("*.yaml"))
+OWN = {"pre-vote", "quorum-state-sync"}
+CASES = [(path, entry.when) for path in FILES for entry in load_experiment(path).spec.expect if set(entry.when) <= OWN]
+
+
+@pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
+def test_as_expected(path: Path, switches: dict[str, str], tmp_path: Path) -> None:
+    experiment = load_experiment(path).with_seed_and_switches(None, switches)
+    run = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    assert run.verdict["asExpected"], run.verdict["expected"]["whyNot"]
+
+
+def test_what_a_switch_turned_off_is_found_under() -> None:
+    anomalies = {
+        name: {
+            anomaly
+            for path in FILES
+            for entry in load_experiment(path).spec.expect
+            for anomaly in entry.anomalies
+            if entry.when.get(name) == "off"
+        }
+        for name in OWN
+    }
+    assert anomalies == {
+        "pre-vote": {"epoch-inflation", "stable-leadership"},
+        "quorum-state-sync": {"raft-election-safety"},
+    }
