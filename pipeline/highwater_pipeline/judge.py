@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
@@ -26,16 +26,29 @@ def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = No
 
     ``checks`` as for :func:`judge_run`, names of register checks included.
     """
+    return judge_both(tables.run_id, checks, lambda of_log: judge_run(tables, of_log), lambda: check_registers(tables))
+
+
+def judge_both(
+    run_id: str,
+    checks: Sequence[str] | None,
+    judge_log: Callable[[Sequence[str] | None], Judgement],
+    judge_registers: Callable[[], Judgement],
+) -> Judgement:
+    """One judgement from those of the log and of the registers, in whichever way each is come by.
+
+    Neither is asked for where none of its checks is named in ``checks`` (None or ``["all"]``: every one).
+    """
     everything = checks is None or "all" in checks
     of_log = None if everything else [name for name in checks or () if name not in REGISTER_CHECKS]
     of_registers = [name for name in REGISTER_CHECKS if everything or name in (checks or ())]
-    judgements = [judge_run(tables, of_log)] if everything or of_log else []
+    judgements = [judge_log(of_log)] if everything or of_log else []
     if of_registers:
-        judgements.append(_only(check_registers(tables), of_registers))
+        judgements.append(_only(judge_registers(), of_registers))
     verdicts = [judgement.verdict for judgement in judgements]
     worst: Verdict = "fail" if "fail" in verdicts else "inconclusive" if "inconclusive" in verdicts else "pass"
     return Judgement(
-        tables.run_id,
+        run_id,
         worst,
         list(dict.fromkeys(reason for judgement in judgements for reason in judgement.reasons)),
         {name: report for judgement in judgements for name, report in judgement.anomalies.items()},

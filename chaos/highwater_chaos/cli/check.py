@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.experiment import load_experiment
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
@@ -23,13 +24,16 @@ _MODELS = ("log", "register")
 def check(
     history: Annotated[Path, typer.Argument(metavar="DIR_OR_FILE", help="A run directory or an operations file.")],
     format_: Annotated[str, typer.Option("--format", help="highwater (jepsen-edn is not built yet).")] = "highwater",
-    model: Annotated[str, typer.Option(help="log, or register: linearizability of reads, writes and cas.")] = "log",
+    model: Annotated[
+        str | None,
+        typer.Option(help="log, or register: linearizability. By default what the run recorded; log for a file."),
+    ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
     """Judge a run directory again, or the history of any run, on Spark. Exits by the verdict: 0, 1 or 2."""
     for option, value, built in (("format", format_, _FORMATS), ("model", model, _MODELS)):
-        if value not in built:
+        if value is not None and value not in built:
             why = "is not built yet" if value == "jepsen-edn" else "is unknown"
             raise UsageError(f"--{option} {value!r} {why}; expected {' or '.join(map(repr, built))}")
     if not history.exists():
@@ -45,13 +49,19 @@ def check(
     return _STATUS[judgement.verdict]
 
 
-def _judge(history: Path, model: str, master: str | None) -> Judgement:
-    # PySpark takes a second to import.
-    from highwater_pipeline.spark import SparkFailed, check_on_spark, check_registers_on_spark  # noqa: PLC0415
+def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        return check_on_spark(history, master) if model == "log" else check_registers_on_spark(history, master)
-    except (BadTable, FileNotFoundError, JavaNotFound, SparkFailed) as error:
+        if model == "register":
+            return spark.check_registers_on_spark(history, master)
+        if model is None and (history / "experiment.yaml").is_file():
+            # As ``run`` judged it.
+            spec = load_experiment(history / "experiment.yaml").spec
+            judge = spark.check_on_spark if spec.workload.metadata is None else spark.check_log_and_registers_on_spark
+            return judge(history, master, spec.checks)
+        return spark.check_on_spark(history, master)
+    except (BadTable, FileNotFoundError, JavaNotFound, spark.SparkFailed) as error:
         raise UsageError(str(error)) from error
 
 

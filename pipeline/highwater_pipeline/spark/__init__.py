@@ -1,11 +1,16 @@
 """Schedules the check kernels on Spark: on this machine by default, on any master by name."""
 
 from highwater_pipeline.spark.judge import check_on_spark, spark_judge, spark_judge_store
-from highwater_pipeline.spark.registers import check_registers_on_spark, spark_check_registers
+from highwater_pipeline.spark.registers import (
+    check_log_and_registers_on_spark,
+    check_registers_on_spark,
+    spark_check_registers,
+)
 from highwater_pipeline.spark.session import SparkFailed, open_session
 
 __all__ = [
     "SparkFailed",
+    "check_log_and_registers_on_spark",
     "check_on_spark",
     "check_registers_on_spark",
     "open_session",

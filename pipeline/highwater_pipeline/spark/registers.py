@@ -7,7 +7,7 @@ does that judges alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from highwater_pipeline.files import BadTable
+from highwater_pipeline.judge import judge_both
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
 from highwater_pipeline.linearizability.judge import RegisterFacts, facts_of, merge_keys
 from highwater_pipeline.linearizability.registers import REGISTER_HISTORY, register_history
+from highwater_pipeline.spark.judge import spark_judge
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.tables import load_run
 
@@ -38,6 +40,18 @@ def check_registers_on_spark(path: Path | str, master: str | None = None, limits
     :func:`spark_check_registers` and :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
     with open_session(master) as spark:
         return spark_check_registers(spark, path, limits)
+
+
+def check_log_and_registers_on_spark(
+    run_dir: Path | str, master: str | None = None, checks: Sequence[str] | None = None
+) -> Judgement:
+    """Judge a run directory whose workload operated on registers too, in a Spark session of its own: equal to
+    :func:`~highwater_pipeline.judge.judge_log_and_registers`."""
+    with open_session(master) as spark:
+        registers = spark_check_registers(spark, run_dir)
+        return judge_both(
+            registers.run_id, checks, lambda of_log: spark_judge(spark, [run_dir], of_log)[0], lambda: registers
+        )
 
 
 def spark_check_registers(spark: SparkSession, path: Path | str, limits: Limits | None = None) -> Judgement:
