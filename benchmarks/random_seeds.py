@@ -23,10 +23,9 @@ from pathlib import Path
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.run_directory import write_recordings
 from highwater_chaos.verdict import verdict_of
-from highwater_pipeline.judge import judge_run
-from highwater_pipeline.tables import load_run
 from highwater_runtime.sim.garbage import freeze_collector
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +52,7 @@ def run_seed(file: Path, seed: int, switches: dict[str, str], codec: str) -> Out
     result = run_experiment(experiment, make_backend("sim", wire=codec == "all"))
     with tempfile.TemporaryDirectory() as directory:
         write_recordings(Path(directory), experiment, result)
-        judgement = judge_run(load_run(directory), experiment.spec.checks)
+        judgement = judge_recordings(experiment, Path(directory))
     verdict = verdict_of(experiment, result, judgement, wire=codec == "all")
     return Outcome(
         seed,

@@ -16,6 +16,7 @@ from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
+from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.tables import load_run
 from highwater_runtime.sim import frozen_collector
 
@@ -50,10 +51,15 @@ def run_and_judge(
     progress("judging")
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)
-        judge = judge_run if experiment.spec.workload.metadata is None else judge_log_and_registers
-        judgement = judge(load_run(directory), experiment.spec.checks)
+        judgement = judge_recordings(experiment, directory)
         verdict = verdict_of(experiment, result, judgement, wire=wire)
         write_json(directory / "verdict.json", verdict)
         write_junit(directory / "junit.xml", [verdict])
         write_report(directory, shown_as=final)
     return JudgedRun(final, verdict)
+
+
+def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
+    """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
+    judge = judge_run if experiment.spec.workload.metadata is None else judge_log_and_registers
+    return judge(load_run(directory), experiment.spec.checks)
