@@ -11,6 +11,7 @@ these grow as they are written.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from struct import Struct
@@ -23,7 +24,7 @@ _TIME_ENTRY: Final = Struct(">qI")
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
 
-class _Index:
+class _Index(ABC):
     """Two ascending columns and the file that holds them; ``_written`` entries of them are in the file."""
 
     __slots__ = ("_base_offset", "_entry", "_file", "_first", "_second", "_written")
@@ -39,11 +40,13 @@ class _Index:
     def __len__(self) -> int:
         return len(self._first)
 
+    @abstractmethod
     def _encode(self, first: int, second: int) -> bytes:
-        raise NotImplementedError
+        """One entry as it stands in the file."""
 
+    @abstractmethod
     def _decode(self, first: int, second: int) -> tuple[int, int]:
-        raise NotImplementedError
+        """The columns of an entry from the fields in the file."""
 
     def is_full(self, max_bytes: int) -> bool:
         """Whether one more entry would not fit into ``max_bytes``."""
