@@ -59,3 +59,18 @@ def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_
     assert out.startswith("PASS as expected: tiny")
     (run,) = (tmp_path / "runs").iterdir()
     assert run.name.startswith("tiny-")
+
+
+def test_a_reader_that_goes_away_changes_no_status(tmp_path: Path, tiny: str) -> None:
+    """``highwater run … | head -0``: the run is kept, and the status is that of the run."""
+    (tmp_path / "short.yaml").write_text(tiny, encoding="utf-8")
+    process = subprocess.Popen(
+        [HIGHWATER, "run", "short.yaml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    assert process.wait() == 0, err
+    assert "BrokenPipe" not in err
+    assert len(list((tmp_path / "runs").iterdir())) == 1

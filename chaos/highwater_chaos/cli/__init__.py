@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -47,7 +48,14 @@ add_planned_commands(app)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
     signal.signal(signal.SIGTERM, _interrupt)
-    sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+    status = execute(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # As in `highwater run … | head -1`: nobody reads the rest, and the status says what the runs came to. Python
+        # would try to write once more while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
 
 
 def execute(arguments: Sequence[str]) -> int:
