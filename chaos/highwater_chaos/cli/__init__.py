@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import traceback
@@ -15,6 +14,7 @@ import typer
 from highwater_chaos.cli.check import check
 from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.planned import add_planned_commands
 from highwater_chaos.cli.replay import replay
 from highwater_chaos.cli.report import report
@@ -48,13 +48,9 @@ add_planned_commands(app)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
     signal.signal(signal.SIGTERM, _interrupt)
+    sys.stdout = HeardOutput(sys.stdout)
     status = execute(sys.argv[1:] if arguments is None else arguments)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # As in `highwater run … | head -1`: nobody reads the rest, and the status says what the runs came to. Python
-        # would try to write once more while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.flush()
     sys.exit(status)
 
 
