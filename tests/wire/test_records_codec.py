@@ -72,7 +72,7 @@ GOLDEN = [
             rack="a",
         ),
         1,
-        b"\x01\x1b\x01"
+        b"\x01\x00\x01"
         b"\0\0\0\1" + TOPIC.bytes + b"\0\0\0\0\0\0\0\x09"
         b"\x02"
         b"\x0aPLAINTEXT"
