@@ -27,9 +27,12 @@ SwitchValues = dict[str, SwitchValue]
 
 
 class Cluster(Model):
-    """The cluster that the experiment brings up. ``config`` takes Kafka's property names."""
+    """The cluster that the experiment brings up. ``config`` takes Kafka's property names; ``runtime`` is the software
+    that runs, ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
 
     mode: Literal["kraft", "zookeeper"] = "kraft"
+    runtime: Literal["highwater", "apache-kafka"] = "highwater"
+    file_system: Literal["ext4", "xfs"] = "ext4"
     brokers: Annotated[int, Field(ge=1, le=100)] = 3
     controllers: Annotated[int, Field(ge=1, le=5)] = 3
     switches: SwitchValues = Field(default_factory=dict)
@@ -59,8 +62,10 @@ class MetadataWorkload(Model):
 
 
 class Workload(Model):
-    """Clients that write and read while things break. ``rate`` is that of all producers together."""
+    """Clients that write and read while things break. ``rate`` is that of all producers together; ``driver`` says whose
+    producers and consumers they are (those that the harness needs for itself are always its own)."""
 
+    driver: Literal["highwater", "confluent-kafka"] = "highwater"
     producers: Annotated[int, Field(ge=0, le=1000)] = 1
     rate: Rate = EventsPerSecond(100.0)
     acks: Annotated[Literal["0", "1", "all"], BeforeValidator(_acks)] = "all"

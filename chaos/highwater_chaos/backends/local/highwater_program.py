@@ -1,0 +1,85 @@
+"""Our own runtime as the system under test: ``highwater-node CONFIG``, one process a node.
+
+Nodes write their events to a file each, before anything that others could see of them leaves (so SIGKILL cannot hide an
+event whose effect is known); the observer reads along.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.backends.local.event_files import EventFiles
+from highwater_chaos.backends.local.layout import voters_text
+from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
+from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+
+_EVENTS: Final = "events.jsonl"
+_CONTROL: Final = "control.sock"
+_CONFIG: Final = "node.properties"
+_READY: Final = "ready.json"
+
+
+class HighwaterProgram:
+    """See :class:`~highwater_chaos.backends.local.program.NodeProgram`."""
+
+    name = "highwater"
+    lacks: frozenset[Capability] = frozenset()
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """It is always there: it is this package."""
+        del cluster
+        return []
+
+    def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
+        """Write the node's properties."""
+        config = place.files / _CONFIG
+        config.write_text(render_properties(node_properties(plan, place, incarnation)), encoding="utf-8")
+        (place.files / _CONTROL).unlink(missing_ok=True)
+        (place.files / _READY).unlink(missing_ok=True)
+        return Launch(
+            argv=(sys.executable, "-m", "highwater_runtime.host.main", str(config)),
+            paths={f"config/{place.name}.properties": config},
+        )
+
+    def control_socket(self, place: NodePlace) -> Path | None:
+        """Every node has one."""
+        return place.files / _CONTROL
+
+    def observer(self, site: Site) -> Observer:
+        """Reads the event files."""
+        return EventFiles({place.name: place.files / _EVENTS for place in site.plan.places})
+
+
+def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:
+    """The config of one incarnation of a node."""
+    controllers = plan.of_role("controller")
+    properties: dict[str, str | int | bool] = {
+        "process.roles": place.role,
+        "node.id": place.node_id,
+        "cluster.id": plan.cluster_id,
+        "controller.quorum.voters": voters_text([(one.node_id, one.advertised) for one in controllers]),
+        "listeners": f"PLAINTEXT://{place.bind}",
+        "log.dirs": str(place.data),
+        **plan.cluster.config,
+        "highwater.node.name": place.name,
+        "highwater.incarnation": incarnation,
+        "highwater.seed": plan.seed,
+        "highwater.trace.path": str(place.files / _EVENTS),
+        "highwater.control.path": str(place.files / _CONTROL),
+        "highwater.ready.path": str(place.files / _READY),
+    }
+    if plan.cluster.switches:
+        switches = sorted(plan.cluster.switches.items())
+        properties["highwater.switches"] = ",".join(f"{name}={value}" for name, value in switches)
+    if place.role == "broker":
+        properties["advertised.listeners"] = f"PLAINTEXT://{place.advertised}"
+    else:
+        asked = plan.cluster.metadata_version
+        version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
+        properties["highwater.bootstrap.metadata.version"] = version.version
+    return properties
