@@ -62,7 +62,7 @@ _YEAR_9000_MS = 221_845_392_000_000
 def _scalar(field: Field, *, legal: bool) -> st.SearchStrategy[Any]:
     if legal and field.name.endswith("error_code"):
         return st.sampled_from([int(code) for code in ErrorCode])
-    if legal and ("timestamp" in field.name or field.name == "log_append_time_ms"):
+    if legal and field.type == "int64" and ("timestamp" in field.name or field.name.endswith("_ms")):
         return st.integers(-1, _YEAR_9000_MS)
     if field.type in _INTEGER_BITS:
         limit = 1 << (_INTEGER_BITS[field.type] - 1)

@@ -54,7 +54,7 @@ def test_every_request_and_response_comes_back(case, full_sample):
         with pytest.raises(DecodeError, match="left over"):
             decode_response(frame + b"\0", case.schema.key, version)
     else:
-        assert case.schema.kind in ("metadata", "data", "header")
+        assert case.schema.kind in ("metadata", "coordinator", "data", "header")
 
 
 def test_golden_request():

@@ -100,7 +100,9 @@ def test_a_module_made_of_it_works():
         ("request X 1 versions 0-1 flexible 0+\n  a int32\n  a int64", "twice"),
         ("request X 1 versions 0-1 flexible 0+\n  a Part", "no fields"),
         ("request X 1 versions 0-1 flexible 1+\n  a int32 tag=0", "inflexible version"),
-        ("request X 1 versions 0-1 flexible 0+\n  a Part null\n    b int8", "nullable structs"),
+        ("request X 1 versions 0-1 flexible 0+\n  a Part null\n    b int8", "has default=null"),
+        ("request X 1 versions 0-1 flexible 0+\n  a Part default=null\n    b int8", "has default=null"),
+        ("request X 1 versions 0-1 flexible 0+\n  a Part null default=null tag=0\n    b int8", "tagged struct"),
         ("  a int32", "outside"),
     ],
 )
@@ -108,6 +110,23 @@ def test_what_breaks_the_grammar(line, complaint):
     with pytest.raises(SchemaSyntaxError, match=complaint) as caught:
         parse_schema(line, "bad.schema")
     assert str(caught.value).startswith("bad.schema:")
+
+
+def test_a_struct_that_may_be_null():
+    namespace: dict = {}
+    schema = (
+        "data Page - versions 0-1 flexible none\n  next Cursor 1+ null=1+ default=null\n    offset int32\n  last int8\n"
+    )
+    exec(emit_module(parse_schema(schema, "page.schema")[0]), namespace)
+    page, cursor = namespace["Page"], namespace["Cursor"]
+    assert page(last=7).encode(1) == b"\xff\x07"
+    assert page(next=cursor(offset=5), last=7).encode(1) == b"\x01\0\0\0\x05\x07"
+    for value in (page(last=7), page(next=cursor(offset=5), last=7)):
+        assert page.decode(value.encode(1), 1) == value
+    assert page(last=7).encode(0) == b"\x07"
+    assert page.decode(b"\x07", 0) == page(last=7)
+    with pytest.raises(ValueError, match="next"):
+        page(next=cursor()).encode(0)
 
 
 def test_a_request_needs_its_response():

@@ -18,8 +18,10 @@ from highwater_runtime.wire.messages.partition_record import PartitionRecord
 from highwater_runtime.wire.messages.producer_ids_record import ProducerIdsRecord
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.remove_topic_record import RemoveTopicRecord
+from highwater_runtime.wire.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from highwater_runtime.wire.messages.topic_record import TopicRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
+from highwater_runtime.wire.messages.user_scram_credential_record import UserScramCredentialRecord
 
 FRAME_VERSION: Final = 1
 
@@ -31,10 +33,12 @@ _CLASSES: Final[tuple[type[Message], ...]] = (
     ConfigRecord,
     PartitionChangeRecord,
     RemoveTopicRecord,
+    UserScramCredentialRecord,
     FeatureLevelRecord,
     ProducerIdsRecord,
     BrokerRegistrationChangeRecord,
     NoOpRecord,
+    RemoveUserScramCredentialRecord,
     RegisterBrokerRecord,
 )
 METADATA_RECORDS: Final[dict[int, type[Message]]] = {record.API_KEY: record for record in _CLASSES}

@@ -10,6 +10,11 @@ from typing import Any
 
 from highwater_runtime.ports import ApiMessage
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
+from highwater_runtime.wire.messages.alter_configs_response import (
+    AlterConfigsResourceResponse as ReplacedConfigsResponse,
+)
+from highwater_runtime.wire.messages.alter_configs_response import AlterConfigsResponse
 from highwater_runtime.wire.messages.create_partitions_request import CreatePartitionsRequest
 from highwater_runtime.wire.messages.create_partitions_response import (
     CreatePartitionsResponse,
@@ -96,6 +101,18 @@ def refusal(body: Any, error: ErrorCode, message: str | None = None) -> ApiMessa
             return IncrementalAlterConfigsResponse(
                 responses=[
                     AlterConfigsResourceResponse(
+                        resource_type=resource.resource_type,
+                        resource_name=resource.resource_name,
+                        error_code=code,
+                        error_message=message,
+                    )
+                    for resource in body.resources
+                ]
+            )
+        case AlterConfigsRequest():
+            return AlterConfigsResponse(
+                responses=[
+                    ReplacedConfigsResponse(
                         resource_type=resource.resource_type,
                         resource_name=resource.resource_name,
                         error_code=code,

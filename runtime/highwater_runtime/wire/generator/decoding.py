@@ -72,7 +72,7 @@ class _Decoder:
 
     def default(self, field: Field, target: str) -> None:
         """Give ``target`` its default value, structs field by field: that is cheaper than their constructors."""
-        if field.struct is None or field.is_array:
+        if field.struct is None or field.is_array or field.default is not None:
             self.out.add(f"{target} = {default_of(field)}")
             return
         made = self.made[target] = self.out.fresh("o")
@@ -84,6 +84,8 @@ class _Decoder:
     def value(self, field: Field, target: str, struct: Struct) -> None:
         if field.is_array:
             self.array(field, target, struct)
+        elif field.struct is not None and self.version in field.nullable:
+            self.nullable_struct(field.struct, target)
         elif field.struct is not None:
             made = self.made.get(target)  # a tagged field: its default is there already, and is filled anew
             if made is None:
@@ -99,6 +101,21 @@ class _Decoder:
             self.run.append((code_of(field.type), target))
         else:
             self.variable(field, target, struct, nullable=self.version in field.nullable)
+
+    def nullable_struct(self, struct: Struct, target: str) -> None:
+        """A byte that says whether there is one, and the struct."""
+        present, made = self.out.fresh("h"), self.out.fresh("o")
+        self.run.append(("b", present))
+        self.flush()
+        self.out.add(f"if {present} < 0:")
+        self.out.add(f"{INDENT}{target} = None")
+        self.out.add("else:")
+        self.out.depth += 1
+        self.make(made, struct)
+        self.out.add(f"{target} = {made}")
+        self.struct(struct, made)
+        self.flush()
+        self.out.depth -= 1
 
     def length(self, compact: bool, code: str) -> str:
         """Read a length into a new variable (compact ones are still one too large), and end the run."""

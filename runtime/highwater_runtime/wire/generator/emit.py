@@ -18,7 +18,8 @@ _KIND_WORDS = {
     "request": "Request body",
     "response": "Response body",
     "metadata": "Record of the metadata log",
-    "data": "Control record value",
+    "coordinator": "Record of __consumer_offsets",
+    "data": "Data",
     "header": "Header",
 }
 
@@ -182,7 +183,7 @@ def _init_lines(struct: Struct) -> list[str]:
         if is_list(field) and field.default is None:
             lines.append(f"        {field.name}: {python_type(field)} = EMPTY,")
             body.append(f"        self.{field.name} = [] if {field.name} is EMPTY else {field.name}")
-        elif field.struct is not None and not field.is_array:
+        elif field.struct is not None and not field.is_array and field.default is None:
             lines.append(f"        {field.name}: {field.type} | None = None,")
             body.append(f"        self.{field.name} = {field.type}() if {field.name} is None else {field.name}")
         else:

@@ -75,12 +75,26 @@ class _Encoder:
             self.raise_not_in_version(struct, field, "None")
         if field.is_array:
             self.array(struct, field, value, nullable=nullable)
+        elif field.struct is not None and nullable:
+            self.nullable_struct(field.struct, value)
         elif field.struct is not None:
             self.struct(field.struct, value)
         elif field.type in PRIMITIVES:
             self.run.append((code_of(field.type), f"{value}.bytes" if field.type == "uuid" else value))
         else:
             self.variable(struct, field, value, nullable=nullable)
+
+    def nullable_struct(self, struct: Struct, value: str) -> None:
+        """A byte that says whether there is one: -1 for null, else 1."""
+        self.flush()
+        self.out.add(f"if {value} is None:")
+        self.out.add(f'{INDENT}{self.sink}(b"\\xff")')
+        self.out.add("else:")
+        self.out.depth += 1
+        self.run.append(("b", "1"))
+        self.struct(struct, value)
+        self.flush()
+        self.out.depth -= 1
 
     def length(self, compact: bool, code: str, length: str) -> None:
         """Write ``length`` (an expression; compact ones have 1 added already)."""

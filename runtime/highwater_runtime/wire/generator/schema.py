@@ -9,7 +9,8 @@ One file per API (request and response together). Grammar, line by line:
         topic string 0-12 ignorable                         only in versions 0 to 12
         topic_id uuid 13+ ignorable
 
-Kinds: ``request``, ``response``, ``metadata`` (records of the metadata log), ``data`` (control records), ``header``.
+Kinds: ``request``, ``response``, ``metadata`` (records of the metadata log), ``coordinator`` (keys and values of
+``__consumer_offsets``), ``data`` (control records, and what group members exchange), ``header``.
 Options of a field, in any order after the type: its versions (default ``0+``), ``null`` or ``null=<versions>`` (may be
 null), ``tag=<n>`` (a tagged field), ``default=<value>``, ``ignorable`` (a value that the version cannot carry is
 dropped; without it, encoding such a value is an error), ``inflexible`` (keeps the old string form in flexible
@@ -22,7 +23,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-KINDS: Final = ("request", "response", "metadata", "data", "header")
+KINDS: Final = ("request", "response", "metadata", "coordinator", "data", "header")
 
 PRIMITIVES: Final = {
     "bool": ("?", 1),
@@ -223,5 +224,7 @@ def _check(message: Message) -> None:
         for f in struct.fields:
             if f.tag is not None and not message.is_flexible(max(f.versions.first, message.versions.first)):
                 raise SchemaSyntaxError(f"{message.source}: {struct.name}.{f.name} is tagged in an inflexible version")
-            if f.struct is not None and not f.is_array and f.nullable.last >= 0:
-                raise SchemaSyntaxError(f"{message.source}: {struct.name}.{f.name}: nullable structs are not supported")
+            if f.struct is not None and not f.is_array and f.nullable.last >= 0 and f.tag is not None:
+                raise SchemaSyntaxError(f"{message.source}: {struct.name}.{f.name}: a tagged struct cannot be null")
+            if f.struct is not None and not f.is_array and (f.nullable.last >= 0) != (f.default == "null"):
+                raise SchemaSyntaxError(f"{message.source}: {struct.name}.{f.name}: a nullable struct has default=null")

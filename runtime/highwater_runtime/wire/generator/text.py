@@ -73,7 +73,7 @@ def default_of(field: Field) -> str:
 
 def is_default(field: Field, value: str) -> str:
     """A condition that is true where the expression ``value`` holds the field's default."""
-    if field.struct is not None and not field.is_array:
+    if field.struct is not None and not field.is_array and field.default != "null":
         return " and ".join(is_default(inner, f"{value}.{inner.name}") for inner in field.struct.fields)
     default = default_of(field)
     if default == "None":

@@ -1,4 +1,4 @@
-"""DescribeQuorumRequest: request body, key 55, versions 0 to 1.
+"""DescribeQuorumRequest: request body, key 55, versions 0 to 2.
 
 Generated from ``schemas/quorum.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
@@ -105,7 +105,7 @@ class DescribeQuorumRequest:
     NAME: ClassVar[str] = "DescribeQuorumRequest"
     KIND: ClassVar[str] = "request"
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
     FLEXIBLE_SINCE: ClassVar[int] = 0
 
     __slots__ = ("topics",)
@@ -138,7 +138,7 @@ class DescribeQuorumRequest:
         """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
-            raise unsupported("DescribeQuorumRequest", version, 0, 1)
+            raise unsupported("DescribeQuorumRequest", version, 0, 2)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -149,7 +149,7 @@ class DescribeQuorumRequest:
         """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("DescribeQuorumRequest", version, 0, 1)
+            raise unsupported("DescribeQuorumRequest", version, 0, 2)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError("DescribeQuorumRequest", end, f"{len(data) - end} bytes left over")
@@ -160,12 +160,12 @@ class DescribeQuorumRequest:
         """The message that starts at ``position``, and the position after it. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("DescribeQuorumRequest", version, 0, 1)
+            raise unsupported("DescribeQuorumRequest", version, 0, 2)
         return decoder(data, position)
 
 
 def _encode_v0(m: DescribeQuorumRequest) -> list[bytes]:
-    # versions 0, 1
+    # versions 0, 1, 2
     out: list[bytes] = []
     add = out.append
     l1 = m.topics
@@ -189,7 +189,7 @@ def _encode_v0(m: DescribeQuorumRequest) -> list[bytes]:
 
 
 def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumRequest, int]:
-    # versions 0, 1
+    # versions 0, 1, 2
     size = len(data)
     try:
         m = DescribeQuorumRequest.__new__(DescribeQuorumRequest)
@@ -246,8 +246,10 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumRequest, int]:
 _ENCODERS: Final[dict[int, Callable[[DescribeQuorumRequest], list[bytes]]]] = {
     0: _encode_v0,
     1: _encode_v0,
+    2: _encode_v0,
 }
 _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[DescribeQuorumRequest, int]]]] = {
     0: _decode_v0,
     1: _decode_v0,
+    2: _decode_v0,
 }

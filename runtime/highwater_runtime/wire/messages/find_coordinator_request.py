@@ -1,4 +1,4 @@
-"""FindCoordinatorRequest: request body, key 10, versions 0 to 4.
+"""FindCoordinatorRequest: request body, key 10, versions 0 to 6.
 
 Generated from ``schemas/find_coordinator.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
@@ -50,7 +50,7 @@ class FindCoordinatorRequest:
     NAME: ClassVar[str] = "FindCoordinatorRequest"
     KIND: ClassVar[str] = "request"
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
     __slots__ = ("key", "key_type", "coordinator_keys")
@@ -93,7 +93,7 @@ class FindCoordinatorRequest:
         """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
-            raise unsupported("FindCoordinatorRequest", version, 0, 4)
+            raise unsupported("FindCoordinatorRequest", version, 0, 6)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -104,7 +104,7 @@ class FindCoordinatorRequest:
         """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("FindCoordinatorRequest", version, 0, 4)
+            raise unsupported("FindCoordinatorRequest", version, 0, 6)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError("FindCoordinatorRequest", end, f"{len(data) - end} bytes left over")
@@ -115,7 +115,7 @@ class FindCoordinatorRequest:
         """The message that starts at ``position``, and the position after it. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("FindCoordinatorRequest", version, 0, 4)
+            raise unsupported("FindCoordinatorRequest", version, 0, 6)
         return decoder(data, position)
 
 
@@ -169,7 +169,7 @@ def _encode_v3(m: FindCoordinatorRequest) -> list[bytes]:
 
 
 def _encode_v4(m: FindCoordinatorRequest) -> list[bytes]:
-    # versions 4
+    # versions 4, 5, 6
     out: list[bytes] = []
     add = out.append
     if not (m.key == ""):
@@ -252,7 +252,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
 
 
 def _decode_v4(data: Buffer, pos: int) -> tuple[FindCoordinatorRequest, int]:
-    # versions 4
+    # versions 4, 5, 6
     size = len(data)
     try:
         m = FindCoordinatorRequest.__new__(FindCoordinatorRequest)
@@ -292,6 +292,8 @@ _ENCODERS: Final[dict[int, Callable[[FindCoordinatorRequest], list[bytes]]]] = {
     2: _encode_v1,
     3: _encode_v3,
     4: _encode_v4,
+    5: _encode_v4,
+    6: _encode_v4,
 }
 _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[FindCoordinatorRequest, int]]]] = {
     0: _decode_v0,
@@ -299,4 +301,6 @@ _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[FindCoordinatorRequest,
     2: _decode_v1,
     3: _decode_v3,
     4: _decode_v4,
+    5: _decode_v4,
+    6: _decode_v4,
 }

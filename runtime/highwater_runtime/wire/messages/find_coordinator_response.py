@@ -1,4 +1,4 @@
-"""FindCoordinatorResponse: response body, key 10, versions 0 to 4.
+"""FindCoordinatorResponse: response body, key 10, versions 0 to 6.
 
 Generated from ``schemas/find_coordinator.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
@@ -127,7 +127,7 @@ class FindCoordinatorResponse:
     NAME: ClassVar[str] = "FindCoordinatorResponse"
     KIND: ClassVar[str] = "response"
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 6
     FLEXIBLE_SINCE: ClassVar[int] = 3
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
@@ -190,7 +190,7 @@ class FindCoordinatorResponse:
         """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
-            raise unsupported("FindCoordinatorResponse", version, 0, 4)
+            raise unsupported("FindCoordinatorResponse", version, 0, 6)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -201,7 +201,7 @@ class FindCoordinatorResponse:
         """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("FindCoordinatorResponse", version, 0, 4)
+            raise unsupported("FindCoordinatorResponse", version, 0, 6)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError("FindCoordinatorResponse", end, f"{len(data) - end} bytes left over")
@@ -212,7 +212,7 @@ class FindCoordinatorResponse:
         """The message that starts at ``position``, and the position after it. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("FindCoordinatorResponse", version, 0, 4)
+            raise unsupported("FindCoordinatorResponse", version, 0, 6)
         return decoder(data, position)
 
 
@@ -285,7 +285,7 @@ def _encode_v3(m: FindCoordinatorResponse) -> list[bytes]:
 
 
 def _encode_v4(m: FindCoordinatorResponse) -> list[bytes]:
-    # versions 4
+    # versions 4, 5, 6
     out: list[bytes] = []
     add = out.append
     if not (m.error_code == 0):
@@ -416,7 +416,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[FindCoordinatorResponse, int]:
 
 
 def _decode_v4(data: Buffer, pos: int) -> tuple[FindCoordinatorResponse, int]:
-    # versions 4
+    # versions 4, 5, 6
     size = len(data)
     try:
         m = FindCoordinatorResponse.__new__(FindCoordinatorResponse)
@@ -486,6 +486,8 @@ _ENCODERS: Final[dict[int, Callable[[FindCoordinatorResponse], list[bytes]]]] = 
     2: _encode_v1,
     3: _encode_v3,
     4: _encode_v4,
+    5: _encode_v4,
+    6: _encode_v4,
 }
 _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[FindCoordinatorResponse, int]]]] = {
     0: _decode_v0,
@@ -493,4 +495,6 @@ _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[FindCoordinatorResponse
     2: _decode_v1,
     3: _decode_v3,
     4: _decode_v4,
+    5: _decode_v4,
+    6: _decode_v4,
 }

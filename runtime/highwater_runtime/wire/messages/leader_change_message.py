@@ -1,4 +1,4 @@
-"""LeaderChangeMessage: control record value, versions 0 to 1.
+"""LeaderChangeMessage: data, versions 0 to 1.
 
 Generated from ``schemas/control_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """

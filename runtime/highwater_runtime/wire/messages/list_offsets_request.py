@@ -1,4 +1,4 @@
-"""ListOffsetsRequest: request body, key 2, versions 1 to 8.
+"""ListOffsetsRequest: request body, key 2, versions 1 to 11.
 
 Generated from ``schemas/list_offsets.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
@@ -36,8 +36,10 @@ _pack_ii: Final = Struct(">ii").pack
 _pack_iiq: Final = Struct(">iiq").pack
 _pack_iiqx: Final = Struct(">iiqx").pack
 _pack_iq: Final = Struct(">iq").pack
+_pack_ix: Final = Struct(">ix").pack
 _unpack_h: Final = Struct(">h").unpack_from
 _unpack_i: Final = Struct(">i").unpack_from
+_unpack_iB: Final = Struct(">iB").unpack_from
 _unpack_ibB: Final = Struct(">ibB").unpack_from
 _unpack_ibi: Final = Struct(">ibi").unpack_from
 _unpack_ii: Final = Struct(">ii").unpack_from
@@ -133,19 +135,22 @@ class ListOffsetsRequest:
     ``isolation_level`` int8 (v2+)
 
     ``topics`` []ListOffsetsTopic
+
+    ``timeout_ms`` int32 (v10+): For offsets that lie in tiered storage.
     """
 
     API_KEY: ClassVar[int] = 2
     NAME: ClassVar[str] = "ListOffsetsRequest"
     KIND: ClassVar[str] = "request"
     MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 8
+    MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_SINCE: ClassVar[int] = 6
 
-    __slots__ = ("replica_id", "isolation_level", "topics")
+    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
     replica_id: int
     isolation_level: int
     topics: list[ListOffsetsTopic]
+    timeout_ms: int
 
     def __init__(
         self,
@@ -153,10 +158,12 @@ class ListOffsetsRequest:
         replica_id: int = 0,
         isolation_level: int = 0,
         topics: list[ListOffsetsTopic] = EMPTY,
+        timeout_ms: int = 0,
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
         self.topics = [] if topics is EMPTY else topics
+        self.timeout_ms = timeout_ms
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ListOffsetsRequest):
@@ -165,13 +172,15 @@ class ListOffsetsRequest:
             self.replica_id == other.replica_id
             and self.isolation_level == other.isolation_level
             and self.topics == other.topics
+            and self.timeout_ms == other.timeout_ms
         )
 
     def __repr__(self) -> str:
         return (
             f"ListOffsetsRequest(replica_id={self.replica_id!r}, "
             f"isolation_level={self.isolation_level!r}, "
-            f"topics={self.topics!r})"
+            f"topics={self.topics!r}, "
+            f"timeout_ms={self.timeout_ms!r})"
         )
 
     def encode(self, version: int) -> bytes:
@@ -182,7 +191,7 @@ class ListOffsetsRequest:
         """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
-            raise unsupported("ListOffsetsRequest", version, 1, 8)
+            raise unsupported("ListOffsetsRequest", version, 1, 11)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -193,7 +202,7 @@ class ListOffsetsRequest:
         """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("ListOffsetsRequest", version, 1, 8)
+            raise unsupported("ListOffsetsRequest", version, 1, 11)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError("ListOffsetsRequest", end, f"{len(data) - end} bytes left over")
@@ -204,7 +213,7 @@ class ListOffsetsRequest:
         """The message that starts at ``position``, and the position after it. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("ListOffsetsRequest", version, 1, 8)
+            raise unsupported("ListOffsetsRequest", version, 1, 11)
         return decoder(data, position)
 
 
@@ -277,7 +286,7 @@ def _encode_v4(m: ListOffsetsRequest) -> list[bytes]:
 
 
 def _encode_v6(m: ListOffsetsRequest) -> list[bytes]:
-    # versions 6, 7, 8
+    # versions 6, 7, 8, 9
     out: list[bytes] = []
     add = out.append
     l1 = m.topics
@@ -300,12 +309,37 @@ def _encode_v6(m: ListOffsetsRequest) -> list[bytes]:
     return out
 
 
+def _encode_v10(m: ListOffsetsRequest) -> list[bytes]:
+    # versions 10, 11
+    out: list[bytes] = []
+    add = out.append
+    l1 = m.topics
+    n1 = len(l1) + 1
+    add(_pack_ibB(m.replica_id, m.isolation_level, n1) if n1 < 128 else _pack_ib(m.replica_id, m.isolation_level) + uvarint(n1))
+    for e1 in l1:
+        b1 = e1.name.encode()
+        n2 = len(b1) + 1
+        if n2 > 32768:
+            raise short_string("ListOffsetsTopic", "name", len(b1))
+        add(UVARINT[n2] if n2 < 128 else uvarint(n2))
+        add(b1)
+        l2 = e1.partitions
+        n3 = len(l2) + 1
+        add(UVARINT[n3] if n3 < 128 else uvarint(n3))
+        for e2 in l2:
+            add(_pack_iiqx(e2.partition_index, e2.current_leader_epoch, e2.timestamp))
+        add(b"\x00")
+    add(_pack_ix(m.timeout_ms))
+    return out
+
+
 def _decode_v1(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
     # versions 1
     size = len(data)
     try:
         m = ListOffsetsRequest.__new__(ListOffsetsRequest)
         m.isolation_level = 0
+        m.timeout_ms = 0
         m.replica_id, n1 = _unpack_ii(data, pos)
         pos += 8
         if n1 < 0 or n1 > size - pos:
@@ -344,6 +378,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
     size = len(data)
     try:
         m = ListOffsetsRequest.__new__(ListOffsetsRequest)
+        m.timeout_ms = 0
         m.replica_id, m.isolation_level, n1 = _unpack_ibi(data, pos)
         pos += 9
         if n1 < 0 or n1 > size - pos:
@@ -382,6 +417,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
     size = len(data)
     try:
         m = ListOffsetsRequest.__new__(ListOffsetsRequest)
+        m.timeout_ms = 0
         m.replica_id, m.isolation_level, n1 = _unpack_ibi(data, pos)
         pos += 9
         if n1 < 0 or n1 > size - pos:
@@ -415,10 +451,11 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
 
 
 def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
-    # versions 6, 7, 8
+    # versions 6, 7, 8, 9
     size = len(data)
     try:
         m = ListOffsetsRequest.__new__(ListOffsetsRequest)
+        m.timeout_ms = 0
         m.replica_id, m.isolation_level, n1 = _unpack_ibB(data, pos)
         pos += 6
         if n1 > 127:
@@ -469,6 +506,61 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
     return m, pos
 
 
+def _decode_v10(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
+    # versions 10, 11
+    size = len(data)
+    try:
+        m = ListOffsetsRequest.__new__(ListOffsetsRequest)
+        m.replica_id, m.isolation_level, n1 = _unpack_ibB(data, pos)
+        pos += 6
+        if n1 > 127:
+            n1, pos = uvarint_at(data, pos - 1)
+        n1 -= 1
+        if n1 < 0 or n1 > size - pos:
+            raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
+        l1: list[ListOffsetsTopic] = []
+        m.topics = l1
+        for _ in range(n1):
+            e1 = ListOffsetsTopic.__new__(ListOffsetsTopic)
+            l1.append(e1)
+            n2 = data[pos]
+            pos += 1
+            if n2 > 127:
+                n2, pos = uvarint_at(data, pos - 1)
+            z1 = pos + n2 - 1
+            if n2 == 0 or z1 > size:
+                raise overrun("ListOffsetsRequest", "ListOffsetsTopic.name", n2 - 1, pos, size)
+            e1.name = str(data[pos:z1], "utf-8")
+            pos = z1
+            n3 = data[pos]
+            pos += 1
+            if n3 > 127:
+                n3, pos = uvarint_at(data, pos - 1)
+            n3 -= 1
+            if n3 < 0 or n3 > size - pos:
+                raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
+            l2: list[ListOffsetsPartition] = []
+            e1.partitions = l2
+            for _ in range(n3):
+                e2 = ListOffsetsPartition.__new__(ListOffsetsPartition)
+                l2.append(e2)
+                e2.partition_index, e2.current_leader_epoch, e2.timestamp, k1 = _unpack_iiqB(data, pos)
+                pos += 17
+                if k1:
+                    pos = skip_tagged("ListOffsetsRequest", data, pos - 1)
+            k2 = data[pos]
+            pos += 1
+            if k2:
+                pos = skip_tagged("ListOffsetsRequest", data, pos - 1)
+        m.timeout_ms, k3 = _unpack_iB(data, pos)
+        pos += 5
+        if k3:
+            pos = skip_tagged("ListOffsetsRequest", data, pos - 1)
+    except DECODE_FAULTS as fault:
+        raise malformed("ListOffsetsRequest", pos, fault) from fault
+    return m, pos
+
+
 _ENCODERS: Final[dict[int, Callable[[ListOffsetsRequest], list[bytes]]]] = {
     1: _encode_v1,
     2: _encode_v2,
@@ -478,6 +570,9 @@ _ENCODERS: Final[dict[int, Callable[[ListOffsetsRequest], list[bytes]]]] = {
     6: _encode_v6,
     7: _encode_v6,
     8: _encode_v6,
+    9: _encode_v6,
+    10: _encode_v10,
+    11: _encode_v10,
 }
 _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[ListOffsetsRequest, int]]]] = {
     1: _decode_v1,
@@ -488,4 +583,7 @@ _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[ListOffsetsRequest, int
     6: _decode_v6,
     7: _decode_v6,
     8: _decode_v6,
+    9: _decode_v6,
+    10: _decode_v10,
+    11: _decode_v10,
 }

@@ -1,4 +1,4 @@
-"""ListOffsetsResponse: response body, key 2, versions 1 to 8.
+"""ListOffsetsResponse: response body, key 2, versions 1 to 11.
 
 Generated from ``schemas/list_offsets.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
@@ -148,7 +148,7 @@ class ListOffsetsResponse:
     NAME: ClassVar[str] = "ListOffsetsResponse"
     KIND: ClassVar[str] = "response"
     MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 8
+    MAX_VERSION: ClassVar[int] = 11
     FLEXIBLE_SINCE: ClassVar[int] = 6
 
     __slots__ = ("throttle_time_ms", "topics")
@@ -186,7 +186,7 @@ class ListOffsetsResponse:
         """As :meth:`encode`, in pieces; record batches are pieces of their own and not copied."""
         encoder = _ENCODERS.get(version)
         if encoder is None:
-            raise unsupported("ListOffsetsResponse", version, 1, 8)
+            raise unsupported("ListOffsetsResponse", version, 1, 11)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -197,7 +197,7 @@ class ListOffsetsResponse:
         """Inverse of :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("ListOffsetsResponse", version, 1, 8)
+            raise unsupported("ListOffsetsResponse", version, 1, 11)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError("ListOffsetsResponse", end, f"{len(data) - end} bytes left over")
@@ -208,7 +208,7 @@ class ListOffsetsResponse:
         """The message that starts at ``position``, and the position after it. Raises DecodeError."""
         decoder = _DECODERS.get(version)
         if decoder is None:
-            raise unsupported("ListOffsetsResponse", version, 1, 8)
+            raise unsupported("ListOffsetsResponse", version, 1, 11)
         return decoder(data, position)
 
 
@@ -283,7 +283,7 @@ def _encode_v4(m: ListOffsetsResponse) -> list[bytes]:
 
 
 def _encode_v6(m: ListOffsetsResponse) -> list[bytes]:
-    # versions 6, 7, 8
+    # versions 6, 7, 8, 9, 10, 11
     out: list[bytes] = []
     add = out.append
     l1 = m.topics
@@ -421,7 +421,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
 
 
 def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
-    # versions 6, 7, 8
+    # versions 6, 7, 8, 9, 10, 11
     size = len(data)
     try:
         m = ListOffsetsResponse.__new__(ListOffsetsResponse)
@@ -484,6 +484,9 @@ _ENCODERS: Final[dict[int, Callable[[ListOffsetsResponse], list[bytes]]]] = {
     6: _encode_v6,
     7: _encode_v6,
     8: _encode_v6,
+    9: _encode_v6,
+    10: _encode_v6,
+    11: _encode_v6,
 }
 _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[ListOffsetsResponse, int]]]] = {
     1: _decode_v1,
@@ -494,4 +497,7 @@ _DECODERS: Final[dict[int, Callable[[Buffer, int], tuple[ListOffsetsResponse, in
     6: _decode_v6,
     7: _decode_v6,
     8: _decode_v6,
+    9: _decode_v6,
+    10: _decode_v6,
+    11: _decode_v6,
 }

@@ -1,4 +1,4 @@
-"""SnapshotFooterRecord: control record value, versions 0.
+"""SnapshotFooterRecord: data, versions 0.
 
 Generated from ``schemas/control_records.schema``: edit that, then ``python -m highwater_runtime.wire.generate``.
 """
