@@ -44,9 +44,10 @@ from highwater_chaos.schedule.faultline import Faultline
 from highwater_chaos.schedule.process import Process, Scheduler, Sleep
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
+from highwater_chaos.workload.drivers import DRIVERS
 from highwater_chaos.workload.history import HistoryRecorder, Operation
 from highwater_runtime.ports import SECOND
-from highwater_runtime.sim.seeds import derive_random
+from highwater_runtime.seeds import derive_random
 
 _SETUP_NS: Final = 60 * SECOND
 _STEADY_NS: Final = 2 * SECOND
@@ -108,6 +109,13 @@ def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
     for inject in _injects(experiment.spec.schedule):
         for capability in sorted(fault_of(inject).needs - backend.capabilities, key=lambda one: one.name):
             missing[f"{inject.choice} needs {capability.value}, which {backend.name} does not have"] = None
+    driver = DRIVERS.get(experiment.spec.workload.driver)
+    if driver is not None:
+        if Capability.CLIENT_PROCESSES not in backend.capabilities:
+            needs = f"needs {Capability.CLIENT_PROCESSES.value}, which {backend.name} does not have"
+            missing[f"workload.driver {driver.name} {needs}"] = None
+        elif (problem := driver.missing()) is not None:
+            missing[f"workload.driver {driver.name} {problem}"] = None
     return list(missing)
 
 
@@ -174,6 +182,7 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
+        self.doubts += self.clients.doubts()
         self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
         if self.recorder.acknowledged == 0:
             self.doubts.append("no write was acknowledged, so none can have been lost")
@@ -182,7 +191,7 @@ class _Run:
             seed=spec.seed,
             backend=self.backend.name,
             switches=dict(self.cluster.switches),
-            operations=self.recorder.operations,
+            operations=self.recorder.history(),
             event_lines=self.backend.event_lines(),
             faults=self.faults,
             replica_log=self.backend.replica_dump(),

@@ -129,6 +129,17 @@ class Capability(Enum):
     PAUSE = "pause"
     RPC_RULES = "interference by RPC"
     CLOCK_SKEW = "clock skew"
+    CLIENT_PROCESSES = "clients in processes of their own"
+
+
+class ClientProcess(Protocol):
+    """A client that is a program of its own."""
+
+    def write(self, line: bytes) -> None:
+        """Write to its stdin; nothing where it has ended. Call it where clients run (:meth:`Backend.post`)."""
+
+    def kill(self) -> None:
+        """SIGKILL, wherever called from. Idempotent."""
 
 
 class Backend(Protocol):
@@ -250,6 +261,20 @@ class Backend(Protocol):
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """Start a client (no disk) that lives until the run ends; faults never touch it unless it is named."""
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+    ) -> ClientProcess:
+        """Start a program as a client, from where brokers can be reached under their addresses.
+
+        ``on_line`` hears every line of its stdout, without the line's end; then ``on_exit`` hears its exit status
+        (−N: signal N) and the end of what it wrote to stderr. Both are called where clients run. The program must end
+        when its stdin does: that is how it outlives no harness. :meth:`close` kills it.
+        """
 
     def post(self, callback: Callable[[], None]) -> None:
         """Run ``callback`` where clients run, as an event of its own, so that it may call a client's methods."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.protocol import (
     Capability,
+    ClientProcess,
     DiskTrouble,
     InvariantViolation,
     KeepMode,
@@ -57,7 +58,7 @@ class SimBackend:
     """
 
     name = "sim"
-    capabilities = frozenset(Capability)
+    capabilities = frozenset(Capability) - {Capability.CLIENT_PROCESSES}
 
     def __init__(
         self, *, codec: CodecMode = "some", trace_messages: bool = False, watch_invariants: bool = True
@@ -304,6 +305,16 @@ class SimBackend:
         """A node without disk."""
         self.simulator.add_node(name, _CLIENT_PORT, factory, disk=False)
         self.simulator.start(name)
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+    ) -> ClientProcess:
+        """There are no processes in virtual time; who looks at the capabilities never asks."""
+        raise AssertionError(f"{name}: the simulator runs no programs, found {list(argv)} for {on_line} and {on_exit}")
 
     def post(self, callback: Callable[[], None]) -> None:
         """An event of now."""

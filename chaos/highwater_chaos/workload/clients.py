@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
+import msgspec
+
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
+from highwater_chaos.workload.drivers import DRIVERS
+from highwater_chaos.workload.drivers.client import DriverClient
+from highwater_chaos.workload.drivers.lines import DriverSettings
 from highwater_chaos.workload.history import HistoryRecorder
-from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
+from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
 from highwater_runtime.ports import SECOND, NodeCore, Ports
 
@@ -26,8 +31,9 @@ class Clients:
         self._workload = experiment.spec.workload
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
-        self._producers: list[RecordingProducer] = []
-        self._consumers: list[RecordingConsumer] = []
+        self._seed = experiment.spec.seed
+        self._producers: list[RecordingProducer | DriverClient] = []
+        self._consumers: list[RecordingConsumer | DriverClient] = []
         self._registers: list[RegisterClient] = []
         self._final: RecordingConsumer | None = None
         self.admin: AdminClient
@@ -43,10 +49,17 @@ class Clients:
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""
+        driver = DRIVERS.get(self._workload.driver)
         for index in range(self._workload.producers):
-            self._backend.add_client(f"producer-{index}", self._producer(index))
+            if driver is None:
+                self._backend.add_client(f"producer-{index}", self._producer(index))
+            else:
+                self._producers.append(self._drive(driver.command, self._driven_producer(index)))
         for index in range(self._workload.consumers):
-            self._backend.add_client(f"consumer-{index}", self._consumer(f"consumer-{index}"))
+            if driver is None:
+                self._backend.add_client(f"consumer-{index}", self._consumer(f"consumer-{index}"))
+            else:
+                self._consumers.append(self._drive(driver.command, self._driven_consumer(index)))
         for name, make in self._register_clients():
             self._backend.add_client(name, make)
 
@@ -106,7 +119,49 @@ class Clients:
         remaining = self._final.remaining()
         return ", ".join(f"{key} at {where}" for key, where in remaining.items()) or "it knows no partition"
 
+    def doubts(self) -> list[str]:
+        """What makes the history one that cannot be judged: drivers that died."""
+        clients = (*self._producers, *self._consumers)
+        return [client.doubt for client in clients if isinstance(client, DriverClient) and client.doubt is not None]
+
     # --- making ---
+
+    def _drive(self, command: tuple[str, ...], settings: DriverSettings) -> DriverClient:
+        client = DriverClient(settings.name, self._recorder, self._backend.now_ns)
+        argv = (*command, msgspec.json.encode(settings).decode())
+        process = self._backend.add_client_process(settings.name, argv, client.on_line, client.on_exit)
+        self._backend.post(lambda: client.started(process))
+        return client
+
+    def _driven_producer(self, index: int) -> DriverSettings:
+        workload = self._workload
+        return DriverSettings(
+            role="producer",
+            name=f"producer-{index}",
+            bootstrap=self._bootstrap(),
+            topics=tuple(self._topics),
+            seed=f"{self._seed}/producer-{index}",
+            request_timeout_ns=workload.request_timeout,
+            delivery_timeout_ns=workload.delivery_timeout,
+            interval_ns=int(SECOND * workload.producers / workload.rate),
+            values_from=index * VALUES_PER_PRODUCER + 1,
+            acks=_ACKS[workload.acks],
+            idempotence=workload.idempotence,
+        )
+
+    def _driven_consumer(self, index: int) -> DriverSettings:
+        return DriverSettings(
+            role="consumer",
+            name=f"consumer-{index}",
+            bootstrap=self._bootstrap(),
+            topics=tuple(self._topics),
+            seed=f"{self._seed}/consumer-{index}",
+            request_timeout_ns=self._workload.request_timeout,
+            delivery_timeout_ns=self._workload.delivery_timeout,
+        )
+
+    def _bootstrap(self) -> str:
+        return ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self._backend.bootstrap())
 
     def _producer(self, index: int) -> Callable[[Ports], NodeCore]:
         workload = self._workload

@@ -46,7 +46,9 @@ class Operation(msgspec.Struct, frozen=True):
 class HistoryRecorder:
     """Collects one run's operations in the order in which they happened.
 
-    ``now_ns`` is the run's clock, not that of a client's node, so that a skewed clock cannot bend the history.
+    ``now_ns`` is the run's clock, not that of a client's node, so that a skewed clock cannot bend the history. What
+    clients in other processes did is told here a little later than it happened, with its own run time ``at_ns``;
+    :meth:`history` puts it where it belongs.
     """
 
     def __init__(self, now_ns: Callable[[], int]) -> None:
@@ -65,7 +67,7 @@ class HistoryRecorder:
         """Operations invoked and not yet completed."""
         return len(self._open)
 
-    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = ()) -> int:
+    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = (), *, at_ns: int | None = None) -> int:
         """Begin an operation; returns the process number that it runs under.
 
         A client with several operations open at once gets a process for each, and reuses them once they are free.
@@ -78,27 +80,39 @@ class HistoryRecorder:
             process = self._next_process
             self._next_process += 1
         self._open[process] = f
-        self._append("invoke", process, f, tuple(value), client=client)
+        self._append("invoke", process, f, tuple(value), client=client, at_ns=at_ns)
         return process
 
-    def ok(self, client: str, process: int, value: Iterable[MicroOp]) -> None:
+    def ok(self, client: str, process: int, value: Iterable[MicroOp], *, at_ns: int | None = None) -> None:
         """The operation took effect, with these offsets."""
         micro_ops = tuple(value)
         f = self._complete(client, process, reusable=True)
         if f == "send":
             self.acknowledged += len(micro_ops)
-            self.last_acknowledged_ns = self._now_ns()
-        self._append("ok", process, f, micro_ops, client=client)
+            self.last_acknowledged_ns = self._now_ns() if at_ns is None else at_ns
+        self._append("ok", process, f, micro_ops, client=client, at_ns=at_ns)
 
-    def fail(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
+    def fail(
+        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, at_ns: int | None = None
+    ) -> None:
         """The operation certainly did not take effect, and never will."""
         f = self._complete(client, process, reusable=True)
-        self._append("fail", process, f, tuple(value), client=client, error=error)
+        self._append("fail", process, f, tuple(value), client=client, error=error, at_ns=at_ns)
 
-    def info(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
+    def info(
+        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, at_ns: int | None = None
+    ) -> None:
         """The outcome is unknown; the process is never used again."""
         f = self._complete(client, process, reusable=False)
-        self._append("info", process, f, tuple(value), client=client, error=error)
+        self._append("info", process, f, tuple(value), client=client, error=error, at_ns=at_ns)
+
+    def history(self) -> list[Operation]:
+        """All operations by time, those of one time as they were told; ``index`` counts them from 0."""
+        by_time = sorted(self.operations, key=lambda operation: operation.time)
+        return [
+            operation if operation.index == index else msgspec.structs.replace(operation, index=index)
+            for index, operation in enumerate(by_time)
+        ]
 
     def _complete(self, client: str, process: int, *, reusable: bool) -> OperationKind:
         f = self._open.pop(process, None)
@@ -117,5 +131,7 @@ class HistoryRecorder:
         *,
         client: str,
         error: str | None = None,
+        at_ns: int | None,
     ) -> None:
-        self.operations.append(Operation(len(self.operations), self._now_ns(), process, kind, f, value, client, error))
+        time = self._now_ns() if at_ns is None else at_ns
+        self.operations.append(Operation(len(self.operations), time, process, kind, f, value, client, error))

@@ -1,0 +1,39 @@
+"""Clients of others as workload: programs that drive a real Kafka client and tell the harness what it did and saw."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """A program that drives a client. ``command`` takes its settings as one more argument; ``package`` is what has to
+    be importable for it, ``extra`` the extra of this distribution that brings it."""
+
+    name: str
+    command: tuple[str, ...]
+    package: str
+    extra: str
+
+    def missing(self) -> str | None:
+        """What this installation lacks for it, and what to do; None where it can run."""
+        if find_spec(self.package) is not None:
+            return None
+        return f"needs the package {self.name}, which is not installed: pip install 'highwater[{self.extra}]'"
+
+
+DRIVERS: Final = {
+    driver.name: driver
+    for driver in (
+        Driver(
+            "confluent-kafka",
+            (sys.executable, "-m", "highwater_chaos.workload.drivers.confluent"),
+            package="confluent_kafka",
+            extra="drivers",
+        ),
+    )
+}
+"""Drivers by the name that ``workload.driver`` takes; ``highwater`` is none: those clients live in the harness."""

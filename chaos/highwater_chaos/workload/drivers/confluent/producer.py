@@ -1,0 +1,126 @@
+"""librdkafka's producer, at a rate, with every record an operation of the history.
+
+A record's partition is drawn here and not by librdkafka, so that the operation can name it before it begins. Batching,
+retries, sequence numbers and the bumping of producer epochs are librdkafka's own. Where it declares an idempotent
+producer dead (a fatal error), what it still had gets its outcome and a new producer goes on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+from random import Random
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
+from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
+from highwater_chaos.workload.drivers.confluent.reporter import Reporter
+from highwater_chaos.workload.drivers.lines import DriverSettings
+from highwater_chaos.workload.history import MicroOp
+from highwater_chaos.workload.metadata import PartitionKey, key_name
+from highwater_runtime.ports import MS, SECOND
+
+_POLL_SECONDS: Final = 0.05
+
+
+def drive_producer(settings: DriverSettings, reporter: Reporter, finish: threading.Event) -> None:
+    """Send at the rate of ``settings`` until ``finish``, then return once every record has its outcome."""
+    driven = _DrivenProducer(settings, reporter)
+    try:
+        driven.run(finish)
+    finally:
+        driven.close()
+
+
+class _DrivenProducer:
+    def __init__(self, settings: DriverSettings, reporter: Reporter) -> None:
+        self._settings = settings
+        self._reporter = reporter
+        self._random = Random(settings.seed)
+        self._next_value = settings.values_from
+        self._open = 0
+        self._connect()
+
+    def _connect(self) -> None:
+        settings = self._settings
+        self._dead = False
+        self._producer = Producer(
+            {
+                **common_properties(settings),
+                "acks": settings.acks,
+                "enable.idempotence": settings.idempotence,
+                "request.timeout.ms": settings.request_timeout_ns // MS,
+                "message.timeout.ms": settings.delivery_timeout_ns // MS,
+                "error_cb": self._on_error,
+            }
+        )
+        self._partitions = KnownPartitions(self._producer, settings.topics)
+
+    def _on_error(self, error: KafkaError) -> None:
+        # Everything else (a broker that went away, all of them down) librdkafka mends by itself.
+        self._dead = self._dead or error.fatal() or error.code() == KafkaError._FATAL
+
+    def run(self, finish: threading.Event) -> None:
+        due = time.monotonic()
+        while not finish.is_set():
+            if self._dead:
+                self.close()
+                self._connect()
+            wait = due - time.monotonic()
+            self._producer.poll(min(max(wait, 0), _POLL_SECONDS))
+            if time.monotonic() < due:
+                continue
+            due += self._settings.interval_ns * self._random.uniform(0.5, 1.5) / SECOND
+            # Where it cannot keep up, sends are left out and not made up for: the rate is a wish, not a debt.
+            due = max(due, time.monotonic() - 1)
+            if self._partitions.keys and self._open < self._settings.max_open:
+                self._send(self._partitions.keys[self._random.randrange(len(self._partitions.keys))])
+
+    def close(self) -> None:
+        """Wait until every record has its outcome: ``message.timeout.ms`` bounds it."""
+        self._partitions.stop()
+        while self._producer.flush(1.0) or self._open:
+            pass
+
+    def _send(self, key: PartitionKey) -> None:
+        value, self._next_value = self._next_value, self._next_value + 1
+        operation = self._reporter.invoke("send", (MicroOp("send", key_name(key), None, value),))
+        self._open += 1
+        topic, index = key
+        try:
+            self._producer.produce(
+                topic,
+                value=str(value).encode(),
+                partition=index,
+                on_delivery=partial(self._delivered, operation, key, value),
+            )
+        except BufferError as error:
+            self._refused(operation, key, value, f"_QUEUE_FULL: {error}")
+        except KafkaException as error:
+            self._refused(operation, key, value, describe(error.args[0]))
+
+    def _refused(self, operation: int, key: PartitionKey, value: int, error: str) -> None:
+        """``produce`` did not take it, so librdkafka never had it."""
+        self._open -= 1
+        self._reporter.fail(operation, (MicroOp("send", key_name(key), None, value),), error)
+
+    def _delivered(
+        self, operation: int, key: PartitionKey, value: int, error: KafkaError | None, message: Message
+    ) -> None:
+        self._open -= 1
+        sent = MicroOp("send", key_name(key), None, value)
+        if error is not None:
+            if is_definite(error):
+                self._reporter.fail(operation, (sent,), describe(error))
+            else:
+                self._reporter.info(operation, (sent,), describe(error))
+        elif self._settings.acks == 0:
+            self._reporter.info(operation, (sent,), "acks=0: nobody says whether it was written")
+        else:
+            offset = message.offset()
+            # A broker that recognised a repetition need not remember where the record stands.
+            known = offset if offset is not None and offset >= 0 else None
+            self._reporter.ok(operation, (MicroOp("send", key_name(key), known, value),))
