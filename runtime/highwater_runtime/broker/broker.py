@@ -264,7 +264,7 @@ class Broker:
             self._read_metadata(request)
             return
         if key != ApiKey.API_VERSIONS and not api_versions.served(key, request.version):
-            request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION))
+            request.reply(refusal(request.body, ErrorCode.UNSUPPORTED_VERSION, version=request.version))
             return
         options = self.options
         match key:

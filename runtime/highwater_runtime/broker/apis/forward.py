@@ -33,7 +33,7 @@ def handle(request: InboundRequest, channel: ControllerChannel, clock: Clock, *,
 
     def answered(response: Any) -> None:
         if isinstance(response, RpcFailure):
-            request.reply(refusal(request.body, ErrorCode.REQUEST_TIMED_OUT))
+            request.reply(refusal(request.body, ErrorCode.REQUEST_TIMED_OUT, version=request.version))
         else:
             request.reply(response)
 
