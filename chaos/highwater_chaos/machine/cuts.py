@@ -1,0 +1,112 @@
+"""One-way cuts: nftables rules in the receiver's own namespace drop what comes from one address.
+
+A cut is one rule. Two cuts of the same pair are two rules, so that each heals on its own and the pair is connected
+again when the last is gone. Dropping at the receiver, before connection tracking or sockets see the packet, hits old
+and new connections alike and leaves the way back open, as a one-way fault must. The rule counts what it dropped, which
+is half of the evidence; the other half is a probe that no longer comes through (:mod:`~.reach`).
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Self
+
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.namespaces import NETNS, in_namespace
+
+TABLE: Final = "highwater"
+CHAIN: Final = "cuts"
+_BEFORE_CONNECTION_TRACKING: Final = -300
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Packets from the address ``source`` that arrive in ``namespace`` are dropped."""
+
+    KIND: ClassVar[str] = "cut"
+    namespace: str
+    source: str
+    mark: str = field(default_factory=lambda: "highwater:" + secrets.token_hex(8))
+
+    def make(self, held: Sequence[int]) -> Self:
+        """Add the rule (and the table and chain, where this is the first cut)."""
+        chain = {"family": "inet", "table": TABLE, "name": CHAIN, "type": "filter", "hook": "prerouting"}
+        rule = {
+            "family": "inet",
+            "table": TABLE,
+            "chain": CHAIN,
+            "comment": self.mark,
+            "expr": [
+                {
+                    "match": {
+                        "op": "==",
+                        "left": {"payload": {"protocol": "ip", "field": "saddr"}},
+                        "right": self.source,
+                    }
+                },
+                {"counter": None},
+                {"drop": None},
+            ],
+        }
+        _nft(
+            self.namespace,
+            [
+                {"add": {"table": {"family": "inet", "name": TABLE}}},
+                {"add": {"chain": {**chain, "prio": _BEFORE_CONNECTION_TRACKING, "policy": "accept"}}},
+                {"add": {"rule": rule}},
+            ],
+            held,
+        )
+        return self
+
+    def undo(self) -> None:
+        """Delete the rule."""
+        for rule in self._rules():
+            handle = {"family": "inet", "table": TABLE, "chain": CHAIN, "handle": rule["handle"]}
+            _nft(self.namespace, [{"delete": {"rule": handle}}])
+
+    def left(self) -> str | None:
+        """Whether the rule exists."""
+        return f"rule against {self.source} in {self.namespace}" if self._rules() else None
+
+    def describe(self) -> str:
+        """Whom it cuts off from whom."""
+        return f"packets from {self.source} dropped in {self.namespace}"
+
+    def dropped(self) -> int:
+        """Evidence: how many packets the rule has dropped so far. 0 where there is no rule."""
+        return sum(
+            int(part["counter"]["packets"]) for rule in self._rules() for part in rule["expr"] if "counter" in part
+        )
+
+    def _rules(self) -> list[dict[str, Any]]:
+        if not (NETNS / self.namespace).exists():
+            return []
+        listed = _nft(self.namespace, [{"list": {"ruleset": None}}])
+        return [item["rule"] for item in listed if "rule" in item and item["rule"].get("comment") == self.mark]
+
+
+def _nft(namespace: str, commands: list[dict[str, Any]], held: Sequence[int] = ()) -> list[dict[str, Any]]:
+    program = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if program is None:
+        raise MachineError("nft is not installed; install the Debian package nftables")
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603
+            [program, "-j", "-a", "-f", "-"],
+            input=json.dumps({"nftables": commands}),
+            capture_output=True,
+            text=True,
+            check=False,
+            pass_fds=tuple(held),
+        )
+
+    done = in_namespace(namespace, run)
+    if done.returncode != 0:
+        raise MachineError(f"nft in {namespace} failed: {done.stderr.strip()}")
+    return list(json.loads(done.stdout)["nftables"]) if done.stdout.strip() else []

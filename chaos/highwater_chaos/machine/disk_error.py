@@ -1,0 +1,45 @@
+"""A failing disk: every write, sync and (but for cached metadata) read fails with EIO.
+
+The file system writes out what it has and shuts down: the fault itself loses nothing, unlike a power loss. A kernel
+with device-mapper could fail single blocks; this needs none, and it is how a real file system answers a dead device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+from highwater_chaos.machine.power_loss import FLUSH_ALL, bring_up, down, shut_down, try_to_write
+from highwater_chaos.machine.volumes import Volume
+
+
+@dataclass(frozen=True, slots=True)
+class DiskError:
+    """``volume`` fails with EIO."""
+
+    KIND: ClassVar[str] = "disk error"
+    volume: Volume
+
+    def make(self, _held: Sequence[int]) -> Self:
+        """Write out, then shut down."""
+        shut_down(Path(self.volume.mount_point), FLUSH_ALL)
+        return self
+
+    def undo(self) -> None:
+        """Mount again. Processes of the run that still hold files of the dead file system are killed: their files can
+        never work again."""
+        bring_up(self.volume)
+
+    def left(self) -> str | None:
+        """Whether the volume still fails."""
+        return down(self.volume)
+
+    def describe(self) -> str:
+        """Which disk."""
+        return f"failing disk {self.volume.name}"
+
+    def probe(self) -> str | None:
+        """Evidence: ``EIO`` while it fails, None: a small file could be written and synced."""
+        return try_to_write(Path(self.volume.mount_point))

@@ -1,0 +1,128 @@
+"""The guardian of a run: ``python -m highwater_chaos.machine.guardian RUN_DIRECTORY``.
+
+A small process in a session of its own, started before the run makes anything. It undoes each fault at its deadline,
+and everything as soon as the run's owner is gone, however it went: it waits on the owner itself (pidfd), so SIGKILL, a
+crash and a forgotten close are all the same to it. Signals that end a terminal's or a session's processes do not end
+it, because the owner's end follows from them and then there is work to do. SIGKILL does, and then ``highwater heal``
+or the run's next step (which starts a new guardian) takes over.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
+from highwater_chaos.machine.linux import boot_time_ns
+from highwater_chaos.machine.runs import WAKE, RunInfo, locked
+from highwater_chaos.machine.undoing import end_run, undo_run
+
+GUARD_LOCK: Final = "guardian"
+_LOOK_AGAIN: Final = 5.0
+"""Seconds after which it looks at the run again, though nobody woke it."""
+_RETRY: Final = 1.0
+_INSISTS_FOR: Final = 120.0
+"""Seconds for which it tries to undo what is in the way of something; then ``highwater heal`` must."""
+
+
+def main(arguments: list[str]) -> int:
+    """Guard one run until it is gone. Exits 0 then, 1 where something is left that cannot be undone."""
+    path = Path(arguments[1]).resolve()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    os.chdir("/")
+    try:
+        info = RunInfo.read(path)
+        guard = os.open(path / GUARD_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        wake = os.open(path / WAKE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, RunGoneError):
+        return 0
+    # One guardian a run: the descriptor is held, and with it the lock, until this process ends.
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _say("another guardian is at work")
+        return 1
+    owner = info.owner.pidfd()
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    try:
+        if owner is not None:
+            _watch(path, owner, wake)
+            _say(f"pid {info.owner.pid}, whose run this is, is gone")
+        return _end(path)
+    except RunGoneError:
+        return 0
+
+
+def _watch(path: Path, owner: int, wake: int) -> None:
+    # Returns when the owner is gone. Raises RunGoneError when the run is.
+    poll = select.poll()
+    poll.register(owner, select.POLLIN)
+    poll.register(wake, select.POLLIN)
+    while True:
+        seconds = _undo_overdue(path)
+        ready = dict(poll.poll(seconds * 1000))
+        if owner in ready:
+            return
+        if wake in ready:
+            os.read(wake, 4096)
+
+
+def _undo_overdue(path: Path) -> float:
+    # Returns in how many seconds there may be something to do again.
+    result = undo_run(path, "guardian", _overdue)
+    for what in result.undone:
+        _say(f"undone at its deadline: {what}")
+    for what in result.left:
+        _say(f"overdue: {what}")
+    if result.left:
+        return _RETRY
+    with locked(path):
+        journal = Journal(path / JOURNAL)
+        journal.refresh()
+    deadlines = [entry.deadline_ns for entry in journal.outstanding() if entry.deadline_ns is not None]
+    if not deadlines:
+        return _LOOK_AGAIN
+    return min(_LOOK_AGAIN, max(0.0, (min(deadlines) - boot_time_ns()) / 1e9) + 0.001)
+
+
+def _overdue(entry: Entry) -> bool:
+    return entry.deadline_ns is not None and entry.deadline_ns <= boot_time_ns()
+
+
+def _end(path: Path) -> int:
+    until = time.monotonic() + _INSISTS_FOR
+    while True:
+        result = end_run(path, "guardian")
+        for what in result.undone:
+            _say(f"undone: {what}")
+        if not result.left:
+            return 0
+        for what in result.left:
+            _say(f"left: {what}")
+        if time.monotonic() > until:
+            return 1
+        time.sleep(_RETRY)
+
+
+def _say(what: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    sys.stderr.write(f"{now} {what}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv))
+    except MachineError as error:
+        sys.exit(f"guardian: {error}")

@@ -1,0 +1,87 @@
+"""Which process is meant: its pid and when it started, so that a pid given to another process is never hit."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+ProcessState = Literal["running", "stopped", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One process of this boot. ``started`` is its start time in clock ticks since boot (``/proc/PID/stat``)."""
+
+    pid: int
+    started: int
+
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """The process that has this pid now; None: there is none (a zombie is none)."""
+        stat = _stat(pid)
+        return None if stat is None or stat[0] in "ZX" else cls(pid, stat[1])
+
+    @classmethod
+    def own(cls) -> Self:
+        """This process."""
+        me = cls.of(os.getpid())
+        assert me is not None
+        return me
+
+    def state(self) -> ProcessState:
+        """Probe: whether it runs, is stopped (SIGSTOP, all of its threads), or is gone (a zombie is)."""
+        stat = _stat(self.pid)
+        if stat is None or stat[1] != self.started or stat[0] in "ZX":
+            return "gone"
+        return "stopped" if stat[0] == "T" else "running"
+
+    def pidfd(self) -> int | None:
+        """A file descriptor that is this process and becomes readable when it exits; None: it is gone. The caller
+        closes it."""
+        try:
+            fd = os.pidfd_open(self.pid)
+        except ProcessLookupError:
+            return None
+        # Opened first, looked at then: as long as the process looked at is ours, the descriptor is too.
+        if self.state() == "gone":
+            os.close(fd)
+            return None
+        return fd
+
+    def send(self, number: signal.Signals) -> bool:
+        """Send a signal to exactly this process; False: it is gone."""
+        fd = self.pidfd()
+        if fd is None:
+            return False
+        try:
+            signal.pidfd_send_signal(fd, number)
+        except ProcessLookupError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+    def wait_gone(self, timeout: float) -> bool:
+        """Wait up to ``timeout`` seconds for its exit; whether it is gone."""
+        fd = self.pidfd()
+        if fd is None:
+            return True
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        try:
+            return bool(poll.poll(timeout * 1000)) or self.state() == "gone"
+        finally:
+            os.close(fd)
+
+
+def _stat(pid: int) -> tuple[str, int] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    return fields[0], int(fields[19])

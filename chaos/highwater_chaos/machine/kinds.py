@@ -1,0 +1,51 @@
+"""All kinds of resources by name, so that a journal's line finds the code that undoes it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Final
+
+import msgspec
+
+from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.links import Hub, Link
+from highwater_chaos.machine.namespaces import Namespace
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.power_loss import PowerLoss
+from highwater_chaos.machine.processes import Process
+from highwater_chaos.machine.resource import Resource
+from highwater_chaos.machine.volumes import Volume
+from highwater_chaos.machine.wipe import Wipe
+
+KINDS: Final[dict[str, type[Any]]] = {
+    kind.KIND: kind
+    for kind in (Namespace, Hub, Link, Cut, Volume, PowerLoss, Wipe, DiskFull, DiskError, Process, Pause)
+}
+
+
+def to_journal(resource: Resource) -> dict[str, Any]:
+    """What is needed to undo a resource, as plain data."""
+    kept = {item.name: getattr(resource, item.name) for item in fields(resource) if item.metadata.get("journal", True)}
+    plain = msgspec.to_builtins(kept)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def from_journal(kind: str, row: dict[str, Any]) -> Resource:
+    """The resource that a journal's line speaks of.
+
+    Raises:
+        MachineError: of a kind, or with fields, that this version does not know.
+    """
+    if kind not in KINDS:
+        raise MachineError(
+            f"the journal has a {kind!r}, which this version does not know; heal with the one that made it"
+        )
+    try:
+        resource: Resource = msgspec.convert(row, type=KINDS[kind])
+    except msgspec.ValidationError as error:
+        raise MachineError(f"the journal's {kind!r} cannot be read: {error}") from error
+    return resource

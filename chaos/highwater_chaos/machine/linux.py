@@ -1,0 +1,121 @@
+"""The few system calls that Python 3.11 does not offer: setns, unshare, mount, umount, and the time since boot.
+
+Called with ctypes on the C library. Every function raises ``OSError`` with the errno of the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+CLONE_NEWNET: Final = 0x40000000
+MS_NODEV: Final = 4
+MS_NOSUID: Final = 2
+MS_NOATIME: Final = 1024
+MS_BIND: Final = 4096
+MS_REC: Final = 16384
+MS_SHARED: Final = 1 << 20
+MNT_DETACH: Final = 2
+_WAIT_BEFORE: Final = 1
+_WRITE: Final = 2
+_WAIT_AFTER: Final = 4
+_CACHESTAT: Final = 451
+
+
+def boot_time_ns() -> int:
+    """Nanoseconds since the machine booted, suspended time included: a clock that all processes share and nobody sets.
+    Deadlines are in it."""
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+
+
+@cache
+def boot_id() -> str:
+    """Random id of this boot; a journal of another boot speaks of mounts and processes that are long gone."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def setns(fd: int, kind: int) -> None:
+    """Move the calling thread into the namespace that ``fd`` refers to."""
+    _check(_libc().setns(fd, kind), "setns")
+
+
+def unshare(flags: int) -> None:
+    """Give the calling thread new namespaces of its own."""
+    _check(_libc().unshare(flags), "unshare")
+
+
+def mount(source: str, target: Path, kind: str, flags: int = 0, options: str = "") -> None:
+    """``mount -t kind -o options source target``."""
+    result = _libc().mount(
+        source.encode(), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), options.encode() or None
+    )
+    _check(result, f"mount {source} on {target}")
+
+
+def umount(target: Path, flags: int = 0) -> None:
+    """Take away the topmost mount at ``target``."""
+    _check(_libc().umount2(os.fsencode(target), flags), f"umount {target}")
+
+
+def dirty_bytes(fd: int) -> int | None:
+    """Bytes of a file that only memory has: pages written to and not yet on disk. None: the kernel does not tell
+    (cachestat, since Linux 6.5)."""
+    whole = (ctypes.c_uint64 * 2)(0, 0)
+    found = (ctypes.c_uint64 * 5)()
+    if _libc().syscall(_CACHESTAT, fd, ctypes.byref(whole), ctypes.byref(found), 0) != 0:
+        return None
+    return int(found[1] + found[2]) * os.sysconf("SC_PAGESIZE")
+
+
+def write_back(fd: int, offset: int, length: int) -> None:
+    """Have the kernel write a file's dirty pages in a range and wait for it: as its own writeback does, without making
+    anything durable that the file system's journal must tell of."""
+    if length > 0:
+        result = _libc().sync_file_range(
+            fd, ctypes.c_int64(offset), ctypes.c_int64(length), _WAIT_BEFORE | _WRITE | _WAIT_AFTER
+        )
+        _check(result, "sync_file_range")
+
+
+def sync_file_system(fd: int) -> None:
+    """``syncfs``: everything of the file system that ``fd`` lies on."""
+    _check(_libc().syncfs(fd), "syncfs")
+
+
+def mounted_at(target: Path) -> list[str]:
+    """Sources of what is mounted at ``target`` or below it, innermost last; empty: nothing."""
+    wanted = str(target)
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, after = line.partition(" - ")
+        point = _unescape(fields.split(" ")[4])
+        if point == wanted or point.startswith(wanted + "/"):
+            found.append(_unescape(after.split(" ")[1]))
+    return found
+
+
+def mount_points(below: Path) -> list[Path]:
+    """Mount points at or below a directory, in the order in which they were mounted."""
+    top = str(below)
+    points = (_unescape(line.split(" ")[4]) for line in Path("/proc/self/mountinfo").read_text().splitlines())
+    return [Path(point) for point in points if point == top or point.startswith(top + "/")]
+
+
+def _unescape(field: str) -> str:
+    # The kernel writes space, tab, newline and backslash in octal.
+    return field.encode().decode("unicode_escape") if "\\" in field else field
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,0 +1,50 @@
+"""A process that stands still, as in a long garbage collection: SIGSTOP, and SIGCONT to undo it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final, Self
+
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.processes import Process
+
+_STOPPED_WITHIN: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """``process`` and everything that it started are stopped."""
+
+    KIND: ClassVar[str] = "pause"
+    process: Process
+
+    def make(self, _held: Sequence[int]) -> Self:
+        """SIGSTOP; returns when the kernel says that every one of them stands still."""
+        members = self.process.members()
+        if not members:
+            raise MachineError(f"process {self.process.name} is gone and cannot be paused")
+        for member in members:
+            member.send(signal.SIGSTOP)
+        deadline = time.monotonic() + _STOPPED_WITHIN
+        while any(member.state() == "running" for member in members):
+            if time.monotonic() > deadline:
+                raise MachineError(f"process {self.process.name} does not stop: it waits in the kernel")
+            time.sleep(0.001)
+        return self
+
+    def undo(self) -> None:
+        """SIGCONT."""
+        for member in self.process.members():
+            member.send(signal.SIGCONT)
+
+    def left(self) -> str | None:
+        """Which of them are stopped."""
+        stopped = [str(member.pid) for member in self.process.members() if member.state() == "stopped"]
+        return f"process {self.process.name} stopped (pid {', '.join(stopped)})" if stopped else None
+
+    def describe(self) -> str:
+        """Whom it stops."""
+        return f"pause of process {self.process.name}"

@@ -1,0 +1,218 @@
+"""One run on this machine: makes resources, journals them, and gives everything back.
+
+::
+
+    with MachineRun.open(label="kafka-14139") as run:
+        hub = run.make(Namespace(run.name("net"), run.directory))
+        run.make(Hub(hub.resource.name, "10.77.0.1/16"))
+        cut = run.make(Cut(namespace, source="10.77.1.1"), lasts_ns=30 * 10**9)
+        run.undo(cut)
+
+A resource made with ``lasts_ns`` is a fault with a deadline: the guardian undoes it then, whatever this process does.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Generic, Self, TypeVar
+
+from highwater_chaos.machine.errors import MachineError, RunGoneError
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
+from highwater_chaos.machine.kinds import from_journal, to_journal
+from highwater_chaos.machine.linux import boot_id, boot_time_ns
+from highwater_chaos.machine.resource import Resource
+from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, locked, state_root
+from highwater_chaos.machine.undoing import Undone, end_run, undo_entry
+
+GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
+_GUARDIAN_GOES_WITHIN: Final = 30.0
+
+R = TypeVar("R", bound=Resource)
+
+
+@dataclass(frozen=True, slots=True)
+class Held(Generic[R]):
+    """A resource that was made, and its id in the run's journal."""
+
+    id: str
+    resource: R
+
+
+class MachineRun:
+    """A run that this process makes things for. Methods may be called from any thread; they block."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.id = path.name
+        self.directory = str(path)
+        self._journal = Journal(path / JOURNAL)
+        self._busy = threading.Lock()
+        self._guardian: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    @classmethod
+    def open(cls, *, label: str = "", root: Path | None = None, owner: Identity | None = None) -> Self:
+        """Begin a run and start its guardian.
+
+        Args:
+            label: what it is for, shown by ``highwater heal``.
+            root: the state directory; None: :func:`~.runs.state_root`.
+            owner: the process with which the run ends; None: this one.
+
+        Raises:
+            MachineError: the guardian does not start. Nothing is left then.
+        """
+        root = state_root() if root is None else root.resolve()
+        root.mkdir(parents=True, exist_ok=True)
+        path = root / secrets.token_hex(3)
+        path.mkdir(mode=0o711)
+        (path / LOCK).touch(mode=0o600)
+        (path / JOURNAL).touch(mode=0o600)
+        os.mkfifo(path / WAKE, 0o600)
+        RunInfo(path.name, label, owner or Identity.own(), boot_id()).write(path)
+        run = cls(path)
+        try:
+            run._guard()
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def name(self, part: str) -> str:
+        """A name for a namespace of this run: ``hw-<run>-<part>``."""
+        return f"hw-{self.id}-{part}"
+
+    def make(self, resource: R, *, lasts_ns: int | None = None) -> Held[R]:
+        """Journal a resource, make it, journal that it is made. ``lasts_ns``: undone that many ns from now, by whoever
+        is there; None: when the run ends.
+
+        Raises:
+            MachineError, OSError: it could not be made; what was half made is undone (or is left to the run's end).
+            RunGoneError: somebody healed this run.
+        """
+        deadline = None if lasts_ns is None else boot_time_ns() + lasts_ns
+        with self._busy:
+            self._guard()
+            with locked(self.path) as lock:
+                self._journal.refresh()
+                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline)
+                try:
+                    made = resource.make((lock,))
+                    self._journal.done(entry_id, to_journal(made))
+                except BaseException:
+                    with suppress(MachineError, OSError):
+                        undo_entry(self._journal, self._journal.entries[entry_id], "run")
+                    raise
+        if deadline is not None:
+            wake(self.path)
+        return Held(entry_id, made)
+
+    def undo(self, held: Held[R]) -> bool:
+        """Undo what was made. False: somebody else did before (the guardian, at the deadline).
+
+        Raises:
+            MachineError, OSError: it is not undone; it stays in the journal and is tried again when the run ends.
+            RunGoneError: somebody healed this run.
+        """
+        with self._busy, locked(self.path):
+            self._journal.refresh()
+            entry = self._journal.entries[held.id]
+            if entry.undone_by is not None:
+                return False
+            undo_entry(self._journal, entry, "run")
+            return True
+
+    def undone_by(self, held: Held[R]) -> str | None:
+        """Who undid it: ``run``, ``guardian``, ``heal``; None: nobody yet."""
+        with self._busy, locked(self.path):
+            self._journal.refresh()
+            return self._journal.entries[held.id].undone_by
+
+    def outstanding(self) -> Sequence[tuple[str, Resource]]:
+        """Ids and resources that are not undone, oldest first."""
+        with self._busy, locked(self.path):
+            self._journal.refresh()
+            entries: list[Entry] = self._journal.outstanding()
+        return [(entry.id, from_journal(entry.kind, entry.resource)) for entry in entries]
+
+    def close(self) -> Undone:
+        """Undo everything and remove the run. Idempotent; says what is left, if anything."""
+        with self._busy:
+            if self._closed:
+                return Undone()
+            # Opened before the run goes, written to afterwards: the guardian is to see that it is gone.
+            bell = _bell(self.path)
+            try:
+                result = end_run(self.path, "run")
+            except RunGoneError:
+                result = Undone()
+            finally:
+                _ring(bell)
+            self._closed = not result.left
+            if self._closed and self._guardian is not None:
+                with suppress(subprocess.TimeoutExpired):
+                    self._guardian.wait(_GUARDIAN_GOES_WITHIN)
+            return result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if left := self.close().left:
+            raise MachineError(f"run {self.id} left behind: {'; '.join(left)}; try 'highwater heal --run {self.id}'")
+
+    @property
+    def guardian(self) -> Identity | None:
+        """The guardian process, if it lives."""
+        return None if self._guardian is None else Identity.of(self._guardian.pid)
+
+    def _guard(self) -> None:
+        # Called before anything is made: a run whose guardian was killed gets a new one first.
+        if self._guardian is not None and self._guardian.poll() is None:
+            return
+        if not self.path.exists():
+            raise RunGoneError(f"run {self.id} is gone: it was closed or healed")
+        with (self.path / "guardian.log").open("ab") as log:
+            child = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-m", GUARDIAN_MODULE, self.directory],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert child.stdout is not None
+        with child.stdout as ready:
+            if ready.readline() != b"ready\n":
+                status = child.wait()
+                said = (self.path / "guardian.log").read_text().strip() if self.path.exists() else ""
+                raise MachineError(f"the guardian of run {self.id} did not start (exit status {status}): {said}")
+        self._guardian = child
+
+
+def wake(path: Path) -> None:
+    """Have the guardian of the run at ``path`` look at the journal again; nothing where there is none."""
+    _ring(_bell(path))
+
+
+def _bell(path: Path) -> int | None:
+    try:
+        return os.open(path / WAKE, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None  # no guardian, or no run
+
+
+def _ring(bell: int | None) -> None:
+    if bell is None:
+        return
+    with suppress(OSError):  # a pipe that is full, or that nobody reads any more, needs no more bytes
+        os.write(bell, b"\n")
+    os.close(bell)

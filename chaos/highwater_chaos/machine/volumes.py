@@ -1,0 +1,167 @@
+"""A disk of a node's own: a file system on a loop device over a sparse image.
+
+Real ext4 and XFS, so that what survives a power loss is what their journals say and not what we think. The image is
+small on the disk below until it is written to. No TRIM at mkfs (nothing to trim), no access times (they would make
+readers write), no root reserve on ext4 (a full disk must be full for root too).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Final, Literal, Self
+
+from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.processes import RUN_MARK, marked
+
+FileSystem = Literal["ext4", "xfs"]
+
+MIB: Final = 1 << 20
+SMALLEST: Final[dict[FileSystem, int]] = {"ext4": 32 * MIB, "xfs": 300 * MIB}
+"""mkfs.xfs refuses less; ext4 of less has no room for a journal worth the name."""
+PACKAGES: Final[dict[FileSystem, str]] = {"ext4": "e2fsprogs", "xfs": "xfsprogs"}
+_MKFS: Final[dict[FileSystem, tuple[str, ...]]] = {
+    "ext4": ("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"),
+    "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
+}
+_FREE_WITHIN: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """``file_system`` of ``size`` bytes in the file ``image``, mounted at ``mount_point``; of the run at ``run``.
+
+    ``keep_image``: undoing leaves the image with its data, to be made into a volume again; one that exists already is
+    taken as it is."""
+
+    KIND: ClassVar[str] = "volume"
+    name: str
+    run: str
+    image: str
+    mount_point: str
+    file_system: FileSystem = "ext4"
+    size: int = 1024 * MIB
+    keep_image: bool = False
+
+    def make(self, held: Sequence[int]) -> Self:
+        """Create, attach, make the file system, mount."""
+        if os.geteuid() != 0:
+            raise MachineError(f"volume {self.name}: only root may mount file systems; run as root")
+        if self.size < SMALLEST[self.file_system]:
+            least = SMALLEST[self.file_system] // MIB
+            raise MachineError(f"volume {self.name}: {self.file_system} needs {least} MiB, not {self.size // MIB}")
+        image = Path(self.image)
+        Path(self.mount_point).mkdir(parents=True, exist_ok=True)
+        if not (self.keep_image and image.exists()):
+            with image.open("xb") as file:
+                file.truncate(self.size)
+            make_file_system(self.file_system, self.image, held)
+        self.mount()
+        return self
+
+    def undo(self) -> None:
+        """Unmount, detach, delete. Processes of this run that still use it are killed; nobody else's are."""
+        self.unmount()
+        loop.detach(Path(self.image))
+        if not self.keep_image:
+            Path(self.image).unlink(missing_ok=True)
+        point = Path(self.mount_point)
+        if point.exists():
+            point.rmdir()
+
+    def left(self) -> str | None:
+        """What is mounted, attached or lies on the disk."""
+        parts = []
+        if linux.mounted_at(Path(self.mount_point)):
+            parts.append(f"mount {self.mount_point}")
+        parts += [f"loop device {device}" for device in loop.devices_of(Path(self.image))]
+        if not self.keep_image and Path(self.image).exists():
+            parts.append(f"image {self.image}")
+        return ", ".join(parts) or None
+
+    def describe(self) -> str:
+        """Kind and place."""
+        return f"{self.file_system} volume {self.name} at {self.mount_point}"
+
+    def mounted(self) -> bool:
+        """Whether it is mounted."""
+        return bool(linux.mounted_at(Path(self.mount_point)))
+
+    def mount(self) -> None:
+        """Attach and mount, replaying the file system's journal; nothing where it is mounted."""
+        if self.mounted():
+            return
+        devices = loop.devices_of(Path(self.image))
+        device = devices[0] if devices else loop.attach(Path(self.image))
+        flags = linux.MS_NOATIME | linux.MS_NODEV | linux.MS_NOSUID
+        try:
+            linux.mount(device, Path(self.mount_point), self.file_system, flags)
+        except OSError as error:
+            if error.errno != errno.ENODEV:
+                raise
+            raise MachineError(f"this kernel has no {self.file_system}; load its module (modprobe)") from error
+
+    def unmount(self) -> None:
+        """Unmount, killing processes of this run that hold it; nothing where it is not mounted."""
+        point = Path(self.mount_point)
+        deadline = time.monotonic() + _FREE_WITHIN
+        while linux.mounted_at(point):
+            try:
+                linux.umount(point)
+                continue
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+            users = users_of(point)
+            ours = marked(RUN_MARK, self.run)
+            for user in users:
+                if user in ours:
+                    user.send(signal.SIGKILL)
+                    user.wait_gone(_FREE_WITHIN)
+            if time.monotonic() > deadline:
+                names = ", ".join(f"pid {user.pid}" for user in users) or "nobody that can be seen"
+                raise MachineError(f"{point} cannot be unmounted: in use by {names}")
+            time.sleep(0.01)
+
+
+def make_file_system(kind: FileSystem, device: str, held: Sequence[int]) -> None:
+    """``mkfs`` on a device or image, whatever it held before."""
+    program = shutil.which(_MKFS[kind][0], path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if program is None:
+        raise MachineError(f"mkfs.{kind} is not installed; install the Debian package {PACKAGES[kind]}")
+    done = subprocess.run(  # noqa: S603
+        [program, *_MKFS[kind][1:], device], capture_output=True, text=True, check=False, pass_fds=tuple(held)
+    )
+    if done.returncode != 0:
+        raise MachineError(f"mkfs.{kind} {device} failed: {done.stderr.strip()}")
+
+
+def users_of(point: Path) -> list[Identity]:
+    """Processes with an open file, a working directory or a mapping below a mount point."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or not _uses(entry, str(point)):
+            continue
+        identity = Identity.of(int(entry.name))
+        if identity is not None:
+            found.append(identity)
+    return found
+
+
+def _uses(process: Path, top: str) -> bool:
+    try:
+        links = [process / "cwd", process / "root", *(process / "fd").iterdir()]
+        if any(link.readlink().is_relative_to(top) for link in links):
+            return True
+        return f" {top}/" in (process / "maps").read_text()
+    except OSError:
+        return False  # it went away, or a descriptor did: the caller looks again

@@ -1,0 +1,62 @@
+"""A disk that was replaced: the same volume with a new, empty file system. For volumes whose processes are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.power_loss import bring_up, down
+from highwater_chaos.machine.volumes import Volume, make_file_system
+
+
+@dataclass(frozen=True, slots=True)
+class Wipe:
+    """``volume`` is empty."""
+
+    KIND: ClassVar[str] = "wipe"
+    volume: Volume
+
+    def make(self, held: Sequence[int]) -> Self:
+        """Unmount, make the file system anew, mount."""
+        self.volume.unmount()
+        make_file_system(self.volume.file_system, self._device(), held)
+        self.volume.mount()
+        if not self.empty():
+            raise MachineError(f"{self.volume.mount_point} is not empty after its file system was made anew")
+        return self
+
+    def undo(self) -> None:
+        """Mount the volume, where a wipe stopped half way. What was on it stays lost."""
+        if linux.mounted_at(Path(self.volume.mount_point)) or not Path(self.volume.image).exists():
+            return
+        try:
+            bring_up(self.volume)
+        except OSError:
+            # Stopped inside mkfs: neither the old file system nor the new one.
+            make_file_system(self.volume.file_system, self._device(), ())
+            bring_up(self.volume)
+
+    def left(self) -> str | None:
+        """Whether the volume is down."""
+        return down(self.volume)
+
+    def describe(self) -> str:
+        """Which disk."""
+        return f"wipe of volume {self.volume.name}"
+
+    def empty(self) -> bool:
+        """Evidence: whether the volume holds nothing but what mkfs makes."""
+        return is_empty(self.volume)
+
+    def _device(self) -> str:
+        devices = loop.devices_of(Path(self.volume.image))
+        return devices[0] if devices else self.volume.image
+
+
+def is_empty(volume: Volume) -> bool:
+    """Probe: whether a volume holds nothing but what mkfs makes."""
+    return {path.name for path in Path(volume.mount_point).iterdir()} <= {"lost+found"}
