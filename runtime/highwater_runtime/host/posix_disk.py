@@ -10,12 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from highwater_runtime.ports import path_components
 
 Task = Callable[[], None]
+OnSynced = Callable[[OSError | None], None]
 
 
 class PosixFile:
@@ -109,6 +111,11 @@ class PosixDisk:
         self._root = os.fspath(root)
         self._run_blocking = run_blocking
         self._post = post
+        self._waiting: list[tuple[int, OnSynced]] = []
+        self._syncing = False
+        self._stalled = False
+        self._finished: list[Task] = []
+        """Reports that a stall holds back."""
 
     def open(self, path: str, *, create: bool = False) -> PosixFile:
         """See :class:`highwater_runtime.ports.Disk`."""
@@ -153,20 +160,50 @@ class PosixDisk:
         finally:
             os.close(fd)
 
+    def stall(self, on: bool) -> None:
+        """Keep asynchronous fsyncs from ending (the fault ``diskStall``); what was kept goes on when it is over."""
+        self._stalled = on
+        if not on:
+            self._begin_batch()
+            finished, self._finished = self._finished, []
+            for report in finished:
+                report()
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether :meth:`stall` is in force."""
+        return self._stalled
+
     def fsync_elsewhere(self, fd: int, on_done: Callable[[OSError | None], None]) -> None:
-        """Fsync and close ``fd`` off the event loop, then report on it."""
+        """Fsync and close ``fd`` off the event loop, then report on it.
+
+        Group commit: what is asked for while an fsync runs waits for it, and then goes together, each file once.
+        Reports come in the order of the requests.
+        """
+        self._waiting.append((fd, on_done))
+        self._begin_batch()
+
+    def _begin_batch(self) -> None:
+        if self._syncing or self._stalled or not self._waiting:
+            return
+        batch, self._waiting = self._waiting, []
+        self._syncing = True
 
         def sync_and_report() -> None:
-            failure: OSError | None = None
-            try:
-                os.fsync(fd)
-            except OSError as error:
-                failure = error
-            finally:
-                os.close(fd)
-            self._post(lambda: on_done(failure))
+            failures: dict[tuple[int, int], OSError | None] = {}
+            results = [(on_done, _sync_once(fd, failures)) for fd, on_done in batch]
+            self._post(lambda: self._batch_is_done(results))
 
         self._run_blocking(sync_and_report)
+
+    def _batch_is_done(self, results: Sequence[tuple[OnSynced, OSError | None]]) -> None:
+        self._syncing = False
+        self._begin_batch()
+        for on_done, failure in results:
+            if self._stalled:
+                self._finished.append(partial(on_done, failure))
+            else:
+                on_done(failure)
 
     def _full(self, path: str) -> str:
         return "/".join((self._root, *path_components(path)))
@@ -176,6 +213,22 @@ class PosixDisk:
         if not path:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         return self._full(path)
+
+
+def _sync_once(fd: int, failures: dict[tuple[int, int], OSError | None]) -> OSError | None:
+    """Fsync the file behind ``fd`` unless this batch has done so, and close ``fd``; what went wrong, if it did."""
+    try:
+        status = os.fstat(fd)
+        file = (status.st_dev, status.st_ino)
+        if file not in failures:
+            failures[file] = None
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                failures[file] = error
+        return failures[file]
+    finally:
+        os.close(fd)
 
 
 def _write_all(fd: int, position: int, data: bytes | bytearray | memoryview) -> None:

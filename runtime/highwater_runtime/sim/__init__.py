@@ -12,7 +12,7 @@ from highwater_runtime.sim.garbage import freeze_collector, frozen_collector
 from highwater_runtime.sim.metrics import MetricSample, SimMetrics
 from highwater_runtime.sim.network import NetworkTiming
 from highwater_runtime.sim.node import NodeCrash, SimNode
-from highwater_runtime.sim.seeds import derive_random, derive_seed
+from highwater_runtime.seeds import derive_random, derive_seed
 from highwater_runtime.sim.simulator import SimulationError, Simulator
 from highwater_runtime.sim.trace import SimTrace
 

@@ -24,7 +24,7 @@ from highwater_runtime.ports import MS, path_components
 from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
 from highwater_runtime.sim.open_file import Fsync, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
-from highwater_runtime.sim.seeds import derive_random
+from highwater_runtime.seeds import derive_random
 
 KeepChoice = Keep | Literal["by-seed"]
 DiskErrors = Literal["all", "writes", "fsync"]

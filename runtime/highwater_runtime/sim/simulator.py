@@ -23,7 +23,7 @@ from highwater_runtime.sim.network import CodecMode, Fabric, NetworkTiming
 from highwater_runtime.sim.network_port import SimNetwork
 from highwater_runtime.sim.node import CoreFactory, NodeCrash, SimNode
 from highwater_runtime.sim.process import Process, ProcessState
-from highwater_runtime.sim.seeds import derive_random
+from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.trace import ProcessTrace, SimTrace
 
 DISK_FAILURES: Final = frozenset({errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT})

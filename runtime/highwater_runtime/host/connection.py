@@ -1,0 +1,312 @@
+"""One connection of a client: requests in, answers out in the order of the requests, and back-pressure.
+
+Reading stops (``pause_reading``; TCP then slows the peer down) while any of these holds: too many of its requests are
+unanswered; the server as a whole holds too many bytes of unanswered requests, and this connection more than its share;
+its peer does not read what it is sent. What is in the buffer by then waits there.
+
+A peer that sends what is no request, asks for an unknown API or fails to authenticate loses its connection, and gets
+one line in the log. A peer that has closed its sending half still gets the answers to what it sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import monotonic, perf_counter_ns
+from typing import TYPE_CHECKING, Final
+
+from highwater_runtime.host.frames import FrameReceiver
+from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Listener, ServerAuthenticator
+from highwater_runtime.host.requests import HostRequest
+from highwater_runtime.host.sending import Outbox
+from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.codec import UnsupportedVersionError, WireError
+from highwater_runtime.wire.framing import decode_request, decode_request_header
+from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+
+if TYPE_CHECKING:
+    from highwater_runtime.host.server import Server
+
+_NOTHING: Final[list[bytes]] = []
+_SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE)})
+
+
+class ServerConnection(FrameReceiver):
+    """From one client, by one listener."""
+
+    def __init__(self, server: Server, listener: Listener) -> None:
+        super().__init__()
+        self.largest_frame = server.limits.max_frame_bytes
+        self.stopped = False
+        self.listener = listener
+        self.principal = ANONYMOUS
+        self.authenticator: ServerAuthenticator | None = None
+        self.peer = "?"
+        self.address = "?"
+        self.slots: deque[HostRequest] = deque()
+        """Requests without sent answer, in the order in which the answers must leave."""
+        self.held = False
+        """A rule holds the answer at the head, and with it all behind it."""
+        self.queued_bytes = 0
+        self.last_active = monotonic()
+        self._server = server
+        self._node = server.node
+        self._limits = server.limits
+        self._transport: asyncio.Transport | None = None
+        self._outbox = Outbox(self._node.turn, self)
+        self._closed = False
+        self._reading = True
+        self._peer_reads = True
+        self._peer_has_finished = False
+        self._resuming = False
+        self._closes_after_output = False
+
+    # --- from the transport ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client is there (TLS is up where it is used)."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple):
+            self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
+        self._outbox.attach(transport)
+        transport.set_write_buffer_limits(high=self._limits.write_buffer_bytes)
+        refusal = self._server.admit(self)
+        if refusal is not None:
+            self.close(refusal)
+            return
+        security = self.listener.security
+        if security.principal_of_peer is not None:
+            self.principal = security.principal_of_peer(transport.get_extra_info("ssl_object"))
+        if security.authenticator is not None:
+            self.authenticator = security.authenticator()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes have come."""
+        self._server.received_bytes += nbytes
+        self.last_active = monotonic()
+        self._node.run_turn(self.take_in, nbytes)
+
+    def eof_received(self) -> bool:
+        """The client will send no more; True keeps the connection open until it has its answers."""
+        self._peer_has_finished = True
+        assert self._transport is not None
+        # TLS has no half-closed connections.
+        return bool(self.slots) and not self._closed and self._transport.get_extra_info("sslcontext") is None
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """The connection is no more; the core may still answer, to nobody."""
+        self._forget()
+
+    def pause_writing(self) -> None:
+        """The client does not read what it is sent."""
+        self._peer_reads = False
+        self._pause()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._peer_reads = True
+        self.last_active = monotonic()
+        self.read_on()
+
+    # --- back-pressure ---
+
+    @property
+    def _must_wait(self) -> bool:
+        return (
+            not self._peer_reads
+            or len(self.slots) >= self._limits.max_queued_requests
+            or self._server.is_over_its_share(self)
+        )
+
+    def _pause(self) -> None:
+        if self._reading and not self._closed and self._transport is not None:
+            self._reading = False
+            self.stopped = True
+            self._transport.pause_reading()
+
+    def read_on(self) -> None:
+        """Go on with what waits in the buffer, then with the socket, unless there is still reason to wait."""
+        if not self._reading and not self._closed and not self._resuming and not self._must_wait:
+            self._resuming = True
+            self._node.loop.call_soon(self._resume)
+
+    def _resume(self) -> None:
+        self._resuming = False
+        if self._reading or self._closed or self._must_wait:
+            return
+        self._reading = True
+        self.stopped = False
+        self._node.run_turn(self.take_in, 0)
+        if self._reading and not self._closed and self._transport is not None:
+            self._transport.resume_reading()
+
+    # --- requests ---
+
+    def frame_received(self, frame: bytes | memoryview) -> None:
+        """A request, or what claims to be one."""
+        try:
+            _, version, correlation_id, client_id, body = decode_request(frame)
+        except WireError as error:
+            request = self._unknown_api_versions(frame, error)
+            if request is None:
+                self.malformed(str(error))
+                return
+        else:
+            request = HostRequest(self, body, version, correlation_id, client_id or "", len(frame))
+        server = self._server
+        if self.authenticator is not None and self._is_for_authenticator(request):
+            return
+        if server.rules and server.interference.catch_request(request):
+            return
+        self.hand_over(request)
+
+    def hand_over(self, request: HostRequest) -> None:
+        """Let the core see a request, its answer's place at the end of the line."""
+        self.slots.append(request)
+        size = request.size
+        self.queued_bytes += size
+        server = self._server
+        server.queued_bytes += size
+        started = perf_counter_ns()
+        self._node.handle(server.on_request, request)
+        server.count(request.body, perf_counter_ns() - started)
+        if self._must_wait:
+            self._pause()
+
+    def _is_for_authenticator(self, request: HostRequest) -> bool:
+        """Whether the authenticator took care of the request; True as well if that closed the connection."""
+        authenticator = self.authenticator
+        assert authenticator is not None
+        if authenticator.principal is not None and request.body.API_KEY not in _SASL:
+            return False
+        self.slots.append(request)
+        request.size = 0
+        try:
+            if authenticator.on_request(request):
+                if authenticator.principal is not None:
+                    self.principal = authenticator.principal
+                return True
+        except AuthenticationError as error:
+            self.close(str(error), after_output=True)
+            return True
+        self.slots.pop()
+        return False
+
+    def _unknown_api_versions(self, frame: bytes | memoryview, error: WireError) -> HostRequest | None:
+        """An ApiVersions request of a version from the future: the core will say that it does not know it."""
+        if not isinstance(error, UnsupportedVersionError):
+            return None
+        try:
+            header, _ = decode_request_header(frame)
+        except WireError:
+            return None
+        if header.request_api_key != ApiKey.API_VERSIONS:
+            return None
+        return HostRequest(
+            self,
+            ApiVersionsRequest(),
+            header.request_api_version,
+            header.correlation_id,
+            header.client_id or "",
+            len(frame),
+        )
+
+    # --- answers ---
+
+    def send_answers(self) -> None:
+        """Put the answers that are ready, up to the first that is not, into the outbox."""
+        slots = self.slots
+        while slots and not self.held:
+            request = slots[0]
+            answer = request.answer
+            if answer is None:
+                break
+            if self._server.rules and answer:
+                match self._server.interference.catch_response(request):
+                    case "wait":
+                        self.held = True
+                        break
+                    case "drop":
+                        answer = _NOTHING
+            self._send_first(request, answer)
+        if not self._reading:
+            self.read_on()
+        if self._peer_has_finished and not slots:
+            self.close(None, after_output=True)
+
+    def send_held_answer(self) -> None:
+        """The rule that held the first answer lets it go."""
+        self.held = False
+        if self.slots:
+            request = self.slots[0]
+            assert request.answer is not None, "only answers are held"
+            self._send_first(request, request.answer)
+            self.send_answers()
+
+    def _send_first(self, request: HostRequest, answer: list[bytes]) -> None:
+        self.slots.popleft()
+        server = self._server
+        self.queued_bytes -= request.size
+        server.queued_bytes -= request.size
+        if answer and not self._closed:
+            self._outbox.put(answer)
+        if server.has_waiting:
+            server.released()
+
+    def cannot_answer(self, request: HostRequest, error: WireError) -> None:
+        """The core's answer cannot be written in the version that the client asked for: a bug, of one answer."""
+        self._node.log.error("cannot encode an answer", exception=error, peer=self.peer, request=request.body.NAME)
+        self.close(None)
+
+    def flush(self) -> None:
+        """See :class:`.turn.Sender`."""
+        before = self._outbox.sent_bytes
+        self._outbox.flush()
+        self._server.sent_bytes += self._outbox.sent_bytes - before
+        if self._closes_after_output:
+            self.close(None, after_output=True)
+
+    # --- the end ---
+
+    def malformed(self, why: str) -> None:
+        """Bytes that are no request of ours: the connection is worth nothing any more."""
+        self.close(f"malformed request: {why}")
+
+    def close(self, why: str | None, *, after_output: bool = False) -> None:
+        """Close the connection, where asked for behind the output of this turn; with a reason, say so in the log.
+
+        Idempotent.
+        """
+        if self._closed:
+            return
+        if why is not None:
+            self._server.refused += 1
+            self._node.log.warning("connection closed", peer=self.peer, listener=self.listener.name, why=why[:500])
+        self.stopped = True
+        if after_output and self._outbox.has_output:
+            self._closes_after_output = True
+            return
+        self._forget()
+        if self._transport is not None:
+            if after_output:
+                self._transport.close()
+            else:
+                self._transport.abort()
+
+    def _forget(self) -> None:
+        if not self._closed:
+            self._closed = self.stopped = True
+            self._server.connection_closed(self)
+            self.queued_bytes = 0
+            self.slots.clear()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more can be sent."""
+        return self._closed
+
+    def is_idle(self, since: float) -> bool:
+        """Whether nothing has happened since ``since``: no bytes, and no request that waits for the core."""
+        return self.last_active < since and (not self.slots or not self._peer_reads)

@@ -1,0 +1,92 @@
+"""Structured logs: one line an event, as text for people or as JSON for machines.
+
+A line has an event (short stable words) and fields. Fields that come from peers are escaped, so that nobody can write
+a second line.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, TextIO
+
+import msgspec
+
+LogFormat = Literal["text", "json"]
+
+_NAME: Final = "highwater.node"
+_encode: Final = msgspec.json.Encoder(enc_hook=str).encode
+
+
+class NodeLog:
+    """The log of one node: ``node`` stands in every line."""
+
+    __slots__ = ("_logger", "_node")
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._logger = logging.getLogger(_NAME)
+
+    def debug(self, event: str, **fields: Any) -> None:
+        """What only somebody who looks for a fault wants to know."""
+        self._write(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        """A step of the node's life."""
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Something that a peer or an operator did wrong, and that cost nothing else."""
+        self._write(logging.WARNING, event, fields)
+
+    def error(self, event: str, *, exception: BaseException | None = None, **fields: Any) -> None:
+        """Something that ends the node or is a bug, with the traceback of ``exception``."""
+        self._write(logging.ERROR, event, fields, exception)
+
+    def _write(self, level: int, event: str, fields: dict[str, Any], exception: BaseException | None = None) -> None:
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, event, exc_info=exception, extra={"node": self._node, "fields": fields})
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "node": getattr(record, "node", None),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return _encode(line).decode()
+
+
+class _KeyValues(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f" {name}={_value(value)}" for name, value in getattr(record, "fields", {}).items())
+        line = f"{_time(record)} {record.levelname:<7} {getattr(record, 'node', '-')} {record.getMessage()}{fields}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _value(value: object) -> str:
+    text = str(value)
+    if text and text.isprintable() and not any(c in text for c in ' "='):
+        return text
+    return _encode(text).decode()
+
+
+def configure(log_format: LogFormat, *, stream: TextIO | None = None, level: str = "INFO") -> None:
+    """Send the logs of all nodes of this process to ``stream`` (standard error), and asyncio's too."""
+    handler = logging.StreamHandler(sys.stderr if stream is None else stream)
+    handler.setFormatter(_JsonLines() if log_format == "json" else _KeyValues())
+    for name in (_NAME, "asyncio"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False

@@ -1,0 +1,290 @@
+"""The network port on real sockets: outbound connections, one for each (endpoint, channel), opened when first needed.
+
+Requests of a connection leave in order, and are answered in order by every Kafka server; answers are matched by
+correlation id all the same, since an interference rule of the harness may hold one request back. A request that gets
+no answer in time closes its connection, and everything in flight on it fails: what was late with ``TIMED_OUT``, the
+rest with ``DISCONNECTED``, each in an event of its own, as in the simulator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from highwater_runtime.host.frames import FrameReceiver
+from highwater_runtime.host.listeners import OutboundSecurity
+from highwater_runtime.host.sending import Outbox
+from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
+from highwater_runtime.wire.codec import WireError
+from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
+
+if TYPE_CHECKING:
+    from highwater_runtime.host.node import HostedNode
+
+_FOREVER: Final = 1 << 62
+_unpack_id: Final = Struct(">i").unpack_from
+
+
+class _Call:
+    """A request without response."""
+
+    __slots__ = ("api_key", "correlation_id", "deadline", "on_response", "version")
+
+    def __init__(
+        self, correlation_id: int, api_key: int, version: int, deadline: int, on_response: ResponseHandler
+    ) -> None:
+        self.correlation_id = correlation_id
+        self.api_key = api_key
+        self.version = version
+        self.deadline = deadline
+        self.on_response = on_response
+
+
+class OutboundConnection(FrameReceiver):
+    """From this node to ``endpoint``, for one channel."""
+
+    largest_frame = MAX_FRAME_BYTES
+
+    def __init__(self, network: HostNetwork, endpoint: Endpoint, channel: str) -> None:
+        super().__init__()
+        self.stopped = False
+        self._network = network
+        self._node = network.node
+        self._key = (endpoint, channel)
+        self._transport: asyncio.Transport | None = None
+        self._ready = False
+        """Connected, and authenticated where that is asked for."""
+        self._closed = False
+        self._outbox = Outbox(self._node.turn, self)
+        self._waiting: list[list[bytes]] = []
+        """Encoded requests that wait for the connection to be ready."""
+        self._calls: deque[_Call] = deque()
+        self._next_id = 0
+        self._check_at = _FOREVER
+        self._deadline_timer: Any = None
+        self._connecting: asyncio.Task[None] | None = None
+
+    # --- requests ---
+
+    def send(self, request: Any, version: int, on_response: ResponseHandler, deadline: int) -> None:
+        """See :class:`highwater_runtime.ports.Network`; ``deadline`` is the node's time."""
+        parts = self._encode(request, version, on_response, deadline)
+        if self._ready:
+            self._outbox.put(parts)
+        else:
+            self._waiting.append(parts)
+
+    def _encode(self, request: Any, version: int, on_response: ResponseHandler, deadline: int) -> list[bytes]:
+        self._next_id = correlation_id = (self._next_id + 1) & 0x7FFFFFFF
+        parts = encode_request(request, version, correlation_id, self._node.name)
+        self._calls.append(_Call(correlation_id, request.API_KEY, version, deadline, on_response))
+        if deadline < self._check_at:
+            self._watch(deadline)
+        return parts
+
+    def _watch(self, deadline: int) -> None:
+        clock = self._node.clock
+        if self._deadline_timer is not None:
+            self._deadline_timer.cancel()
+        self._check_at = deadline
+        self._deadline_timer = clock.call_later(max(0, deadline - clock.now_ns()), self._check_deadlines)
+
+    def _check_deadlines(self) -> None:
+        """Event: the earliest deadline may have come. Most of the time that request has long been answered."""
+        self._deadline_timer = None
+        self._check_at = _FOREVER
+        now = self._node.clock.now_ns()
+        earliest = min((call.deadline for call in self._calls), default=_FOREVER)
+        if earliest <= now:
+            self.fail("a request timed out")
+        elif earliest < _FOREVER:
+            self._watch(earliest)
+
+    # --- life ---
+
+    def open(self) -> None:
+        """Begin to connect."""
+        self._connecting = self._node.loop.create_task(self._connect())
+
+    async def _connect(self) -> None:
+        (host, port), security = self._key[0], self._network.security
+        hostname = None
+        if security.ssl_context is not None:
+            find = security.server_hostname
+            hostname = host if find is None else find(self._key[0])
+        try:
+            await self._node.loop.create_connection(
+                lambda: self, host, port, ssl=security.ssl_context, server_hostname=hostname
+            )
+        except (OSError, asyncio.CancelledError) as error:
+            why = f"cannot connect: {error}"
+            if not self._closed:
+                self._node.run(lambda: self.fail(why))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The transport is there, and TLS is up where it is used."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._connecting = None
+        if self._closed:
+            transport.abort()
+            return
+        self._outbox.attach(transport)
+        authenticator = self._network.security.authenticator
+        if authenticator is None:
+            self._become_ready()
+        else:
+            self._node.run(lambda: authenticator(self._key[0]).start(self._exchange, self._authenticated))
+
+    def _exchange(self, request: ApiMessage, version: int, on_response: ResponseHandler) -> None:
+        """Send a request of the authenticator's, ahead of those that wait for it."""
+        deadline = self._node.clock.now_ns() + self._network.authentication_timeout_ns
+        parts = self._encode(request, version, on_response, deadline)
+        self._calls.appendleft(self._calls.pop())
+        self._outbox.put(parts)
+
+    def _authenticated(self, failure: str | None) -> None:
+        if failure is None:
+            self._become_ready()
+        else:
+            self._node.log.warning("authentication refused", server=self._key[0], why=failure)
+            self.fail(f"authentication failed: {failure}")
+
+    def _become_ready(self) -> None:
+        self._ready = True
+        waiting, self._waiting = self._waiting, []
+        for parts in waiting:
+            self._outbox.put(parts)
+
+    def flush(self) -> None:
+        """See :class:`.turn.Sender`."""
+        self._outbox.flush()
+
+    def fail(self, why: str) -> None:
+        """Close; everything in flight fails in an event of its own, those past their deadline with TIMED_OUT."""
+        if self._closed:
+            return
+        self.close()
+        node = self._node
+        now = node.clock.now_ns()
+        calls, self._calls = self._calls, deque()
+        node.log.debug("connection failed", server=self._key[0], channel=self._key[1], why=why, in_flight=len(calls))
+        for call in calls:
+            failure = RpcFailure.TIMED_OUT if call.deadline <= now else RpcFailure.DISCONNECTED
+            node.loop.call_soon(_report, node, call.on_response, failure)
+
+    def close(self) -> None:
+        """The end is gone: no answer is heard any more. Idempotent."""
+        self._closed = self.stopped = True
+        self._network.forget(self._key, self)
+        if self._deadline_timer is not None:
+            self._deadline_timer.cancel()
+            self._deadline_timer = None
+        if self._transport is not None:
+            self._transport.abort()
+        elif self._connecting is not None:
+            self._connecting.cancel()
+        self._waiting.clear()
+
+    # --- from the transport ---
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes have come."""
+        self._network.received_bytes += nbytes
+        self._node.run_turn(self.take_in, nbytes)
+
+    def eof_received(self) -> bool:
+        """The server has closed its end: nothing more will be answered."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is no more."""
+        if not self._closed:
+            self._node.run(lambda: self.fail("closed by the server" if exc is None else str(exc)))
+
+    def pause_writing(self) -> None:
+        """The server reads slowly: nothing to do, the time-outs of requests bound what is kept."""
+
+    def resume_writing(self) -> None:
+        """The server reads again."""
+
+    # --- frames ---
+
+    def frame_received(self, frame: bytes | memoryview) -> None:
+        """A response."""
+        calls = self._calls
+        if len(frame) < 4:
+            self.malformed(f"a response of {len(frame)} bytes")
+            return
+        (correlation_id,) = _unpack_id(frame)
+        call = calls[0] if calls and calls[0].correlation_id == correlation_id else self._find(correlation_id)
+        if call is None:
+            self.malformed("a response that nobody waits for")
+            return
+        try:
+            _, response = decode_response(frame, call.api_key, call.version)
+        except WireError as error:
+            self.malformed(str(error))
+            return
+        if calls[0] is call:
+            calls.popleft()
+        else:
+            calls.remove(call)
+        self._node.handle(call.on_response, response)
+
+    def _find(self, correlation_id: int) -> _Call | None:
+        return next((call for call in self._calls if call.correlation_id == correlation_id), None)
+
+    def malformed(self, why: str) -> None:
+        """What came is no response."""
+        self._node.log.warning("malformed response", server=self._key[0], channel=self._key[1], why=why)
+        self.fail(why)
+
+
+def _report(node: HostedNode, handler: Callable[[Any], None], failure: RpcFailure) -> None:
+    node.run(lambda: handler(failure))
+
+
+class HostNetwork:
+    """The :class:`highwater_runtime.ports.Network` of one node."""
+
+    def __init__(self, node: HostedNode, security: OutboundSecurity) -> None:
+        self.node = node
+        self.security = security
+        self.authentication_timeout_ns = 10_000_000_000
+        self.received_bytes = 0
+        self._connections: dict[tuple[Endpoint, str], OutboundConnection] = {}
+        self._closed = False
+
+    def send(
+        self,
+        to: Endpoint,
+        request: ApiMessage,
+        version: int,
+        on_response: ResponseHandler,
+        *,
+        timeout_ns: int,
+        channel: str = "",
+    ) -> None:
+        """See :class:`highwater_runtime.ports.Network`."""
+        if self._closed:
+            return
+        connection = self._connections.get((to, channel))
+        if connection is None:
+            connection = self._connections[to, channel] = OutboundConnection(self, to, channel)
+            connection.open()
+        connection.send(request, version, on_response, self.node.clock.now_ns() + timeout_ns)
+
+    def forget(self, key: tuple[Endpoint, str], connection: OutboundConnection) -> None:
+        """``connection`` is closed: the next request opens another."""
+        if self._connections.get(key) is connection:
+            del self._connections[key]
+
+    def close(self) -> None:
+        """Drop every connection without a word to the core."""
+        self._closed = True
+        for connection in list(self._connections.values()):
+            connection.close()

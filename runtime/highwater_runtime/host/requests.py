@@ -1,0 +1,69 @@
+"""A request at its server: what the core sees, and the slot that keeps its answer's place in line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from highwater_runtime.ports import ApiMessage, InboundRequest
+from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.codec import SchemaError
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.framing import encode_response
+
+if TYPE_CHECKING:
+    from highwater_runtime.host.connection import ServerConnection
+
+_NOTHING: Final[list[bytes]] = []
+_ACKS_NONE: Final = 0
+
+
+class HostRequest(InboundRequest):
+    """One request of one connection. Its answer is encoded when it is given: the core may change the object later."""
+
+    __slots__ = ("answer", "connection", "correlation_id", "size")
+
+    def __init__(
+        self, connection: ServerConnection, body: Any, version: int, correlation_id: int, client_id: str, size: int
+    ) -> None:
+        self.connection = connection
+        self.body = body
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.peer = connection.peer
+        self.size = size
+        self.answer: list[bytes] | None = None
+        """The response's frame, in pieces; empty where nothing is to be sent."""
+
+    @property
+    def listener(self) -> str:
+        """Name of the listener that it came by."""
+        return self.connection.listener.name
+
+    @property
+    def principal(self) -> str:
+        """Who sent it, as ``User:alice``."""
+        return self.connection.principal
+
+    def reply(self, response: ApiMessage) -> None:
+        """See :class:`highwater_runtime.ports.InboundRequest`."""
+        if self.answer is not None:
+            raise AssertionError(f"second reply to {self.body.NAME} of {self.peer}")
+        connection = self.connection
+        body = self.body
+        if body.API_KEY == ApiKey.PRODUCE and body.acks == _ACKS_NONE:
+            self.answer = _NOTHING
+        else:
+            version = self.version
+            if body.API_KEY == ApiKey.API_VERSIONS and response.error_code == ErrorCode.UNSUPPORTED_VERSION:  # type: ignore[attr-defined]
+                version = 0
+            try:
+                self.answer = encode_response(response, version, self.correlation_id)  # type: ignore[arg-type]
+            except SchemaError as error:
+                self.answer = _NOTHING
+                connection.cannot_answer(self, error)
+                return
+        slots = connection.slots
+        # A duplicate, or a request that outlived its connection, has no place in line: nobody waits for its answer.
+        if slots and slots[0] is self:
+            connection.send_answers()

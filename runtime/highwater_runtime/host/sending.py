@@ -1,0 +1,62 @@
+"""The sending half of a connection: pieces gathered in a turn leave in one write, large ones without a copy."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from highwater_runtime.host.turn import Sender, Turn
+
+LARGE_BYTES: Final = 64 * 1024
+"""A piece from this size on has a write of its own; smaller ones are joined."""
+
+
+class Outbox:
+    """Output of one connection."""
+
+    __slots__ = ("_parts", "_sender", "_transport", "_turn", "sent_bytes")
+
+    def __init__(self, turn: Turn, sender: Sender) -> None:
+        self._turn = turn
+        self._sender = sender
+        self._transport: asyncio.Transport | None = None
+        self._parts: list[bytes] = []
+        self.sent_bytes = 0
+
+    def attach(self, transport: asyncio.Transport) -> None:
+        """Where output goes from now on."""
+        self._transport = transport
+
+    @property
+    def has_output(self) -> bool:
+        """Whether something waits for the end of the turn."""
+        return bool(self._parts)
+
+    def put(self, parts: list[bytes]) -> None:
+        """Add a frame, in pieces; it leaves at the end of the turn."""
+        if not self._parts:
+            self._turn.will_send(self._sender)
+        self._parts += parts
+
+    def flush(self) -> None:
+        """Hand everything to the transport."""
+        parts, self._parts = self._parts, []
+        transport = self._transport
+        if transport is None or transport.is_closing() or not parts:
+            return
+        total = sum(map(len, parts))
+        self.sent_bytes += total
+        if total < LARGE_BYTES:
+            transport.write(b"".join(parts))
+            return
+        small: list[bytes] = []
+        for part in parts:
+            if len(part) < LARGE_BYTES:
+                small.append(part)
+                continue
+            if small:
+                transport.write(b"".join(small))
+                small = []
+            transport.write(part)
+        if small:
+            transport.write(b"".join(small))
