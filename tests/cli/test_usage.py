@@ -105,7 +105,7 @@ def test_a_folder_without_permission(highwater: Any, tiny_file: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["campaign", "random", "--seeds", "1..9"], ["shrink", "runs/x"], ["cluster", "up", "--mode", "kraft"], ["heal"]],
+    [["campaign", "random", "--seeds", "1..9"], ["shrink", "runs/x"], ["cluster", "up", "--mode", "kraft"]],
     ids=" ".join,
 )
 def test_commands_that_are_not_built_say_so(highwater: Any, arguments: list[str]) -> None:

@@ -14,6 +14,7 @@ import typer
 from highwater_chaos.cli.check import check
 from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.heal import heal
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.planned import add_planned_commands
 from highwater_chaos.cli.replay import replay
@@ -42,6 +43,7 @@ app.command()(replay)
 app.command()(report)
 app.command()(scenarios)
 app.command()(doctor)
+app.command()(heal)
 add_planned_commands(app)
 
 

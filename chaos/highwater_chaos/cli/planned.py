@@ -13,7 +13,6 @@ PLANNED: Final = {
     "campaign": "thousands of seeds on Spark",
     "shrink": "a failing run cut down to a small experiment",
     "cluster": "a local cluster for any Kafka client",
-    "heal": "undo every fault on a machine or in a namespace",
 }
 
 

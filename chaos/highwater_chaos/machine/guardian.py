@@ -22,13 +22,13 @@ from typing import Final
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
-from highwater_chaos.machine.runs import WAKE, RunInfo, locked
+from highwater_chaos.machine.runs import GUARD_LOCK, WAKE, RunInfo, locked
 from highwater_chaos.machine.undoing import end_run, undo_run
 
-GUARD_LOCK: Final = "guardian"
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again, though nobody woke it."""
 _RETRY: Final = 1.0
+_TRIES: Final = 50
 _INSISTS_FOR: Final = 120.0
 """Seconds for which it tries to undo what is in the way of something; then ``highwater heal`` must."""
 
@@ -46,9 +46,7 @@ def main(arguments: list[str]) -> int:
     except (FileNotFoundError, RunGoneError):
         return 0
     # One guardian a run: the descriptor is held, and with it the lock, until this process ends.
-    try:
-        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _become(guard):
         _say("another guardian is at work")
         return 1
     owner = info.owner.pidfd()
@@ -62,6 +60,18 @@ def main(arguments: list[str]) -> int:
         return _end(path)
     except RunGoneError:
         return 0
+
+
+def _become(guard: int) -> bool:
+    # More than one try: who only looks whether there is a guardian holds the lock for an instant too.
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False
 
 
 def _watch(path: Path, owner: int, wake: int) -> None:

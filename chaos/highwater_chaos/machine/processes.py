@@ -137,7 +137,12 @@ class Process:
 
 def marked(name: str, value: str) -> list[Identity]:
     """Living processes with ``name=value`` in their environment, that this user may look at."""
-    wanted = f"{name}={value}".encode()
+    return [identity for identity, found in marks(name) if found == value]
+
+
+def marks(name: str) -> list[tuple[Identity, str]]:
+    """Living processes that have ``name`` in their environment, and its value, as far as this user may look."""
+    wanted = f"{name}=".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -147,6 +152,7 @@ def marked(name: str, value: str) -> list[Identity]:
             environment = (entry / "environ").read_bytes()
         except OSError:
             continue  # gone meanwhile, or somebody else's
-        if identity is not None and wanted in environment.split(b"\0") and identity.state() != "gone":
-            found.append(identity)
+        value = next((part for part in environment.split(b"\0") if part.startswith(wanted)), None)
+        if identity is not None and value is not None and identity.state() != "gone":
+            found.append((identity, os.fsdecode(value[len(wanted) :])))
     return found

@@ -30,7 +30,7 @@ from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, locked, state_root
+from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root
 from highwater_chaos.machine.undoing import Undone, end_run, undo_entry
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
@@ -86,6 +86,17 @@ class MachineRun:
             run.close()
             raise
         return run
+
+    @classmethod
+    def attach(cls, run_id: str, *, root: Path | None = None) -> Self:
+        """Work on a run that another process opened and that lives on when this one ends (do not close it then).
+
+        Raises:
+            RunGoneError: there is no such run.
+        """
+        path = (state_root() if root is None else root.resolve()) / run_id
+        RunInfo.read(path)
+        return cls(path)
 
     def name(self, part: str) -> str:
         """A name for a namespace of this run: ``hw-<run>-<part>``."""
@@ -172,7 +183,7 @@ class MachineRun:
 
     @property
     def guardian(self) -> Identity | None:
-        """The guardian process, if it lives."""
+        """The guardian that this process started, if it lives."""
         return None if self._guardian is None else Identity.of(self._guardian.pid)
 
     def _guard(self) -> None:
@@ -181,6 +192,8 @@ class MachineRun:
             return
         if not self.path.exists():
             raise RunGoneError(f"run {self.id} is gone: it was closed or healed")
+        if guarded(self.path):
+            return  # by one that another process started
         with (self.path / "guardian.log").open("ab") as log:
             child = subprocess.Popen(  # noqa: S603
                 [sys.executable, "-m", GUARDIAN_MODULE, self.directory],

@@ -23,6 +23,7 @@ from highwater_chaos.machine.linux import boot_id
 INFO: Final = "run.json"
 LOCK: Final = "lock"
 WAKE: Final = "wake"
+GUARD_LOCK: Final = "guardian"
 ENVIRONMENT: Final = "HIGHWATER_STATE_DIR"
 
 
@@ -107,3 +108,18 @@ def locked(path: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
+
+
+def guarded(path: Path) -> bool:
+    """Whether a guardian watches the run at ``path``: it holds a lock as long as it lives."""
+    try:
+        fd = os.open(path / GUARD_LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False

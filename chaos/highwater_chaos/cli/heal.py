@@ -1,0 +1,53 @@
+"""``highwater heal``: undo every fault on this machine and give everything back, without harness or guardian."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.heal import Healed
+from highwater_chaos.machine.heal import heal as heal_machine
+from highwater_chaos.machine.runs import state_root
+
+
+def heal(
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Only this run.")] = None,
+    living: Annotated[
+        bool, typer.Option("--all", help="Also runs that are in progress; their harness can do nothing more then.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is to undo.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> int:
+    """Undo what runs left on this machine: faults, processes, mounts, namespaces. Exits 1 when something is left."""
+    root = state_root()
+    try:
+        results = heal_machine(root, only=run, living=living, dry_run=dry_run)
+    except MachineError as error:
+        raise UsageError(f"highwater heal: {error}") from error
+    if as_json:
+        print(json.dumps({"stateDirectory": str(root), "runs": [asdict(result) for result in results]}, indent=2))
+    else:
+        _print(results, dry_run)
+        if all(result.skipped for result in results):
+            print(f"nothing to heal in {root}")
+    refused = run is not None and any(result.skipped for result in results)
+    return Exit.FAIL if refused or any(result.left for result in results) else Exit.OK
+
+
+def _print(results: list[Healed], dry_run: bool) -> None:
+    for result in results:
+        title = "without a run" if result.run == "orphans" else f"run {result.run}"
+        title += f" ({result.label})" if result.label else ""
+        if result.skipped:
+            print(f"{title}: in progress (pid {result.owner}), not touched; --all ends it")
+            continue
+        print(f"{title}: {'owner lives (pid ' + str(result.owner) + ')' if result.owner else 'its owner is gone'}")
+        for what in result.undone:
+            print(f"  {'would undo' if dry_run else 'undone'}: {what}")
+        for what in result.left:
+            print(f"  LEFT: {what}")
