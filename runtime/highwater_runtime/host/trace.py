@@ -44,21 +44,28 @@ class FileSink:
 
 
 class HostTrace:
-    """The :class:`highwater_runtime.ports.Trace` of one incarnation of one node."""
+    """The :class:`highwater_runtime.ports.Trace` of one incarnation of one node.
 
-    __slots__ = ("_lines", "_prefix", "_sink", "_wall_ns")
+    Events of one turn have one time, that of the first: nobody outside can see a state between them, and checks take
+    what a node says at one time for one step, as the simulator's is.
+    """
+
+    __slots__ = ("_lines", "_prefix", "_sink", "_time_ns", "_wall_ns")
 
     def __init__(self, sink: TraceSink, node: str, incarnation: int, wall_ns: Callable[[], int]) -> None:
         self._sink = sink
         self._prefix = b'"node":%b,"incarnation":%d,' % (_ENCODE(node), incarnation)
         self._wall_ns = wall_ns
         self._lines: list[bytes] = []
+        self._time_ns = 0
 
     def emit(self, event: NodeEvent) -> None:
         """See :class:`highwater_runtime.ports.Trace`."""
+        if not self._lines:
+            self._time_ns = monotonic_ns()
         self._lines.append(
             b'{"time_ns":%d,"node_time_ns":%d,%b%b\n'
-            % (monotonic_ns(), self._wall_ns(), self._prefix, _ENCODE(event)[1:])
+            % (self._time_ns, self._wall_ns(), self._prefix, _ENCODE(event)[1:])
         )
 
     def flush(self) -> None:
