@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +18,7 @@ from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.generate import load_schemas
 from highwater_runtime.wire.generator.emit import module_name
-from highwater_runtime.wire.generator.schema import Field, Message, Struct
+from highwater_runtime.wire.generator.schema import Field, Message, Struct, Versions
 
 settings.register_profile("wire", derandomize=True, database=None, deadline=None, max_examples=8)
 
@@ -137,3 +138,83 @@ def full_sample() -> Callable[[Case], Any]:
         return getattr(case.module, struct.name)(**filled)
 
     return lambda case: build(case, case.schema.root)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _in(message: Message, versions: Versions) -> list[int]:
+    return [v for v in range(message.versions.first, message.versions.last + 1) if v in versions]
+
+
+def _default(field_type: str, value: Any) -> str:
+    if isinstance(value, bool):
+        value = str(value).lower()
+    if field_type == "bool":
+        return value or "false"
+    if field_type.startswith(("int", "uint")) and value != "null":
+        return str(int(str(value or "0"), 0))
+    return value or ""
+
+
+def _our_facts(message: Message, field: Field) -> dict[str, Any]:
+    versions = _in(message, field.versions)
+    return {
+        "name": field.name,
+        "type": ("[]" if field.is_array else "") + field.type,
+        "versions": versions,
+        "nullable": [v for v in _in(message, field.nullable) if v in versions],
+        "tag": field.tag,
+        "ignorable": field.ignorable,
+        "default": _default(field.type, field.default) if field.type != "records" else "",
+    }
+
+
+def _their_facts(message: Message, field: dict[str, Any]) -> dict[str, Any]:
+    versions = _in(message, Versions.parse(field["versions"]))
+    plain = field["type"].removeprefix("[]")
+    return {
+        "name": _snake(field["name"]),
+        "type": field["type"],
+        "versions": versions,
+        "nullable": [v for v in _in(message, Versions.parse(field.get("nullableVersions", "none"))) if v in versions],
+        "tag": field.get("tag"),
+        "ignorable": str(field.get("ignorable", False)).lower() == "true",
+        "default": _default(plain, field.get("default")) if plain != "records" else "",
+    }
+
+
+@pytest.fixture(scope="session")
+def compare_schemas() -> Callable[..., None]:
+    """``compare_schemas(message, theirs)``: our schema and Kafka's own JSON form of it agree in every fact.
+
+    Also in those that no bytes show, what may be dropped and what the defaults are, unless ``bytes_only`` is true.
+    """
+
+    def compare_message(message: Message, theirs: dict[str, Any], *, bytes_only: bool = False) -> None:
+        if message.kind != "coordinator":  # Kafka has counted the keys and versions of these in two ways
+            assert theirs.get("apiKey") == message.key
+        assert _in(message, Versions.parse(theirs["flexibleVersions"])) == _in(message, message.flexible)
+        common = {struct["name"]: struct["fields"] for struct in theirs.get("commonStructs", [])}
+
+        def compare(struct: Struct, fields: list[dict[str, Any]]) -> None:
+            known = [f for f in fields if _in(message, Versions.parse(f["versions"]))]
+            ours_in_order = list(struct.fields)
+            if bytes_only:
+                known.sort(key=lambda f: f.get("tag", -1))
+                ours_in_order.sort(key=lambda f: -1 if f.tag is None else f.tag)
+            facts = [_our_facts(message, f) for f in ours_in_order], [_their_facts(message, f) for f in known]
+            if bytes_only:
+                for fact in (*facts[0], *facts[1]):
+                    del fact["ignorable"]
+                    if fact["tag"] is None:
+                        del fact["default"]
+            assert facts[0] == facts[1]
+            for ours, other in zip(ours_in_order, known, strict=True):
+                if ours.struct is not None:
+                    compare(ours.struct, other.get("fields") or common[ours.type])
+
+        compare(message.root, theirs["fields"])
+
+    return compare_message

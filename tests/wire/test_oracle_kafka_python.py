@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from highwater_runtime.wire.generator.schema import Field, Message, Struct, Versions
 from highwater_runtime.wire.versioned import decode_consumer_protocol, encode_versioned
 
 WIRE = settings.get_profile("wire")
@@ -42,69 +41,13 @@ def _their_schema(name: str) -> dict[str, Any] | None:
     return schema
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-def _in(message: Message, versions: Versions) -> list[int]:
-    return [v for v in range(message.versions.first, message.versions.last + 1) if v in versions]
-
-
-def _default(field_type: str, value: Any) -> str:
-    if isinstance(value, bool):
-        value = str(value).lower()
-    if field_type == "bool":
-        return value or "false"
-    if field_type.startswith(("int", "uint")) and value != "null":
-        return str(int(str(value or "0"), 0))
-    return value or ""
-
-
-def _our_facts(message: Message, field: Field) -> dict[str, Any]:
-    versions = _in(message, field.versions)
-    return {
-        "name": field.name,
-        "type": ("[]" if field.is_array else "") + field.type,
-        "versions": versions,
-        "nullable": [v for v in _in(message, field.nullable) if v in versions],
-        "tag": field.tag,
-        "ignorable": field.ignorable,
-        "default": _default(field.type, field.default) if field.type != "records" else "",
-    }
-
-
-def _their_facts(message: Message, field: dict[str, Any]) -> dict[str, Any]:
-    versions = _in(message, Versions.parse(field["versions"]))
-    plain = field["type"].removeprefix("[]")
-    return {
-        "name": _snake(field["name"]),
-        "type": field["type"],
-        "versions": versions,
-        "nullable": [v for v in _in(message, Versions.parse(field.get("nullableVersions", "none"))) if v in versions],
-        "tag": field.get("tag"),
-        "ignorable": str(field.get("ignorable", False)).lower() == "true",
-        "default": _default(plain, field.get("default")) if plain != "records" else "",
-    }
-
-
-def test_the_schemas_say_the_same(latest):
+def test_the_schemas_say_the_same(latest, compare_schemas):
     message = latest.schema
     theirs = _their_schema(message.name)
     if theirs is None:
         assert NODE_TO_NODE.fullmatch(message.name)
         return
-    assert theirs.get("apiKey") == message.key
-    assert _in(message, Versions.parse(theirs["flexibleVersions"])) == _in(message, message.flexible)
-    common = {struct["name"]: struct["fields"] for struct in theirs.get("commonStructs", [])}
-
-    def compare(struct: Struct, fields: list[dict[str, Any]]) -> None:
-        known = [f for f in fields if _in(message, Versions.parse(f["versions"]))]
-        assert [_our_facts(message, f) for f in struct.fields] == [_their_facts(message, f) for f in known]
-        for ours, other in zip(struct.fields, known, strict=True):
-            if ours.struct is not None:
-                compare(ours.struct, other.get("fields") or common[ours.type])
-
-    compare(message.root, theirs["fields"])
+    compare_schemas(message, theirs)
 
 
 @cache
