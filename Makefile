@@ -1,5 +1,5 @@
-# `make demo` and `make test` do all their own set-up on a fresh machine; each needs only Python 3.11+ and, for
-# Spark, Java 17+ (scripts/setup says what is missing and what to do).
+# `make demo` and `make test` do all their own set-up on a fresh machine; each needs only Python 3.11+. As root on Debian
+# `make test` also installs what the tests of real machines need; elsewhere those tests are skipped, each with its reason.
 .DEFAULT_GOAL := help
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,6 +26,7 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
+	@sh scripts/system-packages
 	$(BIN)/pytest -n 2
 
 clean:
