@@ -1,0 +1,73 @@
+"""Status of a ``ChaosExperiment`` (``cx``): the experiment's whole progress, so that any operator can go on with it.
+
+The spec is the model of the experiment file itself (``highwater_chaos.experiment``).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from highwater_chaos.experiment.base import Model
+from highwater_operator.resources.conditions import Condition
+
+Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+
+
+class FaultCounts(Model):
+    """Faults by how far they got."""
+
+    planned: Annotated[int, Field(ge=0, description="Faults that the schedule has begun to inject.")] = 0
+    injected: Annotated[int, Field(ge=0, description="Faults that were put into force.")] = 0
+    confirmed: Annotated[int, Field(ge=0, description="Faults of which a probe saw that they were in force.")] = 0
+    healed: Annotated[int, Field(ge=0, description="Faults of which a probe saw that they were gone.")] = 0
+
+
+class JournalEntry(Model):
+    """One step, written down before it is taken (``intent``) and after it (``done`` or ``failed``)."""
+
+    id: Annotated[str, Field(max_length=63, description="Id of the fault or step; an agent acts once on each.")]
+    step: Annotated[str, Field(max_length=400, description="What is done, in words.")]
+    state: Annotated[Literal["intent", "done", "failed", "undone"], Field(description="How far it got.")]
+    at: Annotated[Time, Field(description="When this was written.")]
+    targets: Annotated[
+        list[Annotated[str, Field(max_length=253)]],
+        Field(max_length=110, description="Pods that the target came to.", default_factory=list),
+    ]
+    deadline: Annotated[Time | None, Field(description="When whoever injected it undoes it by itself.")] = None
+    evidence: Annotated[str, Field(max_length=1000, description="What a probe saw.")] = ""
+
+
+class ChaosExperimentStatus(Model):
+    """How far the experiment got, and what it came to."""
+
+    observed_generation: Annotated[int, Field(ge=0, description="The generation that this status is about.")] = 0
+    phase: Annotated[
+        Literal["", "Pending", "SettingUp", "Steady", "Injecting", "Recovering", "Judging", "Aborting", "Completed"],
+        Field(description="Where the experiment is."),
+    ] = ""
+    verdict: Annotated[
+        Literal["", "pass", "fail", "inconclusive"], Field(description="What was found; empty until it is judged.")
+    ] = ""
+    expected: Annotated[bool | None, Field(description="Whether the verdict is what spec.expect says.")] = None
+    reason: Annotated[str, Field(max_length=2000, description="Why the verdict is what it is, in a sentence.")] = ""
+    faults: Annotated[FaultCounts, Field(description="Faults by how far they got.")] = FaultCounts()
+    anomalies: Annotated[
+        dict[str, int], Field(description="How often each anomaly was found.", default_factory=dict, max_length=50)
+    ]
+    journal: Annotated[
+        list[JournalEntry],
+        Field(max_length=500, description="Every step that was begun, in order.", default_factory=list),
+    ]
+    started_at: Annotated[Time | None, Field(description="When the first step was taken.")] = None
+    completed_at: Annotated[Time | None, Field(description="When the verdict was given.")] = None
+    run: Annotated[str, Field(max_length=500, description="Where the run directory and its report are.")] = ""
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            max_length=16,
+            description="Accepted, SteadyState, Injected, Healed, Completed, Passed.",
+            default_factory=list,
+        ),
+    ]

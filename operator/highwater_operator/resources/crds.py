@@ -1,0 +1,196 @@
+"""The CustomResourceDefinitions, generated from the models. ``python -m highwater_operator.resources.crds`` writes them.
+
+They are committed, so that ``kubectl apply`` and Helm need no Python; a test fails when they differ from the models.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel
+from pydantic.json_schema import PydanticJsonSchemaWarning
+
+from highwater_chaos.experiment.base import OneOf
+from highwater_chaos.experiment.model import ExperimentSpec
+from highwater_operator.resources.chaos_experiment import ChaosExperimentStatus
+from highwater_operator.resources.log_cluster import LogClusterSpec, LogClusterStatus
+from highwater_operator.resources.structural import structural
+
+GROUP: Final = "highwater.dev"
+VERSION: Final = "v1alpha1"
+FOLDERS: Final = (Path("manifests/base/crds"), Path("helm/highwater/crds"))
+"""Where the files go, below the root of the repository."""
+
+_HEAD: Final = (
+    "# Generated from the models in operator/highwater_operator/resources:"
+    " python -m highwater_operator.resources.crds\n"
+)
+
+
+def definitions() -> dict[str, dict[str, Any]]:
+    """Every CustomResourceDefinition, by its file name."""
+    return {
+        "logclusters.yaml": _definition(
+            plural="logclusters",
+            kind="LogCluster",
+            short="lc",
+            description="A cluster of brokers and controllers of a replicated log.",
+            spec=LogClusterSpec,
+            status=LogClusterStatus,
+            spec_rules=[
+                {
+                    "rule": "self.controllers % 2 == 1",
+                    "message": "controllers must be odd: an even number survives no more failures than one fewer",
+                },
+                {"rule": "self.mode == oldSelf.mode", "message": "mode cannot be changed: make a new LogCluster"},
+                {
+                    "rule": "self.controllers == oldSelf.controllers",
+                    "message": "controllers cannot be changed: the voters of a quorum are fixed when it is made",
+                },
+                {
+                    "rule": "self.storage == oldSelf.storage",
+                    "message": "storage cannot be changed: make a new LogCluster and move topics there",
+                },
+            ],
+            columns=[
+                _column("Mode", ".spec.mode"),
+                _column("Brokers", ".status.brokersReady"),
+                _column("Controllers", ".status.controllersReady"),
+                _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+                _column("Reason", '.status.conditions[?(@.type=="Ready")].reason', priority=1),
+                _column("Bootstrap", ".status.bootstrap", priority=1),
+                _column("Age", ".metadata.creationTimestamp", type_="date"),
+            ],
+        ),
+        "chaosexperiments.yaml": _definition(
+            plural="chaosexperiments",
+            kind="ChaosExperiment",
+            short="cx",
+            description="Faults injected into a cluster under load, and a verdict on what became of its records.",
+            spec=ExperimentSpec,
+            status=ChaosExperimentStatus,
+            spec_rules=[
+                {
+                    "rule": "has(self.cluster) != has(self.clusterRef)",
+                    "message": "expected either cluster (to bring up) or clusterRef (a LogCluster that runs)",
+                },
+                {
+                    "rule": "self == oldSelf",
+                    "message": "an experiment cannot be changed: delete it and apply it anew",
+                },
+            ],
+            columns=[
+                _column("Phase", ".status.phase"),
+                _column("Verdict", ".status.verdict"),
+                _column("Faults", ".status.faults.injected", type_="integer"),
+                _column("Healed", ".status.faults.healed", type_="integer"),
+                _column("Age", ".metadata.creationTimestamp", type_="date"),
+                _column("Reason", ".status.reason", priority=1),
+            ],
+        ),
+    }
+
+
+def files() -> dict[str, str]:
+    """The text of every file, by its name."""
+    return {
+        name: _HEAD + yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=120)
+        for name, made in definitions().items()
+    }
+
+
+def _definition(
+    *,
+    plural: str,
+    kind: str,
+    short: str,
+    description: str,
+    spec: type[BaseModel],
+    status: type[BaseModel],
+    spec_rules: Sequence[dict[str, Any]],
+    columns: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    spec_schema = _schema(spec)
+    spec_schema["x-kubernetes-validations"] = list(spec_rules)
+    status_schema = _schema(status)
+    status_schema["properties"]["conditions"] |= {
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}", "labels": {"app.kubernetes.io/part-of": "highwater"}},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "plural": plural,
+                "singular": kind.lower(),
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "shortNames": [short],
+                "categories": ["all", "highwater"],
+            },
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": list(columns),
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "description": description,
+                            "type": "object",
+                            "required": ["spec"],
+                            "properties": {
+                                "apiVersion": {"type": "string"},
+                                "kind": {"type": "string"},
+                                "metadata": {"type": "object"},
+                                "spec": spec_schema,
+                                "status": status_schema,
+                            },
+                        }
+                    },
+                }
+            ],
+        },
+    }
+
+
+def _column(name: str, path: str, *, type_: str = "string", priority: int = 0) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": name, "type": type_, "jsonPath": path}
+    return {**made, "priority": priority} if priority else made
+
+
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PydanticJsonSchemaWarning)
+        schema = model.model_json_schema(by_alias=True, mode="serialization")
+    return structural(schema, dict(_choices(OneOf)))
+
+
+def _choices(base: type[OneOf]) -> Iterator[tuple[str, list[str]]]:
+    for model in base.__subclasses__():
+        yield (
+            model.__name__,
+            [field.alias or name for name, field in model.model_fields.items() if name not in model.common()],
+        )
+        yield from _choices(model)
+
+
+def main() -> None:
+    """Write the files, from the root of the repository."""
+    for folder in FOLDERS:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files().items():
+            (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

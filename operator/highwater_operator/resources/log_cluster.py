@@ -1,0 +1,81 @@
+"""``LogCluster`` (``lc``): a cluster of brokers and controllers that the operator keeps as it is described.
+
+The description is the experiment file's ``spec.cluster``, and what a cluster on Kubernetes needs besides.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from highwater_chaos.experiment.base import Model
+from highwater_chaos.experiment.model import API_VERSION, Cluster
+from highwater_operator.resources.conditions import Condition
+
+Quantity = Annotated[
+    str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$", max_length=20)
+]
+"""A Kubernetes quantity: ``500m``, ``1Gi``."""
+
+
+class Storage(Model):
+    """Where a node keeps its data. A ``crashable`` volume is a small file system of its own, made by the node agent,
+    so that power loss and disk faults are possible; otherwise each node has a PersistentVolumeClaim."""
+
+    size: Annotated[Quantity, Field(description="Capacity of each node's volume.")] = "1Gi"
+    class_name: Annotated[
+        str | None, Field(max_length=253, description="StorageClass of the claims; absent: the default one.")
+    ] = None
+    crashable: Annotated[
+        bool, Field(description="Volumes that the node agent can take the power from; needs the agent.")
+    ] = False
+
+
+class Compute(Model):
+    """Requests and limits of each node's container."""
+
+    cpu: Annotated[Quantity, Field(description="Request of processor time.")] = "100m"
+    memory: Annotated[Quantity, Field(description="Request and limit of memory.")] = "256Mi"
+
+
+class LogClusterSpec(Cluster):
+    """The cluster as it should be."""
+
+    image: Annotated[
+        str | None, Field(max_length=500, description="Image of brokers and controllers; absent: the operator's default.")
+    ] = None
+    image_pull_policy: Annotated[
+        Literal["Always", "IfNotPresent", "Never"], Field(description="When the kubelet pulls the image.")
+    ] = "IfNotPresent"
+    storage: Annotated[Storage, Field(description="Where nodes keep their data.")] = Storage()
+    resources: Annotated[Compute, Field(description="What each node's container gets.")] = Compute()
+
+
+class LogClusterStatus(Model):
+    """The cluster as it is."""
+
+    observed_generation: Annotated[int, Field(ge=0, description="The generation that this status is about.")] = 0
+    phase: Annotated[str, Field(max_length=40, description="One word for people; programs read conditions.")] = ""
+    bootstrap: Annotated[str, Field(max_length=253, description="Address for clients inside the cluster.")] = ""
+    brokers_ready: Annotated[str, Field(max_length=20, description="Ready brokers of wanted ones: 3/3.")] = ""
+    controllers_ready: Annotated[str, Field(max_length=20, description="Ready controllers of wanted ones.")] = ""
+    active_controller: Annotated[
+        int | None, Field(description="Node id of the active controller; absent: none is known.")
+    ] = None
+    under_replicated_partitions: Annotated[
+        int | None, Field(description="Partitions whose ISR is smaller than their replicas; absent: not known.")
+    ] = None
+    conditions: Annotated[
+        list[Condition], Field(max_length=16, description="Ready, Progressing, Degraded.", default_factory=list)
+    ]
+
+
+class LogCluster(Model):
+    """A cluster of brokers and controllers of a replicated log."""
+
+    api_version: Literal["highwater.dev/v1alpha1"] = API_VERSION
+    kind: Literal["LogCluster"] = "LogCluster"
+    metadata: dict[str, Any]
+    spec: Annotated[LogClusterSpec, Field(description="The cluster as it should be.")]
+    status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus()

@@ -1,0 +1,153 @@
+"""From a pydantic JSON schema to the structural schema that a CustomResourceDefinition takes.
+
+A structural schema knows no references, no recursion, no ``null`` and no type that is one of several. So:
+
+* references are written out, and a model that contains itself ends, below :data:`DEEPEST`, in an object of any shape;
+* an optional field is one that may be absent;
+* a value that may be text or a number or a list has no type, and passes as it is;
+* a choice (:class:`~highwater_chaos.experiment.base.OneOf`) becomes a rule with a message that a person can read.
+
+What is lost on the way is not lost for good: the operator validates every object by the model again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+DEEPEST: Final = 0
+"""How often a model may contain itself: the steps inside ``parallel`` and ``repeat`` are not spelled out again, or
+``kubectl apply`` could not keep the definition in its annotation (256 KiB)."""
+
+LONGEST_LIST: Final = 64
+LONGEST_MAP: Final = 64
+LONGEST_TEXT: Final = 512
+"""Bounds where the model has none. A rule's worst case is computed from the bounds of all that it can see, so that
+there must be some."""
+
+_KEPT: Final = ("type", "format", "enum", "pattern", "minLength", "maxLength", "minItems", "maxItems")
+_ANYTHING: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
+
+Choices = Mapping[str, Sequence[str]]
+"""Names of the fields of which exactly one must be given, by the name of the model."""
+
+
+def structural(schema: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
+    """The structural schema of a model's JSON schema (``mode="serialization"``, by alias)."""
+    return _Converter(schema.get("$defs", {}), choices).convert(schema, ())
+
+
+class _Converter:
+    def __init__(self, definitions: Mapping[str, Any], choices: Choices) -> None:
+        self._definitions = definitions
+        self._choices = choices
+
+    def convert(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+        """``within``: the models that are being written out, outermost first."""
+        if "$ref" in node:
+            return self._reference(node, within)
+        if "anyOf" in node:
+            return self._union(node, within)
+        made: dict[str, Any] = {}
+        if description := node.get("description"):
+            made["description"] = _one_paragraph(description)
+        made |= {key: node[key] for key in _KEPT if key in node}
+        if "const" in node:
+            made["enum"] = [node["const"]]
+        made |= _bounds(node)
+        default = node.get("default")
+        match node.get("type"):
+            case "object":
+                made |= self._object(node, within)
+                # An absent object takes the defaults of its fields.
+                if default is not None:
+                    default = {}
+            case "array":
+                made["items"] = self.convert(node["items"], within) if "items" in node else dict(_ANYTHING)
+                made.setdefault("maxItems", LONGEST_LIST)
+            case "integer":
+                made["format"] = "int64"
+            case "string" if "enum" not in made and "format" not in made:
+                made.setdefault("maxLength", LONGEST_TEXT)
+            case None:
+                made = {**dict(_ANYTHING), **({"description": made["description"]} if "description" in made else {})}
+        if default is not None:
+            made["default"] = default
+        return made
+
+    def _reference(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+        name = node["$ref"].removeprefix("#/$defs/")
+        definition = self._definitions[name]
+        beside = {key: node[key] for key in ("description", "default") if key in node}
+        if within.count(name) > DEEPEST:
+            made: dict[str, Any] = {"type": "object", **_ANYTHING}
+            if text := beside.get("description") or definition.get("description"):
+                made["description"] = _one_paragraph(text)
+            return made
+        made = self.convert({**definition, **beside}, (*within, name))
+        if name in self._choices:
+            made["x-kubernetes-validations"] = [_exactly_one(self._choices[name], made["properties"])]
+        return made
+
+    def _union(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+        options = [option for option in node["anyOf"] if option.get("type") != "null"]
+        beside = {key: node[key] for key in ("description", "default") if key in node}
+        if len(options) == 1:
+            return self.convert({**options[0], **beside}, within)
+        made = dict(_ANYTHING)
+        if "description" in beside:
+            made["description"] = _one_paragraph(beside["description"])
+        return made
+
+    def _object(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
+        if "properties" not in node:
+            values = node.get("additionalProperties")
+            if not isinstance(values, Mapping):
+                return dict(_ANYTHING)
+            return {
+                "additionalProperties": self.convert(values, within),
+                "maxProperties": node.get("maxProperties", LONGEST_MAP),
+                **({"minProperties": node["minProperties"]} if "minProperties" in node else {}),
+            }
+        made: dict[str, Any] = {
+            "properties": {name: self.convert(field, within) for name, field in node["properties"].items()}
+        }
+        if required := node.get("required"):
+            made["required"] = list(required)
+        return made
+
+
+def _bounds(node: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if bound in node:
+            made[bound] = node[bound]
+        elif exclusive in node and abs(node[exclusive]) < 2**53:
+            # Beyond that the API server's own arithmetic (floating point) turns the bound around; int64 bounds it too.
+            made |= {bound: node[exclusive], exclusive: True}
+    return made
+
+
+def _exactly_one(names: Sequence[str], properties: Mapping[str, Any]) -> dict[str, Any]:
+    # Rules do not see fields without a type. Where there is one, the operator has to notice that nothing was chosen.
+    seen = [name for name in names if "type" in properties[name]]
+    counted = " + ".join(f"(has(self.{_escaped(name)}) ? 1 : 0)" for name in seen)
+    return {
+        "rule": f"{counted} {'==' if seen == list(names) else '<='} 1",
+        "message": f"expected exactly one of {', '.join(names)}",
+    }
+
+
+def _escaped(name: str) -> str:
+    return f"__{name}__" if name in _RESERVED else name
+
+
+_RESERVED: Final = frozenset(
+    "true false null in as break const continue else for function if import let loop package namespace return var"
+    " void while".split()
+)
+
+
+def _one_paragraph(text: str) -> str:
+    """A docstring as ``kubectl explain`` should show it: no line ends, no double backquotes."""
+    return " ".join(text.replace("``", "`").split())
