@@ -129,13 +129,19 @@ def _bounds(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _exactly_one(names: Sequence[str], properties: Mapping[str, Any]) -> dict[str, Any]:
-    # Rules do not see fields without a type. Where there is one, the operator has to notice that nothing was chosen.
-    seen = [name for name in names if "type" in properties[name]]
+    # Where there is a field that rules do not see, the operator has to notice that nothing was chosen.
+    seen = [name for name in names if _visible(properties[name])]
     counted = " + ".join(f"(has(self.{_escaped(name)}) ? 1 : 0)" for name in seen)
     return {
         "rule": f"{counted} {'==' if seen == list(names) else '<='} 1",
         "message": f"expected exactly one of {', '.join(names)}",
     }
+
+
+def _visible(field: Mapping[str, Any]) -> bool:
+    """Whether rules see a field: it has a type, and so has what it consists of."""
+    inner = field.get("items") or field.get("additionalProperties")
+    return "type" in field and (inner is None or _visible(inner))
 
 
 def _escaped(name: str) -> str:
