@@ -161,7 +161,9 @@ class OutboundConnection(FrameReceiver):
 
     def flush(self) -> None:
         """See :class:`.turn.Sender`."""
+        before = self._outbox.sent_bytes
         self._outbox.flush()
+        self._network.sent_bytes += self._outbox.sent_bytes - before
 
     def fail(self, why: str) -> None:
         """Close; everything in flight fails in an event of its own, those past their deadline with TIMED_OUT."""
@@ -256,6 +258,7 @@ class HostNetwork:
         self.security = security
         self.authentication_timeout_ns = 10_000_000_000
         self.received_bytes = 0
+        self.sent_bytes = 0
         self._connections: dict[tuple[Endpoint, str], OutboundConnection] = {}
         self._closed = False
 

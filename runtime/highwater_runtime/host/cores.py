@@ -1,0 +1,69 @@
+"""From settings to a core: the broker or controller of a node process, and whether it does its work yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.node import CoreFactory
+from highwater_runtime.ports import Endpoint, NodeCore
+
+
+def core_factory(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> CoreFactory:
+    """Makes the core; ``bound`` tells, by then, where the listeners really listen."""
+    if settings.role == "controller":
+        controller = ControllerOptions(
+            node_id=settings.node_id,
+            voters=settings.voters,
+            cluster_id=settings.cluster_id,
+            switches=settings.switches,
+            config=settings.config,
+            bootstrap_metadata_version=settings.bootstrap_version,
+        )
+        return lambda ports: QuorumController(controller, ports)
+    return lambda ports: Broker(
+        BrokerOptions(
+            node_id=settings.node_id,
+            endpoint=advertised(settings, bound, settings.inter_broker_listener),
+            controllers=settings.voters,
+            cluster_id=settings.cluster_id,
+            rack=settings.rack,
+            switches=settings.switches,
+            config=settings.config,
+        ),
+        ports,
+    )
+
+
+def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: str) -> Endpoint:
+    """What clients are told about a listener; port 0 stands for the one that was bound."""
+    told = settings.listener(listener).advertised
+    return told if told.port else Endpoint(told.host, bound[listener].port)
+
+
+def why_unready(core: NodeCore | None) -> str | None:
+    """Why a core does not do its work in the cluster yet (or now); None if it does.
+
+    A broker works once its registration, by this life, is unfenced in the metadata that it acts on; a controller once
+    it is active, or follows a live leader and knows what is committed.
+    """
+    match core:
+        case Broker():
+            own = core.image.brokers.get(core.options.node_id)
+            if own is None or own.epoch != core.broker_epoch:
+                return "the broker is not registered yet"
+            return "the broker is fenced" if own.fenced else None
+        case QuorumController():
+            if core.is_active:
+                return None
+            if core.raft.leader_id is None:
+                return "no leader of the quorum is known"
+            if not core.raft.hears_leader:
+                return f"does not hear the leader, {core.raft.leader_id}"
+            return "has not caught up with the metadata log" if core.committed_image.offset < 0 else None
+        case None:
+            return "starting"
+        case _:
+            return None
