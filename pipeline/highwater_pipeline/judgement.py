@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.units import RunFacts
 
 MAX_EXAMPLES: Final = 10
@@ -74,6 +74,13 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
+def can_tell(name: str, facts: RunFacts) -> bool:
+    """Whether the events that a check judges by were recorded, if any of that run were: some software tells only some
+    of them, and from half of the events nothing follows, neither a pass nor a fail."""
+    told = facts.recorded_events
+    return told is None or all(kind in told for kind in NEEDED_EVENTS.get(name, ()))
+
+
 def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
     """One judgement from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
@@ -94,6 +101,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if name in CLIENT_CHECKS:
         unknown = facts.acknowledged == 0 or (name == "unseen" and not facts.drained)
         return "unknown" if unknown else "ok"
+    if not can_tell(name, facts):
+        return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
@@ -119,6 +128,10 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "no poll began after the last acknowledged send, so the final reads are missing"
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
     missing = [name for name, state in states.items() if state == "not-available"]
+    untold = [name for name in missing if not can_tell(name, facts)]
+    if untold:
+        reasons.append(f"{facts.why_not_recorded}: not judged on {', '.join(untold)}")
+        missing = [name for name in missing if name not in untold]
     if missing:
         what = " and ".join(
             what

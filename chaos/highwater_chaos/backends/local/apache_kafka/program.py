@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from highwater_chaos.backends.local.apache_kafka.disks import format_disk, is_formatted
 from highwater_chaos.backends.local.apache_kafka.installation import ApacheKafkaUnavailable, Installation, install
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
@@ -17,6 +19,7 @@ from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlac
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.experiment import Cluster
+from highwater_pipeline.tables import RECORDED_EVENTS_FILE, RecordedEvents
 from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
@@ -39,7 +42,13 @@ OBSERVED: Final[tuple[type[NodeEvent], ...]] = (
 )
 """The kinds of events of which none is missed. High watermarks are sampled, and so are not among them."""
 
+RECORDED: Final = RecordedEvents(
+    kinds=tuple(str(kind.__struct_config__.tag) for kind in OBSERVED),
+    why="Apache Kafka's nodes do not report what they append and commit",
+)
+
 _CONFIG: Final = "server.properties"
+_RECORDED: Final = "recorded.json"
 
 
 class ApacheKafkaProgram:
@@ -47,7 +56,6 @@ class ApacheKafkaProgram:
 
     name = "apache-kafka"
     lacks: frozenset[Capability] = frozenset({Capability.RPC_RULES, Capability.CLOCK_SKEW, Capability.DISK_STALL})
-    event_kinds: tuple[str, ...] | None = tuple(str(kind.__struct_config__.tag) for kind in OBSERVED)
 
     def __init__(self) -> None:
         self._installed: Installation | None = None
@@ -85,9 +93,15 @@ class ApacheKafkaProgram:
             config=plan.cluster.config,
         )
         config.write_text(render_properties(properties), encoding="utf-8")
+        recorded = place.files / _RECORDED
+        recorded.write_bytes(msgspec.json.encode(RECORDED))
         return Launch(
             argv=self._installation().command("kafka.Kafka", str(config), options=jvm_options(log)),
-            paths={f"config/{place.name}.properties": config, f"logs/{place.name}.{incarnation}.log": log},
+            paths={
+                f"config/{place.name}.properties": config,
+                f"logs/{place.name}.{incarnation}.log": log,
+                RECORDED_EVENTS_FILE: recorded,  # the same of every node
+            },
         )
 
     def control_socket(self, place: NodePlace) -> Path | None:
