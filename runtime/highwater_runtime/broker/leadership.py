@@ -127,6 +127,8 @@ class Leadership:
         follower = self.followers[broker_id]
         leader_end = p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
+        if log_start_offset > max(follower.log_start_offset, 0):
+            p.context.changed(p.name)  # a deletion of records may wait for that
         follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
         if p.isr.proposal is None and broker_id not in p.isr.committed:
             self._review(joining=self._joining(only=broker_id), leaving=())

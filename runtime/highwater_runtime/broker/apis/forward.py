@@ -21,7 +21,11 @@ FORWARDED: Final = frozenset(
         ApiKey.CREATE_PARTITIONS,
         ApiKey.ELECT_LEADERS,
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.DESCRIBE_QUORUM,
+        ApiKey.UNREGISTER_BROKER,
         ApiKey.UPDATE_FEATURES,
     }
 )

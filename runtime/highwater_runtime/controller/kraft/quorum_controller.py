@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from highwater_runtime.controller.kraft import broker_state, cluster_control, leadership, settings, topics
+from highwater_runtime.controller.kraft import broker_state, cluster_control, configs, leadership, settings, topics
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
 from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
@@ -35,6 +35,7 @@ from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.raft import NotLeader, RaftReplica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
@@ -136,7 +137,7 @@ class QuorumController:
                 longest_ms=self.options.config.request_timeout_ms,
             )
         elif self._latest is None or not self.raft.is_leader:
-            request.reply(refusal(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            request.reply(refusal(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE, version=request.version))
         else:
             self._judge(request, self._latest)
 
@@ -202,7 +203,9 @@ class QuorumController:
         self._session_timer = self._rebalance_timer = None
         abandoned, self._waiting = self._waiting, deque()
         for waiting in abandoned:
-            waiting.request.reply(refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            waiting.request.reply(
+                refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE, version=waiting.request.version)
+            )
 
     # --- judging and writing --------------------------------------------------------------------------------------
 
@@ -210,9 +213,9 @@ class QuorumController:
         try:
             response = self._decide(request, latest)
         except Refused as refused:
-            response = refusal(request.body, refused.code, refused.message)
+            response = refusal(request.body, refused.code, refused.message, version=request.version)
         except NotLeader as lost:
-            response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost))
+            response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost), version=request.version)
         if latest.offset > self._committed_offset:
             self._waiting.append(_Waiting(latest.offset, request, response))
         else:
@@ -262,7 +265,7 @@ class QuorumController:
             case CreateTopicsRequest() as body:
                 decision = topics.create_topics(latest, body, config=self.options.config, new_uuid=self._new_uuid)
             case DeleteTopicsRequest() as body:
-                decision = topics.delete_topics(latest, body, request.version)
+                decision = topics.delete_topics(latest, body, request.version, config=self.options.config)
             case CreatePartitionsRequest() as body:
                 decision = topics.create_partitions(latest, body)
             case ElectLeadersRequest() as body:
@@ -272,7 +275,9 @@ class QuorumController:
             case ListPartitionReassignmentsRequest() as body:
                 decision = leadership.list_partition_reassignments(latest, body)
             case IncrementalAlterConfigsRequest() as body:
-                decision = settings.incremental_alter_configs(latest, body)
+                decision = configs.incremental_alter_configs(latest, body)
+            case AlterConfigsRequest() as body:
+                decision = configs.alter_configs(latest, body)
             case UpdateFeaturesRequest() as body:
                 decision = update_features(latest, body)
             case body:
