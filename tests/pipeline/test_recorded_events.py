@@ -1,4 +1,4 @@
-"""Software of which only some kinds of events can be seen: what is judged, what is said to be not available, and why."""
+"""Software that tells only some kinds of events: what is judged, what is said to be not available, and why."""
 
 from __future__ import annotations
 

@@ -57,7 +57,6 @@ from highwater_runtime.ports.trace import NodeStopped
 _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
-_EXIT_STOPPED: Final = 0
 
 
 class LocalBackend:
@@ -346,7 +345,7 @@ class LocalBackend:
     def _ended_by_itself(self, local: LocalNode) -> None:
         was_asked, troubled = local.stopping, local.disk_troubled
         status = local.end()
-        if was_asked and status == _EXIT_STOPPED:
+        if was_asked and status == self._program.stopped_status:
             self._stopped(local, "stop")
             return
         self._stopped(local, "crash")

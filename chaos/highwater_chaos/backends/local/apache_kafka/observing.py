@@ -111,7 +111,7 @@ class _Incarnation:
     def __init__(self, place: NodePlace, number: int, started_ns: int, tail: LogTail) -> None:
         self._place = place
         self._number = number
-        self._started_ns = started_ns
+        self._last_ns = started_ns
         self._tail = tail
         self._log = NodeLog(place.node_id, is_controller=place.role == "controller")
 
@@ -122,9 +122,10 @@ class _Incarnation:
         for line in self._tail.lines():
             found = self._log.event_of(line)
             if found is not None:
-                # The log's milliseconds must not put an event before the start of its process, or after now.
-                at = min(max(found.wall_ns - ahead, self._started_ns + 1), now)
-                events.append(Observed(at, found.wall_ns, self._place.name, self._number, found.event))
+                # The log's milliseconds must not put an event before the start of its process, or after now; and
+                # however the wall clock is set meanwhile, its order is that of the log.
+                self._last_ns = min(max(found.wall_ns - ahead, self._last_ns), now)
+                events.append(Observed(self._last_ns, found.wall_ns, self._place.name, self._number, found.event))
         return events
 
     def close(self) -> None:

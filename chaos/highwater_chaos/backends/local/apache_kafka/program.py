@@ -56,6 +56,8 @@ class ApacheKafkaProgram:
 
     name = "apache-kafka"
     lacks: frozenset[Capability] = frozenset({Capability.RPC_RULES, Capability.CLOCK_SKEW, Capability.DISK_STALL})
+    stopped_status = 143
+    """A JVM that SIGTERM has ended says so, however cleanly it went."""
 
     def __init__(self) -> None:
         self._installed: Installation | None = None
