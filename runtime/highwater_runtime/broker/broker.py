@@ -38,6 +38,7 @@ from highwater_runtime.broker.apis import (
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.broker.fetch_sessions import FetchSessions
+from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle
 from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
 from highwater_runtime.broker.partition import Partition
@@ -117,6 +118,7 @@ class Broker:
             enabled=config.auto_create_topics,
             timeout_ms=config.request_timeout_ms,
         )
+        self._groups = Groups(self._replicas, self._topic_creation)
         self._producer_ids = ProducerIds(
             self._channel("producer-ids", config.request_timeout_ms),
             ports.clock,
@@ -203,6 +205,7 @@ class Broker:
 
         def leave() -> None:
             self._stopping = True
+            self._groups.close()
             self._replicas.close()
             self._after_event()
             for channel in self._channels:
@@ -256,6 +259,7 @@ class Broker:
 
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
+        self._groups.publish(image, delta)
 
     def _registered(self) -> None:
         self._loader.try_first_publication()
@@ -313,6 +317,8 @@ class Broker:
                 api_versions.handle(request, self.image)
             case ApiKey.INIT_PRODUCER_ID:
                 self._producer_ids.handle(request)
+            case _ if key in GROUP_APIS:
+                self._groups.handle(request)
             case _ if key in forward.FORWARDED:
                 forward.handle(
                     request, self._forwarding, self._ports.clock, timeout_ms=options.config.request_timeout_ms
