@@ -32,6 +32,7 @@ def core_factory(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> CoreF
             rack=settings.rack,
             switches=settings.switches,
             config=settings.config,
+            properties=told(settings, bound),
         ),
         ports,
     )
@@ -41,6 +42,24 @@ def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: 
     """What clients are told about a listener; port 0 stands for the one that was bound."""
     told = settings.listener(listener).advertised
     return told if told.port else Endpoint(told.host, bound[listener].port)
+
+
+def told(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str]:
+    """What DescribeConfigs tells of the host's own properties."""
+    advertised_listeners = (f"{one.name}://{advertised(settings, bound, one.name)}" for one in settings.listeners)
+    properties = {
+        "process.roles": settings.role,
+        "node.id": str(settings.node_id),
+        "broker.id": str(settings.node_id),
+        "controller.quorum.voters": ",".join(f"{voter}@{endpoint}" for voter, endpoint in settings.voters.items()),
+        "listeners": ",".join(f"{one.name}://{bound[one.name]}" for one in settings.listeners),
+        "advertised.listeners": ",".join(advertised_listeners),
+        "inter.broker.listener.name": settings.inter_broker_listener,
+        "log.dirs": str(settings.log_dir),
+    }
+    if settings.rack is not None:
+        properties["broker.rack"] = settings.rack
+    return properties | {name: entry.value for name, entry in settings.security.items()}
 
 
 def why_unready(core: NodeCore | None) -> str | None:
