@@ -119,7 +119,6 @@ class Capability(Enum):
     """Primitives that a backend may or may not have."""
 
     POWER_LOSS = "power loss"
-    TORN_WRITES = "choosing which pages survive a power loss (keep: torn)"
     KILL = "kill"
     STOP = "stop"
     DISK_WIPE = "disk wipe"

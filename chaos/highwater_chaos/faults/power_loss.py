@@ -27,13 +27,8 @@ class PowerLossFault:
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """Power loss, and what ``wipe`` and ``keep`` ask for."""
-        needs = {Capability.POWER_LOSS}
-        if self.model.wipe:
-            needs.add(Capability.DISK_WIPE)
-        if self.model.keep == "torn":
-            needs.add(Capability.TORN_WRITES)
-        return frozenset(needs)
+        """Power loss, and disk wipe where asked for."""
+        return frozenset({Capability.POWER_LOSS} | ({Capability.DISK_WIPE} if self.model.wipe else set()))
 
     @property
     def lasts_ns(self) -> int | None:
@@ -42,10 +37,8 @@ class PowerLossFault:
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Take the power away from all targets at the same instant."""
-        torn = Capability.TORN_WRITES in context.backend.can(context.cluster)
-        keep_modes = _KEEP_MODES if torn else tuple(mode for mode in _KEEP_MODES if mode != "torn")
         for node in context.resolve(self.model.target):
-            drawn = context.random.choice(keep_modes)
+            drawn = context.random.choice(_KEEP_MODES)
             keep = drawn if self.model.keep is None else self.model.keep
             report = context.backend.power_loss(node, keep)
             if self.model.wipe:

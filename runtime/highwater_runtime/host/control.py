@@ -12,6 +12,8 @@
 ``clock``       ``offsetNs``, ``rate``                                    skews the node's clock
 ``clockError``                                                            ``{"offsetNs":…, "rate":…}`` as it is now
 ``diskStall``   ``on``                                                    holds fsyncs that must not block
+``diskProbe``                                                             flushes a file on the node's own disk, see
+                                                                          :meth:`ControlServer.probe_disk`
 =============== ========================================================= ==========================================
 
 The socket is the harness's: whoever can open it (mode 0600) may do all that.
@@ -20,9 +22,11 @@ The socket is the harness's: whoever can open it (mode 0600) may do all that.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic_ns
 from typing import Any, Final
 
 import msgspec
@@ -32,6 +36,7 @@ from highwater_runtime.host.metrics import Sample
 from highwater_runtime.host.node import HostedNode
 
 _MAX_LINE_BYTES: Final = 1024 * 1024
+_PROBE: Final = ".highwater-flush-probe"
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -58,7 +63,10 @@ class ControlServer:
                 "rate": node.clock.rate_ppm / 1_000_000,
             },
             "diskStall": self._stall_disk,
+            "diskProbe": self.probe_disk,
         }
+        self._flush_begun_ns: int | None = None
+        self._flush_ended: str | None = None
 
     async def start(self, path: Path) -> None:
         """Listen at ``path``, in the place of whatever a dead process left there. Raises ``OSError``."""
@@ -122,3 +130,30 @@ class ControlServer:
         if not isinstance(on, bool):
             raise ValueError(f"on must be true or false, not {on!r}")
         self._node.run(lambda: disk.stall(on))
+
+    def probe_disk(self, _: dict[str, Any]) -> dict[str, Any]:
+        """Begin a flush where none is going on, or say how the last one does.
+
+        ``{"waitingNs": n}`` while it has not completed for so long; once ``{"ended": "ok"}`` or ``{"ended": "EIO"}``
+        (any errno), after which the next call begins another.
+        """
+        disk = self._node.disk
+        if disk is None:
+            raise ValueError("this node has no disk")
+        if self._flush_ended is not None:
+            ended, self._flush_ended, self._flush_begun_ns = self._flush_ended, None, None
+            return {"ended": ended}
+        if self._flush_begun_ns is not None:
+            return {"waitingNs": monotonic_ns() - self._flush_begun_ns}
+        file = disk.open(_PROBE, create=True)
+        try:
+            file.pwrite(0, b"probe")
+            self._flush_begun_ns = monotonic_ns()
+            file.fsync_later(self._flushed)
+        finally:
+            file.close()
+            disk.unlink(_PROBE)
+        return {"waitingNs": 0}
+
+    def _flushed(self, failure: OSError | None) -> None:
+        self._flush_ended = "ok" if failure is None else errno.errorcode.get(failure.errno or 0, str(failure))

@@ -26,8 +26,7 @@ _PATH: Final = "/usr/sbin:/sbin:/usr/bin:/bin"
 
 
 def abilities(as_root: bool) -> frozenset[Capability]:
-    """What can be done to a cluster here. Which pages of a write survive a power loss (``keep: torn``) is the kernel's
-    choice on a real file system, so nobody can ask for that."""
+    """What can be done to a cluster here (``highwater doctor`` tries each)."""
     if not as_root:
         return _ANYWHERE
     can = _ANYWHERE | _ON_A_VOLUME

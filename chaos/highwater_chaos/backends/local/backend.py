@@ -238,15 +238,16 @@ class LocalBackend:
         return int(answer["offsetNs"]), float(answer["rate"])
 
     def disk_probe(self, node: str) -> str:
-        """A write and a sync on the node's disk, and a look whether the node's own flushes complete."""
+        """A write and a sync on the node's disk, then a flush by the node itself where it runs."""
         local = self._nodes[node]
         error = local.disk.probe()
-        if error is not None:
-            return error
         channel = self._channel(node)
-        if channel is None or not channel.is_open or not self._answers(node):
-            return "ok"
-        return "stalled" if channel.call("diskStall", {})["on"] else "ok"
+        if error is not None or channel is None or not channel.is_open or not self._answers(node):
+            return error or "ok"
+        answer = channel.call("diskProbe")
+        if "ended" in answer:
+            return str(answer["ended"])
+        return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
 
     def disk_is_empty(self, node: str) -> bool:
         """Whether there is no name in its data directory."""

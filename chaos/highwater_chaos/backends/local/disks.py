@@ -69,7 +69,6 @@ class VolumeDisk:
 
     def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
         """``FS_IOC_SHUTDOWN``, SIGKILL, mount."""
-        assert keep != "torn", "refused before the run"
         processes = () if process is None else (process,)
         held = self._run.make(PowerLoss(self._volume, processes, keep))
         self._run.undo(held)
