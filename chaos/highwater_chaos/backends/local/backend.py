@@ -57,6 +57,8 @@ from highwater_runtime.ports.trace import NodeStopped
 _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
+_STALLED_NS: Final = 1_000 * MS
+"""A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
 
 class LocalBackend:
