@@ -103,6 +103,12 @@ class OffsetsApi:
                 )
             )
 
+        here = self._coordinator.shard_for(body.group_id)
+        if isinstance(here, ErrorCode):
+            # Before anything of the topics: a broker that has just started knows none, and must not say so.
+            errors.clear()
+            answer(here)
+            return
         if not offsets:
             answer(ErrorCode.NONE)
             return

@@ -43,7 +43,7 @@ class OffsetsTopic:
         """Answer a FindCoordinatorRequest."""
         body: FindCoordinatorRequest = request.body
         keys = body.coordinator_keys if request.version >= MANY_SINCE else [body.key]
-        found = [self._find(key, body.key_type) for key in keys]
+        found = [self._find(key, body.key_type, request.listener) for key in keys]
         if request.version >= MANY_SINCE:
             request.reply(FindCoordinatorResponse(coordinators=found))
             return
@@ -58,17 +58,18 @@ class OffsetsTopic:
             )
         )
 
-    def _find(self, key: str, key_type: int) -> Coordinator:
+    def _find(self, key: str, key_type: int, listener: str) -> Coordinator:
         if key_type != GROUP_KEY:
             return _nobody(key, ErrorCode.INVALID_REQUEST, "only groups have coordinators here: no transactions")
         leader = self._leader_for(key)
-        if leader is None:
+        at = None if leader is None else leader.endpoint_for(listener)
+        if leader is None or at is None:
             return _nobody(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
         return Coordinator(
             key=key,
             node_id=leader.id,
-            host=leader.endpoint.host,
-            port=leader.endpoint.port,
+            host=at.host,
+            port=at.port,
             error_code=ErrorCode.NONE,
             error_message=None,
         )
