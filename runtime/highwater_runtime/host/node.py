@@ -200,8 +200,9 @@ class HostedNode:
         self.clock.close()
         self.network.close()
         self.server.close(after_output=clean)
-        if self._fsyncs is not None:
-            self._fsyncs.shutdown(wait=False, cancel_futures=True)
+        if self.disk is not None and self._fsyncs is not None:
+            self.disk.abandon()
+            self._fsyncs.shutdown(wait=False)
         self.ended.set_result(end)
 
     # --- events ---
