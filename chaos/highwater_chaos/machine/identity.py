@@ -30,7 +30,7 @@ class Identity:
         """A child of this process that was not waited for: it keeps its pid though it may have exited already."""
         stat = _stat(pid)
         assert stat is not None, f"{pid} is no child of this process"
-        return cls(pid, stat[1])
+        return cls(pid, stat.started)
 
     @classmethod
     def own(cls) -> Self:
