@@ -34,6 +34,7 @@ from highwater_runtime.broker.apis import (
     metadata,
     offset_for_leader_epoch,
     produce,
+    scram_credentials,
 )
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.controller_channel import ControllerChannel
@@ -50,7 +51,7 @@ from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
-from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
@@ -64,8 +65,9 @@ from highwater_runtime.wire.refusal import refusal
 class BrokerOptions:
     """What a broker is told when it is set up. ``controllers`` are the quorum's voters by node id.
 
-    ``properties`` are those of its configuration file that concern its host (listeners, ``log.dirs``, …): the broker
-    only tells of them.
+    ``listeners`` are all that it registers, that of the brokers among themselves (``endpoint``) first; by default there
+    is only that one. ``properties`` are those of its configuration file that concern its host (listeners, ``log.dirs``,
+    …): the broker only tells of them.
     """
 
     node_id: int
@@ -75,6 +77,7 @@ class BrokerOptions:
     rack: str | None = None
     switches: Switches = field(default_factory=Switches)
     config: NodeConfig = field(default_factory=NodeConfig)
+    listeners: tuple[BrokerListener, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -182,7 +185,7 @@ class Broker:
             Identity(
                 broker_id=options.node_id,
                 cluster_id=options.cluster_id,
-                endpoint=options.endpoint,
+                listeners=options.listeners or (BrokerListener("PLAINTEXT", options.endpoint),),
                 rack=options.rack,
                 incarnation_id=UUID(int=self._ports.random.getrandbits(128), version=4),
                 previous_epoch=self._logs.previous_broker_epoch,
@@ -313,6 +316,8 @@ class Broker:
                 describe_log_dirs.handle(request, self._replicas, options.properties.get("log.dirs", "data"))
             case ApiKey.DELETE_RECORDS:
                 delete_records.handle(request, self._replicas)
+            case ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS:
+                scram_credentials.handle(request, self.image)
             case ApiKey.API_VERSIONS:
                 api_versions.handle(request, self.image)
             case ApiKey.INIT_PRODUCER_ID:

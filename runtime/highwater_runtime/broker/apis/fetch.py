@@ -28,6 +28,7 @@ from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, FetchSessio
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.records import iter_batches
+from highwater_runtime.metadata import reachable
 from highwater_runtime.ports import MS, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
@@ -210,7 +211,10 @@ class DelayedFetch:
         leaders = {data.current_leader.leader_id for topic in response.responses for data in topic.partitions}
         known = self._replicas.image.brokers
         brokers = [known[leader] for leader in sorted(leaders) if leader in known]
-        return [NodeEndpoint(node_id=b.id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack) for b in brokers]
+        return [
+            NodeEndpoint(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
+            for b, at in reachable(brokers, self._request.listener)
+        ]
 
     def _read(self, *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
         """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""

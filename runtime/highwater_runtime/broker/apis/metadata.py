@@ -1,9 +1,9 @@
-"""Metadata and DescribeCluster: what this broker believes of the cluster, from its published
-image.
+"""Metadata and DescribeCluster: what this broker believes of the cluster, from its published image.
 
-The controller named is a broker, as KRaft has it, and where it can be this one: administrative requests sent to it are
-forwarded to the active controller. Without authorization everybody may do everything that there is to do; who asks
-for the operations he is allowed is told all of them.
+Each client is told the endpoints of the listener by which it came. The controller named is a broker, as KRaft has it,
+and where it can be this one: administrative requests sent to it are forwarded to the active controller. Without
+authorization everybody may do everything that there is to do; who asks for the operations he is allowed is told all of
+them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,14 @@ from typing import Final
 from uuid import UUID
 
 from highwater_runtime.broker.topic_creation import TopicCreation
-from highwater_runtime.metadata import NO_LEADER, BrokerRegistration, MetadataImage, PartitionRegistration, TopicImage
+from highwater_runtime.metadata import (
+    NO_LEADER,
+    BrokerRegistration,
+    MetadataImage,
+    PartitionRegistration,
+    TopicImage,
+    reachable,
+)
 from highwater_runtime.metadata.topic_names import is_internal, is_legal
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
@@ -61,8 +68,8 @@ def handle(
         topics = [_asked_topic(asked, image, request.version) for asked in body.topics]
     response = MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=b.id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
-            for b in live_brokers(image)
+            MetadataResponseBroker(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
+            for b, at in reachable(live_brokers(image), request.listener)
         ],
         cluster_id=cluster_id,
         controller_id=controller_for_clients(image, broker_id),
@@ -91,19 +98,19 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
             )
         )
         return
-    everybody = [image.brokers[b] for b in sorted(image.brokers)]
+    told = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
     response = DescribeClusterResponse(
         cluster_id=cluster_id,
         controller_id=controller_for_clients(image, broker_id),
         brokers=[
             DescribeClusterBroker(
                 broker_id=b.id,
-                host=b.endpoint.host,
-                port=b.endpoint.port,
+                host=at.host,
+                port=at.port,
                 rack=b.rack,
                 is_fenced=b.fenced and body.include_fenced_brokers,
             )
-            for b in (everybody if body.include_fenced_brokers else live_brokers(image))
+            for b, at in reachable(told, request.listener)
         ],
     )
     if body.include_cluster_authorized_operations:

@@ -27,6 +27,7 @@ from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
+from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.reading import handle_metadata_read
@@ -38,6 +39,7 @@ from highwater_runtime.wire.messages.allocate_producer_ids_request import Alloca
 from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -188,7 +190,8 @@ class QuorumController:
         self._published.set_active(True)
         self._sessions.restart(self._latest, self._ports.clock.now_ns())
         if self._latest.offset < 0:
-            self._write(settings.bootstrap(self.options.bootstrap_metadata_version))
+            options = self.options
+            self._write(settings.bootstrap(options.bootstrap_metadata_version, options.bootstrap_records))
         self._arm_session_timer()
         self._arm_rebalance_timer()
 
@@ -278,6 +281,8 @@ class QuorumController:
                 decision = configs.incremental_alter_configs(latest, body)
             case AlterConfigsRequest() as body:
                 decision = configs.alter_configs(latest, body)
+            case AlterUserScramCredentialsRequest() as body:
+                decision = alter_user_scram_credentials(latest, body)
             case UpdateFeaturesRequest() as body:
                 decision = update_features(latest, body)
             case body:

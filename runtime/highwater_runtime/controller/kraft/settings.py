@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
@@ -19,9 +20,9 @@ PRODUCER_ID_BLOCK_SIZE: Final = 1000
 _LAST_PRODUCER_ID: Final = 2**63 - 1
 
 
-def bootstrap(version: MetadataVersion) -> list[Any]:
-    """The first records of a metadata log: the level of ``metadata.version`` that the cluster begins with."""
-    return [FeatureLevelRecord(name=FEATURE_NAME, feature_level=int(version))]
+def bootstrap(version: MetadataVersion, more: Sequence[Any] = ()) -> list[Any]:
+    """The first records of a metadata log: the level of ``metadata.version`` that the cluster begins with, and more."""
+    return [FeatureLevelRecord(name=FEATURE_NAME, feature_level=int(version)), *more]
 
 
 def upgrade_metadata_version(image: MetadataImage, level: int) -> list[Any]:
