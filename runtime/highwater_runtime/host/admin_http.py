@@ -59,6 +59,8 @@ class AdminServer:
                 await writer.drain()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             return  # a client that goes away, dawdles or sends too much gets no answer
+        except asyncio.CancelledError:
+            return  # the loop closes; the stream's own callback cannot bear a cancelled task (Python 3.11)
         finally:
             self._open -= 1
             writer.close()

@@ -92,6 +92,8 @@ class ControlServer:
                 await writer.drain()
         except (OSError, ValueError) as error:
             self._node.log.warning("control connection closed", why=str(error))
+        except asyncio.CancelledError:
+            return  # the loop closes; the stream's own callback cannot bear a cancelled task (Python 3.11)
         finally:
             writer.close()
 
