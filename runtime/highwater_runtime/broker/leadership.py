@@ -56,6 +56,8 @@ class Appended(NamedTuple):
     end_offset: int
     duplicate: bool
     log_start_offset: int
+    append_time_ms: int = -1
+    """When the leader dated the records (``message.timestamp.type=LogAppendTime``); −1 if their producer did."""
 
 
 class Leadership:
@@ -117,7 +119,8 @@ class Leadership:
             self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
             self.advance_high_watermark()
-        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
+        dated = info.max_timestamp if p.log.config.log_append_time else -1
+        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
 
     # --- followers ------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ from highwater_runtime.log.flush import FlushDone
 from highwater_runtime.log.names import parent
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
-from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch
+from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import count_deletable
@@ -180,6 +180,8 @@ class Log(ReadableLog):
         data = bytearray(records)
         offset = self.log_end_offset
         for batch in batches:
+            if origin == "client" and self.config.log_append_time:
+                stamp_batch(data, batch, now_ms)
             patch_batch(data, batch.position, offset, leader_epoch)
             batch.last_offset += offset - batch.base_offset
             batch.base_offset, batch.leader_epoch = offset, leader_epoch
