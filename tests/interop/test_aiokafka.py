@@ -34,7 +34,7 @@ def test_records_come_back_as_they_were_sent(codec, cluster, topic):
         ) as producer:
             for number in range(300):
                 key = f"key-{number}".encode() if number % 3 else None
-                value = f"value {number} ".encode() * 20 if number % 7 else None
+                value = f"value {number} ".encode() * 20 if number % 7 or key is None else None
                 headers = [("number", str(number).encode()), ("empty", b"")]
                 stamp = 1_700_000_000_000 + number
                 futures.append(await producer.send(topic, value, key, headers=headers, timestamp_ms=stamp))

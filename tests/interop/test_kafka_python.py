@@ -63,7 +63,7 @@ def test_records_come_back_as_they_were_sent(codec, topic, producer_of, consumer
     sent = []
     for number in range(300):
         key = f"key-{number}".encode() if number % 3 else None
-        value = f"value {number} ".encode() * 20 if number % 7 else None
+        value = f"value {number} ".encode() * 20 if number % 7 or key is None else None
         headers = [("number", str(number).encode()), ("empty", b"")]
         producer.send(topic, value, key, headers=headers, timestamp_ms=1_700_000_000_000 + number)
         sent.append((number, key, value, headers, 1_700_000_000_000 + number))
@@ -164,7 +164,7 @@ def test_the_cluster_describes_itself(cluster, admin, topic, producer_of):
     sizes = [
         found["partition_size"]
         for broker in directories
-        for directory in broker["results"]
+        for directory in broker["log_dirs"]
         for named in directory["topics"]
         if named["name"] == topic
         for found in named["partitions"]

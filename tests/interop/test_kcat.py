@@ -82,8 +82,8 @@ def test_a_member_that_dies_is_missed(cluster, topic_of, wait_until, tmp_path):
         )
 
     def assigned(name):
-        lines = [line for line in (tmp_path / name).read_text().splitlines() if "assigned:" in line]
-        return lines[-1].count(topic) if lines else 0
+        lines = [line for line in (tmp_path / name).read_text().splitlines() if "assigned: " in line]
+        return lines[-1].partition("assigned: ")[2].count(topic) if lines else 0
 
     stays, dies = join("stays"), join("dies")
     try:
