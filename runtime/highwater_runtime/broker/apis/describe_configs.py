@@ -49,7 +49,7 @@ def handle(
             result.configs = [
                 _result(entry, body)
                 for entry in found
-                if resource.configuration_keys is None or entry.name in resource.configuration_keys
+                if not resource.configuration_keys or entry.name in resource.configuration_keys
             ]
         results.append(result)
     request.reply(DescribeConfigsResponse(results=results))
