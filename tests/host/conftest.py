@@ -126,11 +126,7 @@ async def ask(
     """Send by the node's network port; returns the response or failure."""
     answer = node.loop.create_future()
     request = MetadataRequest() if request is None else request
-    node.run(
-        lambda: node.network.send(
-            to, request, version, answer.set_result, timeout_ns=timeout_ns, channel=channel
-        )
-    )
+    node.run(lambda: node.network.send(to, request, version, answer.set_result, timeout_ns=timeout_ns, channel=channel))
     return await asyncio.wait_for(answer, PATIENCE)
 
 
@@ -303,9 +299,7 @@ class Processes:
 
     def make(self, name: str, **properties: object) -> NodeProcess:
         """``name`` as ``broker-0``; property names with ``_`` for ``.``."""
-        node = NodeProcess(
-            self._directory, name, {key.replace("_", "."): value for key, value in properties.items()}
-        )
+        node = NodeProcess(self._directory, name, {key.replace("_", "."): value for key, value in properties.items()})
         self.all.append(node)
         return node
 
@@ -344,5 +338,3 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
         yield made
     finally:
         made.close()
-
-

@@ -88,7 +88,9 @@ def test_a_client_that_does_not_read_is_not_read_from(play, tools):
         total = 2000
         for n in range(total):
             lazy.send(MetadataRequest(), 12, n)
-        (served,) = [c for c in node.server._connections if c.peer.endswith(str(lazy.writer.get_extra_info("sockname")[1]))]
+        (served,) = [
+            c for c in node.server._connections if c.peer.endswith(str(lazy.writer.get_extra_info("sockname")[1]))
+        ]
         await tools.until(lambda: not served._peer_reads)
         for _ in range(50):
             await asyncio.sleep(0.001)

@@ -150,7 +150,10 @@ def test_what_must_be_given(settings, missing):
 
 
 WRONG = {
-    ("node_id", "x"): r"node\.properties:2: property 'node.id': expected a whole number between 0 and 2147483647, found 'x'",
+    (
+        "node_id",
+        "x",
+    ): r"node\.properties:2: property 'node.id': expected a whole number between 0 and 2147483647, found 'x'",
     ("node_id", "-1"): "expected a whole number between 0",
     ("node_id", "1000"): "expected an id that is none of the controllers', found '1000'",
     ("process_roles", "broker,controller"): "expected broker or controller, found 'broker,controller'",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -74,15 +73,6 @@ def test_interrupt_stops_as_well_and_a_restart_goes_on_from_the_disk(controller,
 
 def test_a_second_signal_does_not_wait(processes):
     """A broker that cannot reach its controllers waits for their leave; whoever is in a hurry says so twice."""
-    (nobody,) = processes.free_ports(1)
-    node = processes.make(
-        "broker-0",
-        process_roles="broker",
-        node_id=0,
-        listeners="PLAINTEXT://127.0.0.1:0",
-        controller_quorum_voters=f"1000@127.0.0.1:{nobody}",
-        # Unregistered, a broker needs no leave; so it is the flush that is held up.
-    )
     cluster = processes.cluster(1, 1)
     broker, controller = cluster["broker-0"], cluster["controller-0"]
     processes.wait_until(lambda: broker.http("/readyz")[0] == 200, "the broker to be unfenced")
@@ -94,7 +84,6 @@ def test_a_second_signal_does_not_wait(processes):
     broker.signal(signal.SIGTERM)
     assert broker.wait() == 1
     assert "stopping at once" in broker.log
-    assert node.process is None
 
 
 def test_a_stop_that_takes_too_long_ends_all_the_same(processes):
@@ -163,8 +152,9 @@ def test_a_data_directory_of_another_node(processes, controller):
     broker.properties["node.id"] = 5
     broker.start()
     assert broker.wait() == 1
-    assert "crashed by a bug" in broker.log or "cannot run" in broker.log
+    assert "the data directory is not this node's" in broker.log
     assert "node.id" in broker.log
+    assert "Traceback" not in broker.log
 
 
 def test_logs_for_machines(controller):
@@ -180,8 +170,6 @@ def test_logs_for_machines(controller):
 
 
 def test_a_disk_that_fails_ends_the_process(controller, processes):
-    if os.getuid() == 0 or not os.path.exists("/dev/full"):
-        limit = 60_000
     node = controller()
     node.write_config()
     limit = 60_000
@@ -194,8 +182,6 @@ def test_a_disk_that_fails_ends_the_process(controller, processes):
         node.process = subprocess.Popen([sys.executable, "-c", code, str(limit), str(node.config)], stderr=log)
     node.ready()
     processes.wait_until(lambda: node.http("/readyz")[0] == 200, "the controller to lead")
-    with (node.directory / node.name / "filler").open("wb"):
-        pass
     # Let the metadata log grow: registrations of brokers that do not exist.
     with socket.create_connection(("127.0.0.1", node.ready()["listeners"]["CONTROLLER"])) as end:
         from uuid import uuid4

@@ -181,11 +181,14 @@ def test_whatever_a_core_raises_ends_its_node_and_no_other(play, tools, logged, 
             case "stop":
                 await node.stop()
         await tools.until(lambda: node.end)
-        assert node.end.ending.name == {
-            "OSError": "DISK_FAILED",
-            "NodeHaltError": "HALTED",
-            "KeyError": "CRASHED",
-        }[raised]
+        assert (
+            node.end.ending.name
+            == {
+                "OSError": "DISK_FAILED",
+                "NodeHaltError": "HALTED",
+                "KeyError": "CRASHED",
+            }[raised]
+        )
         assert node.end.error is error
         node.run(lambda: pytest.fail("an event after the end"))
         node.kill()
