@@ -1,4 +1,4 @@
-"""Cores that do what a test says, clients on raw sockets, and node processes, each over a real loop and real sockets."""
+"""Cores that do what a test says, clients on raw sockets, node processes: all over real loops and real sockets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Fsyncs off the loop: those that wait together go together, each file once, reports in order; and a stall holds them."""
+"""Fsyncs off the loop: those that wait together go together, each file once, reports in order; a stall holds them."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ class Thread:
         monkeypatch.setattr(posix_disk.os, "fsync", self.fsync)
 
     def fsync(self, fd):
-        name = os.path.basename(os.readlink(f"/proc/self/fd/{fd}"))
+        name = Path(f"/proc/self/fd/{fd}").readlink().name
         self.synced.append(name)
         if name in self.failing:
             raise OSError(5, "Input/output error")
@@ -70,12 +71,12 @@ def test_an_error_is_told_to_all_who_waited_for_that_file(thread):
 
 def test_no_descriptor_is_left_behind(thread):
     file = thread.disk.open("a", create=True)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         file.fsync_later(lambda error: None)
     thread.run()
     thread.run()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_closed_file_is_synced_all_the_same(thread):

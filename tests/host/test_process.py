@@ -36,6 +36,7 @@ def run(*arguments):
         capture_output=True,
         text=True,
         timeout=60,
+        check=False,
     )
 
 

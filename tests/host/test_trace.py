@@ -85,7 +85,7 @@ def test_lines_carry_the_clocks_the_node_and_its_incarnation(play, tmp_path):
             sink = FileSink(path)
             node = await hosts.node("broker-7", trace=sink, incarnation=incarnation)
             node.clock.set_skew(-3_600_000_000_000, 1.0)
-            node.run(lambda: node.core.ports.trace.emit(event(5)))
+            node.run(lambda node=node: node.core.ports.trace.emit(event(5)))
             node.kill()
             sink.close()
         lines = [json.loads(line) for line in path.read_text().splitlines()]
