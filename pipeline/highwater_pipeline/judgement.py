@@ -10,6 +10,9 @@ import msgspec
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.units import RunFacts
 
+NOT_JUDGED: Final = ": not judged on "
+"""In the reason why some checks are not available, between what is missing and their names."""
+
 MAX_EXAMPLES: Final = 10
 """Examples kept of one anomaly, in a unit and in a verdict alike."""
 
@@ -130,7 +133,7 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     missing = [name for name, state in states.items() if state == "not-available"]
     untold = [name for name in missing if not can_tell(name, facts)]
     if untold:
-        reasons.append(f"{facts.why_not_recorded}: not judged on {', '.join(untold)}")
+        reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(untold)}")
         missing = [name for name in missing if name not in untold]
     if missing:
         what = " and ".join(
@@ -138,5 +141,5 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             for what, recorded in (("node events", facts.has_events), ("replica dumps", facts.has_replica_log))
             if not recorded
         )
-        reasons.append(f"no {what} recorded: not judged on {', '.join(missing)}")
+        reasons.append(f"no {what} recorded{NOT_JUDGED}{', '.join(missing)}")
     return reasons

@@ -131,6 +131,8 @@ def print_run(done: JudgedRun, title: str) -> None:
     if verdict["verdict"] == "inconclusive":
         for reason in verdict["reasons"]:
             print(f"  because {reason}")
+    elif unknown := [name for name, state in verdict["checks"].items() if state == "not-available"]:
+        print(f"  not available here: {', '.join(unknown)}")
     print(f"  report {done.directory / 'report.html'}")
 
 
