@@ -135,7 +135,9 @@ def test_acknowledged_commits_survive(make_cluster, seed):
             random.choice(committers).commit(random)
             checked += random.choice(committers).check(random) is not None
         if kind == "pause":
+            # As in Kafka, who has slept through the end of his leadership answers from memory until he hears of it.
             cluster.sim.resume(f"broker-{victim}")
+            cluster.until(lambda: whole(cluster), 60)
         else:
             cluster.until(lambda: not cluster.sim.node(f"broker-{victim}").is_alive, 60)  # noqa: B023
             cluster.sim.start(f"broker-{victim}")
