@@ -219,7 +219,7 @@ def test_producer_ids_are_unique_over_brokers(make_cluster):
     ids = [c.ask(f"broker-{b}", InitProducerIdRequest(transactional_id=None), 4).producer_id for b in (0, 1, 0, 2, 1)]
     assert len(set(ids)) == 5
     refused = c.ask("broker-0", InitProducerIdRequest(transactional_id="t"), 4)
-    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert refused.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def test_controlled_shutdown_moves_leadership_first_and_the_next_start_is_clean(make_cluster):

@@ -175,7 +175,7 @@ def test_before_v4_one_coordinator_is_asked_for(cluster):
 
 def test_transactions_have_no_coordinator(cluster):
     response = cluster.ask(0, FindCoordinatorRequest(coordinator_keys=["t"], key_type=1), 4)
-    assert response.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
+    assert response.coordinators[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def test_one_broker_needs_a_replication_factor_of_one(make_cluster):

@@ -49,8 +49,11 @@ class ProducerIds:
         """Answer an InitProducerIdRequest, at once or when a block has come. Transactional ones are refused."""
         body: InitProducerIdRequest = request.body
         half_known = (body.producer_id == NO_PRODUCER_ID) != (body.producer_epoch == NO_PRODUCER_EPOCH)
-        if body.transactional_id is not None or half_known:
-            # There is no transaction coordinator; clients find that out here rather than by silence.
+        if body.transactional_id is not None:
+            # There is no transaction coordinator. This is the error that no client takes for a passing one.
+            request.reply(_refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+            return
+        if half_known:
             request.reply(_refusal(ErrorCode.INVALID_REQUEST))
             return
         self._waiting.append((request, self._clock.now_ns() + self._give_up_after_ns))

@@ -60,7 +60,9 @@ class OffsetsTopic:
 
     def _find(self, key: str, key_type: int, listener: str) -> Coordinator:
         if key_type != GROUP_KEY:
-            return _nobody(key, ErrorCode.INVALID_REQUEST, "only groups have coordinators here: no transactions")
+            # The one error that ends a transactional producer of every client at once; the others are tried again.
+            error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return _nobody(key, error, "only groups have coordinators here: no transactions")
         leader = self._leader_for(key)
         at = None if leader is None else leader.endpoint_for(listener)
         if leader is None or at is None:
