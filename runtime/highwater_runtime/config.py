@@ -88,7 +88,9 @@ class NodeConfig:
     offsets_topic_segment_bytes: int = _prop("offsets.topic.segment.bytes", 104_857_600, least=14, most=_INT32_MAX)
 
     # --- log ---
-    log_cleanup_policy: str = _prop("log.cleanup.policy", "delete", choices=("delete", "compact", "compact,delete", "delete,compact"))
+    log_cleanup_policy: str = _prop(
+        "log.cleanup.policy", "delete", choices=("delete", "compact", "compact,delete", "delete,compact")
+    )
     compression_type: str = _prop("compression.type", "producer", choices=("producer",))
     log_timestamp_type: str = _prop("log.message.timestamp.type", "CreateTime", choices=("CreateTime", "LogAppendTime"))
     log_segment_bytes: int = _prop("log.segment.bytes", 1_073_741_824, least=14)
