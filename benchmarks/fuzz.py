@@ -308,6 +308,7 @@ def fuzz(target: str, seconds: float, directory: Path) -> None:
 
     begin = time.monotonic()
     after_warming: list[int] = []
+    next_look = [0.0]
     runs = 0
 
     def blocks() -> int:
@@ -319,11 +320,12 @@ def fuzz(target: str, seconds: float, directory: Path) -> None:
         nonlocal runs
         runs += 1
         run(data)
-        if runs % 1024 == 0:
+        if runs % 128 == 0:
             passed = time.monotonic() - begin
             if not after_warming and passed > seconds / 4:
                 after_warming.append(blocks())
-            elif after_warming and passed > seconds - 1:
+            elif after_warming and passed > next_look[0]:
+                next_look[0] = passed + 1
                 after_warming[1:] = [blocks()]
                 (directory / "counts").write_text(f"{runs} {passed:.1f} {after_warming[0]} {after_warming[1]}")
 

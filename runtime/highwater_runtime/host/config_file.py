@@ -27,7 +27,7 @@ T = TypeVar("T")
 Role = Literal["broker", "controller"]
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY_PREFIXES: Final = ("ssl.", "sasl.", "listener.name.")
-SECURITY_NAMES: Final = ("principal.builder.class", "connections.max.reauth.ms", "super.users")
+SECURITY_NAMES: Final = ("highwater.scram.bootstrap", "highwater.authentication.timeout.ms")
 _INT32_MAX: Final = 2**31 - 1
 _ADDRESS: Final = re.compile(r"(?:([A-Za-z0-9_.-]+)://)?(\[[0-9a-fA-F:.]+\]|[^:\[\]/@]*):(\d+)")
 
@@ -56,6 +56,8 @@ class NodeSettings:
     listeners: tuple[ListenerSetting, ...]
     inter_broker_listener: str
     """Name of the listener that brokers use among themselves; of a controller, that of its first listener."""
+    controller_listener: str
+    """Name of the controllers' listener."""
     controller_protocol: str
     """Security protocol of the controllers' listeners."""
     log_dir: Path
@@ -193,6 +195,7 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
     config = reader.node_config()
     log_dir = reader.require("log.dirs", "one directory", _one_directory, Path())
     cluster_id = reader.require("cluster.id", "the cluster's id: 22 characters", _cluster_id, "")
+    controller_listener = _controller_listener(reader, protocols)
     settings = {
         "rack": reader.take("broker.rack", "a name", _text, None),
         "name": reader.take("highwater.node.name", "a name", _name, f"{role}-{node_id}"),
@@ -213,7 +216,8 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
         "event_loop": reader.take("highwater.event.loop", "asyncio or uvloop", _one_of("asyncio", "uvloop"), "asyncio"),
         "shutdown_timeout_s": reader.take("highwater.shutdown.timeout.ms", *_integer(1, _INT32_MAX), 60_000) / 1000,
         "limits": _limits(reader),
-        "controller_protocol": _controller_protocol(reader, protocols),
+        "controller_listener": controller_listener,
+        "controller_protocol": protocols.get(controller_listener, "PLAINTEXT"),
     }
     return lambda: NodeSettings(
         role=role,
@@ -318,12 +322,12 @@ def _inter_broker_listener(reader: _Reader, listeners: tuple[ListenerSetting, ..
     return listeners[0].name
 
 
-def _controller_protocol(reader: _Reader, protocols: Mapping[str, str]) -> str:
+def _controller_listener(reader: _Reader, protocols: Mapping[str, str]) -> str:
     names = reader.take("controller.listener.names", "names of listeners", _entries, ["CONTROLLER"])
     name = names[0].upper() if names else "CONTROLLER"
     if name not in protocols:
         reader.wrong("controller.listener.names", "names from listener.security.protocol.map, or protocols")
-    return protocols.get(name, "PLAINTEXT")
+    return name
 
 
 # --- values --------------------------------------------------------------------------------------------------------

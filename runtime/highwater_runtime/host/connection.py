@@ -54,6 +54,8 @@ class ServerConnection(FrameReceiver):
         self._node = server.node
         self._limits = server.limits
         self._transport: asyncio.Transport | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        """Of a client that must authenticate and has not yet: when it must have."""
         self._outbox = Outbox(self._node.turn, self)
         self._closed = False
         self._reading = True
@@ -81,6 +83,12 @@ class ServerConnection(FrameReceiver):
             self.principal = security.principal_of_peer(transport.get_extra_info("ssl_object"))
         if security.authenticator is not None:
             self.authenticator = security.authenticator()
+            self.largest_frame = min(self.largest_frame, security.largest_frame_before_authentication)
+            self._expiry = self._node.loop.call_later(
+                security.authentication_timeout_s,
+                self.close,
+                f"not authenticated within {security.authentication_timeout_s:g} s",
+            )
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
@@ -185,13 +193,23 @@ class ServerConnection(FrameReceiver):
         try:
             if authenticator.on_request(request):
                 if authenticator.principal is not None:
-                    self.principal = authenticator.principal
+                    self._is_known(authenticator.principal)
                 return True
         except AuthenticationError as error:
             self.close(str(error), after_output=True)
             return True
         self.slots.pop()
         return False
+
+    def _is_known(self, principal: str) -> None:
+        self.principal = principal
+        self.largest_frame = self._limits.max_frame_bytes
+        self._cancel_expiry()
+
+    def _cancel_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
 
     def _from_the_future(self, frame: bytes | memoryview) -> HostRequest | None:
         """An ApiVersions request of a version that we do not know: the core will say so, in a form all can read.
@@ -292,6 +310,7 @@ class ServerConnection(FrameReceiver):
                 self._transport.abort()
 
     def _forget(self) -> None:
+        self._cancel_expiry()
         if not self._closed:
             self._closed = self.stopped = True
             self._server.connection_closed(self)

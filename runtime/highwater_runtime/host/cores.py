@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from highwater_runtime.broker import Broker, BrokerOptions
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
-from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, NodeSettings
 from highwater_runtime.host.node import CoreFactory
+from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.ports import Endpoint, NodeCore
 
 
-def core_factory(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> CoreFactory:
+def core_factory(
+    settings: NodeSettings, bound: Mapping[str, Endpoint], bootstrap_records: tuple[Any, ...] = ()
+) -> CoreFactory:
     """Makes the core; ``bound`` tells, by then, where the listeners really listen."""
     if settings.role == "controller":
         controller = ControllerOptions(
@@ -21,6 +25,7 @@ def core_factory(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> CoreF
             switches=settings.switches,
             config=settings.config,
             bootstrap_metadata_version=settings.bootstrap_version,
+            bootstrap_records=bootstrap_records,
         )
         return lambda ports: QuorumController(controller, ports)
     return lambda ports: Broker(
@@ -32,10 +37,32 @@ def core_factory(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> CoreF
             rack=settings.rack,
             switches=settings.switches,
             config=settings.config,
+            listeners=_registered(settings, bound),
             properties=told(settings, bound),
         ),
         ports,
     )
+
+
+def _registered(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> tuple[BrokerListener, ...]:
+    """The listeners as the metadata is to have them: that of the brokers among themselves first."""
+    first = settings.inter_broker_listener
+    in_order = sorted(settings.listeners, key=lambda listener: listener.name != first)
+    return tuple(
+        BrokerListener(one.name, advertised(settings, bound, one.name), SECURITY_PROTOCOLS.index(one.protocol))
+        for one in in_order
+    )
+
+
+def metadata_of(core: NodeCore | None) -> MetadataImage | None:
+    """The cluster as a core knows it; None before there is a core."""
+    match core:
+        case Broker():
+            return core.image
+        case QuorumController():
+            return core.committed_image
+        case _:
+            return None
 
 
 def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: str) -> Endpoint:

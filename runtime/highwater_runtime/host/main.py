@@ -16,6 +16,7 @@ from highwater_runtime.host.config_file import NodeSettings, read_settings
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.logs import NodeLog, configure
 from highwater_runtime.host.process import run_process
+from highwater_runtime.host.security import node_security
 
 _EPILOGUE: Final = """\
 the configuration file has Java's properties format and Kafka's names; a minimum for a broker:
@@ -56,6 +57,7 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         settings = read_settings(options.config)
+        security = node_security(settings)
         loop_factory = _loop_factory(settings)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
@@ -66,7 +68,7 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
     log = NodeLog(settings.name)
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            return runner.run(run_process(settings))
+            return runner.run(run_process(settings, security))
     except OSError as error:
         log.error("cannot run", why=str(error))
         return ExitStatus.CRASHED

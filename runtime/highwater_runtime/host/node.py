@@ -74,7 +74,7 @@ class HostedNode:
         trace: gets the node's events; None where nobody reads them.
         seed, incarnation: with the name, they determine the core's randomness.
         limits: bounds of its server.
-        security: how it meets the servers that it talks to.
+        security: how it meets the server at an endpoint; by default all without protection.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class HostedNode:
         seed: int = 0,
         incarnation: int = 1,
         limits: ServerLimits | None = None,
-        security: OutboundSecurity = PLAINTEXT_OUTBOUND,
+        security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
     ) -> None:
         self.name = name
         self.incarnation = incarnation

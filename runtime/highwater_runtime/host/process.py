@@ -21,11 +21,12 @@ import msgspec
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import core_factory, why_unready
+from highwater_runtime.host.cores import core_factory, metadata_of, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
 from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
+from highwater_runtime.host.security import NodeSecurity
 from highwater_runtime.host.server_metrics import host_metrics
 from highwater_runtime.host.trace import FileSink
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
@@ -34,13 +35,13 @@ LOCK_FILE: Final = ".lock"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-async def run_process(settings: NodeSettings) -> ExitStatus:
+async def run_process(settings: NodeSettings, security: NodeSecurity) -> ExitStatus:
     """Run the node until it ends; returns the exit status.
 
     Raises:
         OSError: the node cannot even begin (address in use, data directory not usable or in use).
     """
-    process = _NodeProcess(settings)
+    process = _NodeProcess(settings, security)
     try:
         await process.start()
         return await process.until_it_ends()
@@ -49,11 +50,12 @@ async def run_process(settings: NodeSettings) -> ExitStatus:
 
 
 class _NodeProcess:
-    def __init__(self, settings: NodeSettings) -> None:
+    def __init__(self, settings: NodeSettings, security: NodeSecurity) -> None:
         self._settings = settings
+        self._security = security
         self._lock = _lock_directory(settings.log_dir)
         sink = None if settings.trace_path is None else FileSink(settings.trace_path)
-        listeners = [Listener(listener.name, listener.endpoint) for listener in settings.listeners]
+        listeners = [Listener(one.name, one.endpoint, security.of(one.name)) for one in settings.listeners]
         self._node = HostedNode(
             settings.name,
             self._make_core,
@@ -63,13 +65,20 @@ class _NodeProcess:
             seed=settings.seed,
             incarnation=settings.incarnation,
             limits=settings.limits,
+            security=security.outbound,
         )
+        security.read_credentials_from(lambda: metadata_of(self._node.core))
+        security.handshake_failed = self._handshake_failed
         self._admin = AdminServer(AdminPages(self._metrics, self._why_unhealthy, self._why_unready))
         self._control = ControlServer(self._node, self._samples)
         self._stopping: asyncio.Task[None] | None = None
 
     def _make_core(self, ports: Ports) -> NodeCore:
-        return core_factory(self._settings, self._node.bound)(ports)
+        return core_factory(self._settings, self._node.bound, self._security.bootstrap_records)(ports)
+
+    def _handshake_failed(self, listener: str, why: str) -> None:
+        self._node.server.refused += 1
+        self._node.log.warning("TLS handshake failed", listener=listener, why=why)
 
     # --- life ---
 

@@ -18,10 +18,12 @@ from highwater_runtime.wire.registry import APIS
 
 SERVED: Final = (
     ApiKey.FETCH,
+    ApiKey.SASL_HANDSHAKE,
     ApiKey.API_VERSIONS,
     ApiKey.CREATE_TOPICS,
     ApiKey.DELETE_TOPICS,
     ApiKey.ALTER_CONFIGS,
+    ApiKey.SASL_AUTHENTICATE,
     ApiKey.CREATE_PARTITIONS,
     ApiKey.ELECT_LEADERS,
     ApiKey.INCREMENTAL_ALTER_CONFIGS,
