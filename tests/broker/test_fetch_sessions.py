@@ -6,6 +6,8 @@ from random import Random
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_sessions import (
     EVICTIONS,
@@ -21,6 +23,7 @@ from highwater_runtime.wire.messages.fetch_response import EpochEndOffset, Fetch
 
 TOPIC = UUID(int=7)
 BY_ID, BY_NAME = 15, 12
+NONE = ErrorCode.NONE
 
 
 class Values:
@@ -218,3 +221,65 @@ def test_a_follower_takes_the_place_of_a_consumer_at_once_and_never_the_other_wa
         desk.ask(follower, epoch, privileged=True)
     assert desk.ask(partitions=[(i, 0) for i in range(9)]).session_id == 0
     assert told(desk.ask(follower, 4, privileged=True)) == []
+
+
+# --- a client that believes what it was told knows what there is --------------------------------------------------
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["hw", "log start", "error", "add", "forget", "refetch"]),
+            st.integers(0, 3),
+            st.integers(1, 9),
+        ),
+        max_size=40,
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_a_client_of_a_session_knows_what_a_full_fetch_would_tell(steps):
+    desk = Desk()
+    there = {index: fine(index) for index in range(4)}
+    wanted, known = {0}, {}
+
+    def learn(response):
+        for topic in response.responses:
+            for data in topic.partitions:
+                known[data.partition_index] = (data.error_code, data.high_watermark, data.log_start_offset)
+
+    def copies():
+        return {
+            i: fine(i, high_watermark=d.high_watermark, log_start=d.log_start_offset, error=d.error_code)
+            for i, d in there.items()
+        }
+
+    response = desk.ask(partitions=[(0, 0)], told=copies())
+    learn(response)
+    epoch = 1
+    for action, index, value in steps:
+        added, forgotten = [], []
+        match action:
+            case "hw":
+                there[index].high_watermark += value
+            case "log start":
+                there[index].log_start_offset += value
+            case "error":
+                failed = there[index].error_code == NONE
+                there[index] = fine(
+                    index,
+                    high_watermark=-1 if failed else value,
+                    error=ErrorCode.NOT_LEADER_OR_FOLLOWER if failed else NONE,
+                )
+            case "add" | "refetch":
+                wanted.add(index)
+                added = [(index, value)]
+            case "forget" if len(wanted - {index}) > 0:
+                wanted.discard(index)
+                known.pop(index, None)
+                forgotten = [index]
+        learn(desk.ask(response.session_id, epoch, partitions=added, forgotten=forgotten, told=copies()))
+        epoch += 1
+        expected = {
+            i: (there[i].error_code, there[i].high_watermark, there[i].log_start_offset) for i in sorted(wanted)
+        }
+        assert known == expected
