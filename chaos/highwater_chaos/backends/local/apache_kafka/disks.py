@@ -31,7 +31,7 @@ def format_disk(data: Path, cluster_id: str, node_id: int, bootstrap: bytes) -> 
     # Last: it is what says that the disk is formatted.
     _write(
         data / META,
-        f"version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={_new_directory_id()}\n".encode(),
+        f"version=1\ncluster.id={cluster_id}\nnode.id={node_id}\ndirectory.id={new_directory_id()}\n".encode(),
     )
     directory = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -40,7 +40,7 @@ def format_disk(data: Path, cluster_id: str, node_id: int, bootstrap: bytes) -> 
         os.close(directory)
 
 
-def _new_directory_id() -> str:
+def new_directory_id() -> str:
     """A random uuid as Kafka writes it, 22 characters; none begins with a dash, which command lines take amiss."""
     while True:
         text = urlsafe_b64encode(uuid4().bytes).rstrip(b"=").decode("ascii")

@@ -275,8 +275,9 @@ def _broker_events(change: BrokerChanged, offset: int) -> Iterator[NodeEvent]:
         return
     fenced_before, stopping_before = True, False
     if before is None or before.epoch != after.epoch:
+        # A broker's epoch is the offset of its registration, also where a snapshot tells of it.
         yield BrokerRegistered(
-            broker=broker, broker_epoch=after.epoch, metadata_offset=offset, reason=after.incarnation_id.hex
+            broker=broker, broker_epoch=after.epoch, metadata_offset=after.epoch, reason=after.incarnation_id.hex
         )
     else:
         fenced_before, stopping_before = before.fenced, before.in_controlled_shutdown
