@@ -122,7 +122,7 @@ def test_a_session_is_told_only_what_changes(desk):
 
 def test_an_error_is_told_each_time_and_the_hw_after_it(desk):
     session = desk.opened(0)
-    error = {0: fine(0, high_watermark=-1, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)}
+    error = {0: fine(0, error=ErrorCode.NOT_LEADER_OR_FOLLOWER)}
     assert told(desk.ask(session, 1, told=error)) == [0]
     assert told(desk.ask(session, 2, told=error)) == [0]
     assert told(desk.ask(session, 3)) == [0], "the HW is news again"
