@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
+from highwater_chaos.cli import execute
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_pipeline.anomalies import NEEDED_EVENTS
@@ -179,6 +181,14 @@ def test_without_maven_the_jars_that_are_there_will_do(
     assert "no mvn on PATH" in why
     (tmp_path / "highwater" / f"apache-kafka-{VERSION}" / "lib").mkdir(parents=True)
     assert available() is None
+
+
+def test_doctor_tells_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("highwater_chaos.backends.local.apache_kafka.available", lambda: "no mvn on PATH")
+    assert execute(["doctor", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    (row,) = [row for row in rows if row["what"] == "cluster.runtime: apache-kafka"]
+    assert (row["works"], row["detail"]) == (False, "no mvn on PATH")
 
 
 def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.backends.local import apache_kafka
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.backends.sim import SimBackend
@@ -37,7 +38,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Show what this machine can do: Python, Java for Spark, each ability (tried), and each fault on each backend."""
-    general = [_python(), _java(), *_backends()]
+    general = [_python(), _java(), *_backends(), _apache_kafka()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
@@ -98,6 +99,12 @@ def _java() -> Finding:
     except JavaNotFound as error:
         return Finding("highwater check (Spark)", False, str(error))
     return Finding("highwater check (Spark)", True, f"Java {java.version} at {java.home}")
+
+
+def _apache_kafka() -> Finding:
+    why = apache_kafka.available()
+    works = f"Apache Kafka {apache_kafka.VERSION}, whose jars are fetched on first use"
+    return Finding("cluster.runtime: apache-kafka", why is None, why or works)
 
 
 def _backends() -> list[Finding]:
