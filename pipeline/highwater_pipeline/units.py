@@ -34,6 +34,8 @@ class RunFacts:
 
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
+    ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
+    the others were not.
     """
 
     run_id: str
@@ -43,6 +45,8 @@ class RunFacts:
     has_events: bool
     has_replica_log: bool
     doubts: tuple[str, ...] = ()
+    recorded_events: tuple[str, ...] | None = None
+    why_not_recorded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,8 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
         doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
+        recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
+        why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
     )
     return facts, _units(facts, history.micro_operations, tables)
 

@@ -18,8 +18,15 @@ class ConfigError(ValueError):
     """A property that cannot be accepted; the message names it, what was found and what is allowed."""
 
 
-def _prop(name: str, default: PropertyValue, *, least: int | None = None, most: int | None = None) -> Any:
-    return field(default=default, metadata={"property": name, "least": least, "most": most})
+def _prop(
+    name: str,
+    default: PropertyValue,
+    *,
+    least: int | None = None,
+    most: int | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    return field(default=default, metadata={"property": name, "least": least, "most": most, "choices": choices})
 
 
 _INT32_MAX: Final = 2**31 - 1
@@ -44,6 +51,8 @@ class NodeConfig:
     leader_imbalance_check_ms: int = _prop("leader.imbalance.check.interval.ms", 300_000, least=100)
     auto_leader_rebalance: bool = _prop("auto.leader.rebalance.enable", True)
 
+    delete_topic_enable: bool = _prop("delete.topic.enable", True)
+
     # --- broker ---
     broker_heartbeat_interval_ms: int = _prop("broker.heartbeat.interval.ms", 2000, least=10)
     initial_registration_timeout_ms: int = _prop("initial.broker.registration.timeout.ms", 60_000, least=10)
@@ -60,7 +69,30 @@ class NodeConfig:
     replica_socket_timeout_ms: int = _prop("replica.socket.timeout.ms", 30_000, least=10)
     high_watermark_checkpoint_interval_ms: int = _prop("replica.high.watermark.checkpoint.interval.ms", 5000, least=10)
 
+    auto_create_topics: bool = _prop("auto.create.topics.enable", True)
+    fetch_max_bytes: int = _prop("fetch.max.bytes", 57_671_680, least=1024)
+    fetch_session_slots: int = _prop("max.incremental.fetch.session.cache.slots", 1000, least=0)
+    request_partition_limit: int = _prop("max.request.partition.size.limit", 2000, least=1)
+
+    # --- consumer groups ---
+    group_min_session_timeout_ms: int = _prop("group.min.session.timeout.ms", 6000, least=1)
+    group_max_session_timeout_ms: int = _prop("group.max.session.timeout.ms", 1_800_000, least=1)
+    group_initial_rebalance_delay_ms: int = _prop("group.initial.rebalance.delay.ms", 3000, least=0)
+    group_max_size: int = _prop("group.max.size", _INT32_MAX, least=1, most=_INT32_MAX)
+    offset_metadata_max_bytes: int = _prop("offset.metadata.max.bytes", 4096, least=0)
+    offsets_commit_timeout_ms: int = _prop("offsets.commit.timeout.ms", 5000, least=1)
+    offsets_retention_minutes: int = _prop("offsets.retention.minutes", 10_080, least=1, most=_INT32_MAX)
+    offsets_retention_check_interval_ms: int = _prop("offsets.retention.check.interval.ms", 600_000, least=1)
+    offsets_topic_num_partitions: int = _prop("offsets.topic.num.partitions", 50, least=1, most=_INT32_MAX)
+    offsets_topic_replication_factor: int = _prop("offsets.topic.replication.factor", 3, least=1, most=32767)
+    offsets_topic_segment_bytes: int = _prop("offsets.topic.segment.bytes", 104_857_600, least=14, most=_INT32_MAX)
+
     # --- log ---
+    log_cleanup_policy: str = _prop(
+        "log.cleanup.policy", "delete", choices=("delete", "compact", "compact,delete", "delete,compact")
+    )
+    compression_type: str = _prop("compression.type", "producer", choices=("producer",))
+    log_timestamp_type: str = _prop("log.message.timestamp.type", "CreateTime", choices=("CreateTime", "LogAppendTime"))
     log_segment_bytes: int = _prop("log.segment.bytes", 1_073_741_824, least=14)
     log_roll_ms: int = _prop("log.roll.ms", 604_800_000, least=1)
     log_index_interval_bytes: int = _prop("log.index.interval.bytes", 4096, least=0)
@@ -99,6 +131,10 @@ def _parse(name: str, kind: type, found: PropertyValue, bounds: Mapping[str, Any
         if str(found).lower() in ("true", "false"):
             return str(found).lower() == "true"
         raise ConfigError(f"property {name!r} takes true or false, not {found!r}")
+    if kind is str:
+        if found in bounds["choices"]:
+            return found
+        raise ConfigError(f"property {name!r} takes {' or '.join(bounds['choices'])}, not {found!r}")
     if isinstance(found, bool):
         raise ConfigError(f"property {name!r} takes a whole number, not {found!r}")
     try:

@@ -14,6 +14,7 @@ from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, Contro
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle, LifecycleState
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.metadata import BrokerListener
 from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.wire.errors import ErrorCode
@@ -252,7 +253,7 @@ class Life:
         identity = Identity(
             broker_id=1,
             cluster_id="c",
-            endpoint=Endpoint("broker-1", 9092),
+            listeners=(BrokerListener("PLAINTEXT", Endpoint("broker-1", 9092)),),
             rack="r",
             incarnation_id=UUID(int=9),
             previous_epoch=previous_epoch,

@@ -78,7 +78,7 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
     assert found["--backend sim"]["works"] is True
     listed = found["--backend sim"]["detail"].removeprefix("faults: ").split(", ")
     assert listed == list(FAULT_KINDS)
-    for name in ("local", "kubernetes"):
+    for name in ("kubernetes",):
         assert found[f"--backend {name}"]["works"] is False
         assert "not built yet" in found[f"--backend {name}"]["detail"]
 

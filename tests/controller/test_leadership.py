@@ -167,8 +167,22 @@ def test_elections_that_cannot_be(orders: Any) -> None:
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ]
     assert errors(elect(orders, 0, topic="unknown")) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-    assert elect(orders, 0, election_type=1).error_code == ErrorCode.INVALID_REQUEST
+    assert errors(elect(orders, 0, 5, election_type=1)) == [
+        ErrorCode.ELECTION_NOT_NEEDED,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    assert elect(orders, 0, election_type=2).error_code == ErrorCode.INVALID_REQUEST
     assert orders.partition().leader == 1
+
+
+def test_nobody_from_outside_the_isr_is_elected_even_where_nobody_leads(cluster: Any) -> None:
+    cluster.up(0, 1)
+    cluster.create_topic("orders", [0, 1])
+    cluster.propose([0])
+    cluster.silence(0)
+    assert cluster.partition().leader == -1
+    assert errors(elect(cluster, 0, election_type=1)) == [ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE]
+    assert cluster.partition().leader == -1
 
 
 def test_electing_for_all_partitions_reports_only_those_that_needed_it(orders: Any) -> None:

@@ -217,3 +217,5 @@ def test_only_a_leader_change_is_one():
         control_type_of(Record(key=b"xyz"))
     with pytest.raises(CorruptRecord):
         read_leader_change(BatchView(build_control_batch(ControlType.LEADER_CHANGE, b"\x00\x00")))
+    with pytest.raises(CorruptRecord, match="no record"):
+        read_leader_change(BatchView(build_batch([], last_offset=0, is_control=True)))

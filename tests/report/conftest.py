@@ -37,6 +37,7 @@ class Recording:
             "seed": 7,
             "backend": "sim",
             "doubts": [],
+            "reasons": [],
             "anomalies": {},
             "checks": {"lost-write": "ok"},
         }

@@ -7,7 +7,7 @@ import tracemalloc
 
 import pytest
 
-from highwater_runtime.wire.codec import DecodeError, skip_tagged, uvarint, uvarint_at
+from highwater_runtime.wire.codec import ZERO_UUID, DecodeError, skip_tagged, uvarint, uvarint_at
 from highwater_runtime.wire.messages.fetch_request import FetchRequest
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
@@ -93,7 +93,7 @@ def test_null_where_there_must_be_a_value():
         FetchRequest.decode(bytes(21) + b"\0", 15)
     assert caught.value.position == 22
     with pytest.raises(DecodeError, match=r"TopicProduceData\.name: null"):
-        ProduceRequest.decode(b"\xff\xff" + bytes(6) + b"\0\0\0\1\xff\xff", 3)
+        ProduceRequest.decode(b"\xff\xff" + bytes(6) + b"\0\0\0\1\xff\xff" + bytes(4), 3)
 
 
 def test_bytes_that_are_no_utf8():
@@ -123,3 +123,32 @@ def test_unknown_tagged_fields_are_passed_over():
     many = unknown * 200
     assert FetchRequest.decode(head + uvarint(201) + tagged + many, 15) == FetchRequest(cluster_id="abc")
     assert skip_tagged("x", b"?" + uvarint(200) + many, 1) == 3 + len(many)
+
+
+def _most_memory_for(frame, cls, version) -> int:
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        message = cls.decode(frame, version)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    del message
+    return after - before
+
+
+def test_what_is_received_bounds_what_is_made_of_it(case):
+    """The worst that a peer can send: lists of as many of the least elements as the frame has room for."""
+    for field in case.schema.root.fields:
+        if not field.is_array or case.version not in field.versions:
+            continue
+        if field.struct is not None:
+            element = getattr(case.module, field.struct.name)()
+            for inner in field.struct.fields:
+                if case.version in inner.versions and inner.nullable.last >= 0 and case.version not in inner.nullable:
+                    setattr(element, inner.name, [] if inner.is_array else "")
+        else:
+            element = ZERO_UUID if field.type == "uuid" else "" if field.type == "string" else 0
+        message = case.cls(**{field.name: [element] * 2000})
+        frame = message.encode(case.version)
+        assert _most_memory_for(frame, case.cls, case.version) < 256 * len(frame), field.name

@@ -40,7 +40,7 @@ def test_values():
     member = MemberMetadata(
         member_id="m", client_id="c", client_host="/h", rebalance_timeout=1, session_timeout=2, subscription=b"s"
     )
-    group = GroupMetadataValue(protocol_type="consumer", generation=5, members=[member])
+    group = GroupMetadataValue(protocol_type="consumer", generation=5, protocol=None, leader=None, members=[member])
     data = (
         b"\0\3\0\x08consumer\0\0\0\5\xff\xff\xff\xff" + b"\xff" * 8 + b"\0\0\0\1"
         b"\0\1m\xff\xff\0\1c\0\2/h\0\0\0\1\0\0\0\2\0\0\0\1s\0\0\0\0"

@@ -20,7 +20,8 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 def dump_replicas(broker: int, disk: Disk) -> Iterator[dict[str, Any]]:
     """Every record of every replica on one disk, by partition and offset.
 
-    A segment is read up to its first bad batch: what lies behind it after a power loss is what recovery will cut.
+    A segment is read up to its first bad batch: what lies behind it after a power loss is what recovery will cut. Of a
+    compressed batch the values stay unknown (None); its CRC tells it from others all the same.
     """
     for directory in disk.list():
         topic, dash, index = directory.rpartition("-")
@@ -29,18 +30,28 @@ def dump_replicas(broker: int, disk: Disk) -> Iterator[dict[str, Any]]:
         topic_id = _topic_id(disk, directory)
         for batch in _batches(disk, directory):
             if not batch.is_control:
-                for position, record in enumerate(batch.records()):
+                for position, (offset, value) in enumerate(_records(batch)):
                     yield {
                         "broker": broker,
                         "partition": directory,
                         "topic_id": topic_id,
-                        "offset": record.offset,
+                        "offset": offset,
                         "leader_epoch": batch.leader_epoch,
                         "producer_id": batch.producer_id,
                         "sequence": batch.base_sequence + position if batch.base_sequence >= 0 else -1,
-                        "value": value_of(record.value),
+                        "value": value,
                         "crc": batch.crc,
                     }
+
+
+def _records(batch: BatchView) -> Iterator[tuple[int, int | None]]:
+    """Offset and value of each record."""
+    if batch.codec != "none":
+        for offset in range(batch.base_offset, batch.end_offset):
+            yield offset, None
+        return
+    for record in batch.records():
+        yield record.offset, value_of(record.value)
 
 
 def _batches(disk: Disk, directory: str) -> Iterator[BatchView]:

@@ -1,4 +1,4 @@
-"""What the harness asks of a place where clusters run (``sim`` now; ``local`` and ``kubernetes`` on the same protocol).
+"""What the harness asks of a place where clusters run (``sim``, ``local``; ``kubernetes`` on the same protocol).
 
 A backend offers *primitives* (kill this node, cut this link); faults are built from them, one file a fault. What a
 backend cannot do is missing from :attr:`Backend.capabilities`, and an experiment that needs it is refused before
@@ -147,11 +147,23 @@ class Backend(Protocol):
 
     name: str
     capabilities: frozenset[Capability]
+    """What can be done to a cluster of our own runtime."""
+    poll_ns: int
+    """How often the harness had best look at the cluster: looking costs time where time is real."""
+
+    # --- before the run ---
+
+    def can(self, cluster: Cluster) -> frozenset[Capability]:
+        """What can be done to this cluster: less than :attr:`capabilities` where its runtime is not ours."""
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """Why this cluster cannot be brought up here (its runtime, its file system); nothing is made."""
 
     # --- life of the run ---
 
     def build(self, cluster: Cluster, seed: int) -> None:
-        """Create the cluster's nodes and start them all. Returns at once: nodes come up while time advances."""
+        """Create the cluster's nodes and start them all. Returns before they are up: they come up while time
+        advances."""
 
     def now_ns(self) -> int:
         """Run time in nanoseconds since :meth:`build`."""
@@ -204,6 +216,13 @@ class Backend(Protocol):
         """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
         ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``)."""
 
+    def doubts(self) -> Sequence[str]:
+        """What the backend itself saw that makes the run impossible to judge: a node that ended by itself without a
+        fault to blame for it, an event file that cannot be read."""
+
+    def files(self) -> Mapping[str, bytes]:
+        """Files to keep with the run (logs and configs of nodes), by their path in the run directory."""
+
     def trace_digest(self) -> str:
         """Hex digest over everything that happened, equal for equal runs; ``""`` where runs cannot be equal."""
 
@@ -224,15 +243,16 @@ class Backend(Protocol):
     def wipe(self, node: str) -> None:
         """Replace the disk of a node that is down by an empty one."""
 
-    def pause(self, node: str) -> None:
-        """SIGSTOP."""
+    def pause(self, node: str, until_ns: int | None = None) -> None:
+        """SIGSTOP. Here as with :meth:`cut` and :meth:`disk_trouble`, ``until_ns`` is the run time at which the fault
+        ends by itself even where the harness does not get to undo it; None: when the run ends."""
 
     def resume(self, node: str) -> None:
         """SIGCONT."""
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str) -> None:
+    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """Lose every message from ``source`` to ``destination``, on old and new connections. Cuts are counted:
         each needs its own :meth:`uncut`."""
 
@@ -243,12 +263,12 @@ class Backend(Protocol):
         """Put a rule into force; returns its id."""
 
     def rule_matches(self, rule_id: int) -> int:
-        """How many messages the rule has acted upon."""
+        """How many messages the rule has acted upon, exactly once it is out of force; before, as far as is known."""
 
     def remove_rule(self, rule_id: int) -> None:
         """Take a rule out of force; what it holds back is let go. Idempotent."""
 
-    def disk_trouble(self, node: str, trouble: DiskTrouble) -> None:
+    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """Make the node's disk full, failing or stalled."""
 
     def disk_heal(self, node: str) -> None:

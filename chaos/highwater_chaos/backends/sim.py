@@ -7,7 +7,7 @@ disks and clocks, and probes read them back, so evidence here means that the mod
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -59,6 +59,7 @@ class SimBackend:
 
     name = "sim"
     capabilities = frozenset(Capability) - {Capability.CLIENT_PROCESSES}
+    poll_ns = 5 * MS
 
     def __init__(
         self, *, codec: CodecMode = "some", trace_messages: bool = False, watch_invariants: bool = True
@@ -74,6 +75,19 @@ class SimBackend:
         self._cuts: dict[tuple[str, str], list[Cut]] = {}
         self._rules: list[SimRule] = []
         self._flush_probes: dict[str, _FlushProbe] = {}
+
+    # --- before the run ---
+
+    def can(self, cluster: Cluster) -> frozenset[Capability]:
+        """Every fault, whatever the cluster is like."""
+        del cluster
+        return self.capabilities
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """Only our own runtime has no I/O of its own."""
+        if cluster.runtime == "highwater":
+            return []
+        return [f"cluster.runtime {cluster.runtime} runs in real processes only: use --backend local"]
 
     # --- life of the run ---
 
@@ -201,6 +215,14 @@ class SimBackend:
             for row in dump_replicas(node_id(name), self.simulator.nodes[name].disk)
         ]
 
+    def doubts(self) -> Sequence[str]:
+        """A core that raises ends the run at once, see :meth:`advance`."""
+        return ()
+
+    def files(self) -> Mapping[str, bytes]:
+        """There are no processes that could have left any."""
+        return {}
+
     def trace_digest(self) -> str:
         """The simulator's digest: events, messages, randomness."""
         return self.simulator.digest()
@@ -232,8 +254,9 @@ class SimBackend:
         """An empty disk."""
         self.simulator.wipe(node)
 
-    def pause(self, node: str) -> None:
-        """No event reaches it."""
+    def pause(self, node: str, until_ns: int | None = None) -> None:
+        """No event reaches it. Nobody but the harness can be late in virtual time: ``until_ns`` is not needed."""
+        del until_ns
         self.simulator.pause(node)
 
     def resume(self, node: str) -> None:
@@ -242,8 +265,9 @@ class SimBackend:
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str) -> None:
+    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """Silence one way."""
+        del until_ns
         cut = self.simulator.faults.cut(source, destination, "aToB")
         self._cuts.setdefault((source, destination), []).append(cut)
 
@@ -277,8 +301,9 @@ class SimBackend:
         """Heal it."""
         self.simulator.faults.heal(self._rules[rule_id])
 
-    def disk_trouble(self, node: str, trouble: DiskTrouble) -> None:
+    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """Quota, errors or stall."""
+        del until_ns
         disk = self.simulator.nodes[node].disk
         self._flush_probes.pop(node, None)
         match trouble:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import typer
 
 from highwater_chaos.cli.check import check
+from highwater_chaos.cli.cluster import cluster_app
 from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.heal import heal
@@ -44,6 +45,7 @@ app.command()(report)
 app.command()(scenarios)
 app.command()(doctor)
 app.command()(heal)
+app.add_typer(cluster_app, name="cluster")
 add_planned_commands(app)
 
 

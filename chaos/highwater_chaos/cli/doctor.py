@@ -6,15 +6,23 @@ import json
 import platform
 import sys
 from dataclasses import asdict, dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from highwater_chaos.backends import BACKENDS, NOT_BUILT
+from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.backends.local import apache_kafka
+from highwater_chaos.backends.local.reasons import why_not
+from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import available_faults
+from highwater_chaos.experiment.faults import FAULT_KINDS
+from highwater_chaos.machine.capabilities import available
 from highwater_pipeline.java import JavaNotFound, find_java
+
+_IN_SIMULATOR: Final = "not in the simulator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +37,56 @@ class Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Show what this machine can do: Python, Java for Spark, and the faults of each backend."""
-    findings = [_python(), _java(), *_backends()]
+    """Show what this machine can do: Python, Java for Spark, each ability (tried), and each fault on each backend."""
+    general = [_python(), _java(), *_backends(), _apache_kafka()]
+    machine = [
+        Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
+        for ability, reason in available().items()
+    ]
+    faults = {kind: _fault(kind) for kind in FAULT_KINDS}
     if as_json:
-        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+        rows = [*general, *machine]
+        rows += [
+            Finding(f"{kind} on {backend}", reason is None, reason or "works")
+            for kind, backends in faults.items()
+            for backend, reason in backends.items()
+        ]
+        print(json.dumps([asdict(row) for row in rows], indent=2))
         return
+    console = Console(width=None if Console().is_terminal else 160)
+    console.print(_findings([*general, *machine]))
+    console.print()
+    console.print(_faults(faults))
+
+
+def _findings(findings: list[Finding]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
-        table.add_row("yes" if finding.works else "no", finding.what, finding.detail)
-    Console(width=None if Console().is_terminal else 160).print(table)
+        table.add_row(_word(finding.works), finding.what, finding.detail)
+    return table
+
+
+def _faults(faults: dict[str, dict[str, str | None]]) -> Table:
+    table = Table("fault", "sim", "local", "", box=None, pad_edge=False)
+    for kind, backends in faults.items():
+        reasons = [f"{backend}: {reason}" for backend, reason in backends.items() if reason is not None]
+        table.add_row(kind, *(_word(reason is None) for reason in backends.values()), "; ".join(reasons))
+    return table
+
+
+def _word(works: bool) -> str:
+    return "yes" if works else "no"
+
+
+def _fault(kind: str) -> dict[str, str | None]:
+    every = frozenset(Capability)
+    needs = {need for need in Capability if kind not in available_faults(every - {need})}
+    reasons = why_not()
+    local = [f"{need.value}: {reasons[need]}" for need in Capability if need in needs and reasons[need] is not None]
+    return {
+        "sim": None if needs <= SimBackend.capabilities else _IN_SIMULATOR,
+        "local": "; ".join(local) or None,
+    }
 
 
 def _python() -> Finding:
@@ -52,9 +101,15 @@ def _java() -> Finding:
     return Finding("highwater check (Spark)", True, f"Java {java.version} at {java.home}")
 
 
+def _apache_kafka() -> Finding:
+    why = apache_kafka.available()
+    works = f"Apache Kafka {apache_kafka.VERSION}, whose jars are fetched on first use"
+    return Finding("cluster.runtime: apache-kafka", why is None, why or works)
+
+
 def _backends() -> list[Finding]:
     built = [
-        Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(backend.capabilities)))
-        for name, backend in BACKENDS.items()
+        Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(make_backend(name).capabilities)))
+        for name in BACKENDS
     ]
     return built + [Finding(f"--backend {name}", False, "not built yet in this version") for name in NOT_BUILT]

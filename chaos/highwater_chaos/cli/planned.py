@@ -12,7 +12,6 @@ from highwater_chaos.cli.exits import UsageError
 PLANNED: Final = {
     "campaign": "thousands of seeds on Spark",
     "shrink": "a failing run cut down to a small experiment",
-    "cluster": "a local cluster for any Kafka client",
 }
 
 

@@ -25,7 +25,7 @@ from highwater_chaos.junit import write_junit
 
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files.")],
-    backend: Annotated[str, typer.Option(help="Where to run: sim.")] = "sim",
+    backend: Annotated[str, typer.Option(help="Where to run: sim, or local (real processes).")] = "sim",
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the file's seed.")] = None,
     switch: Annotated[
         list[str] | None,
@@ -40,6 +40,8 @@ def run(
     if backend not in BACKENDS:
         why = "is not built yet" if backend in NOT_BUILT else "is unknown"
         raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
+    if wire and backend != "sim":
+        raise UsageError("--wire is for the simulator: real messages always go through the codec")
     check_output(out, "--out")
     if junit is not None:
         check_output(junit.parent, "--junit")
@@ -122,12 +124,15 @@ def print_run(done: JudgedRun, title: str) -> None:
     verdict = done.verdict
     anomalies = ", ".join(f"{name} {found['count']}" for name, found in verdict["anomalies"].items())
     expected = "as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}"
-    timing = f"{verdict['timing']['runSeconds']:.1f} s simulated in {verdict['timing']['wallSeconds']:.1f} s"
+    ran, took = verdict["timing"]["runSeconds"], verdict["timing"]["wallSeconds"]
+    timing = f"{ran:.1f} s simulated in {took:.1f} s" if verdict["backend"] == "sim" else f"{took:.1f} s"
     print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
     print(f"  {verdict['acknowledged']} records acknowledged; {'found ' + anomalies if anomalies else 'no anomaly'}")
     if verdict["verdict"] == "inconclusive":
         for reason in verdict["reasons"]:
             print(f"  because {reason}")
+    elif unknown := [name for name, state in verdict["checks"].items() if state == "not-available"]:
+        print(f"  not available here: {', '.join(unknown)}")
     print(f"  report {done.directory / 'report.html'}")
 
 

@@ -38,6 +38,7 @@ def problems_of(experiment: ChaosExperiment) -> list[Problem]:
         *_schedule(experiment, spec.cluster),
         *_checks(experiment),
         *_expectations(experiment),
+        *_other_runtime(experiment),
         *_not_built(experiment),
     ]
 
@@ -57,13 +58,14 @@ def _cluster(cluster: Cluster) -> Iterator[Problem]:
     for name, value in cluster.switches.items():
         if problem := switch_problem(name, value):
             yield Problem(f"spec.cluster.switches.{name}", problem)
-    for name, found in cluster.config.items():
-        try:
-            NodeConfig.of({name: found})
-        except ConfigError as error:
-            yield Problem(f"spec.cluster.config.{name}", str(error))
-    if cluster.metadata_version is not None:
-        yield from _metadata_version("spec.cluster.metadataVersion", cluster.metadata_version)
+    if cluster.runtime == "highwater":  # other software has properties and versions of its own, and says so itself
+        for name, found in cluster.config.items():
+            try:
+                NodeConfig.of({name: found})
+            except ConfigError as error:
+                yield Problem(f"spec.cluster.config.{name}", str(error))
+        if cluster.metadata_version is not None:
+            yield from _metadata_version("spec.cluster.metadataVersion", cluster.metadata_version)
     names: set[str] = set()
     for index, topic in enumerate(cluster.topics):
         path = f"spec.cluster.topics[{index}]"
@@ -291,6 +293,18 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
                 yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
         if entry.anomalies and entry.verdict != "fail":
             yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")
+
+
+def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
+    """What only our own nodes can do or tell. (What cannot be done to others, the backend refuses.)"""
+    runtime = experiment.cluster.runtime
+    if runtime == "highwater":
+        return
+    if experiment.spec.workload.metadata is not None:
+        yield Problem("spec.workload.metadata", f"reads registers as only our own runtime answers them; not {runtime}")
+    for index, name in enumerate(experiment.spec.checks):
+        if name in QUORUM_INVARIANTS or name in ON_REQUEST:
+            yield Problem(f"spec.checks[{index}]", f"{name} is judged by what only our own nodes tell; not {runtime}")
 
 
 def _not_built(experiment: ChaosExperiment) -> Iterator[Problem]:

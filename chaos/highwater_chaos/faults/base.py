@@ -120,6 +120,10 @@ class FaultContext:
         self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
         return nodes
 
+    def look(self) -> None:
+        """Take what has happened until now into the view, in the middle of a turn."""
+        self.view.observe(self.backend.events_since(self.view.next_seq))
+
     def saw(self, what: str, ok: bool = True, **data: Any) -> None:
         """Evidence about the injection, seen now."""
         self.record.inject_evidence.append(Evidence(self.backend.now_ns(), what, ok, data))

@@ -37,7 +37,9 @@ class PauseFault:
             if context.backend.state(node) is not NodeState.UP:
                 context.saw(f"{node} is {context.backend.state(node).value}: nothing to pause", False, node=node)
                 continue
-            context.backend.pause(node)
+            context.backend.pause(node, context.record.deadline_ns)
+        # What it said before it stood still may not have been looked at yet.
+        context.look()
         before = {node: _events(context, node) for node in nodes}
         yield Sleep(20 * MS)
         for node in nodes:

@@ -25,7 +25,8 @@ class Rules:
 
     def remove_all(self, context: FaultContext) -> None:
         """Take all rules out of force. Idempotent."""
-        self.caught_before = self.caught(context)
         for rule_id in self.ids:
             context.backend.remove_rule(rule_id)
+        # Known exactly only once they catch nothing more.
+        self.caught_before = self.caught(context)
         self.ids.clear()

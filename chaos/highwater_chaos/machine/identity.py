@@ -7,7 +7,7 @@ import select
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 ProcessState = Literal["running", "stopped", "gone"]
 
@@ -23,7 +23,14 @@ class Identity:
     def of(cls, pid: int) -> Self | None:
         """The process that has this pid now; None: there is none (a zombie is none)."""
         stat = _stat(pid)
-        return None if stat is None or stat[0] in "ZX" else cls(pid, stat[1])
+        return None if stat is None or stat.is_over else cls(pid, stat.started)
+
+    @classmethod
+    def of_child(cls, pid: int) -> Self:
+        """A child of this process that was not waited for: it keeps its pid though it may have exited already."""
+        stat = _stat(pid)
+        assert stat is not None, f"{pid} is no child of this process"
+        return cls(pid, stat.started)
 
     @classmethod
     def own(cls) -> Self:
@@ -35,9 +42,9 @@ class Identity:
     def state(self) -> ProcessState:
         """Probe: whether it runs, is stopped (SIGSTOP, all of its threads), or is gone (a zombie is)."""
         stat = _stat(self.pid)
-        if stat is None or stat[1] != self.started or stat[0] in "ZX":
+        if stat is None or stat.started != self.started or stat.is_over:
             return "gone"
-        return "stopped" if stat[0] == "T" else "running"
+        return "stopped" if stat.state == "T" else "running"
 
     def pidfd(self) -> int | None:
         """A file descriptor that is this process and becomes readable when it exits; None: it is gone. The caller
@@ -78,10 +85,24 @@ class Identity:
             os.close(fd)
 
 
-def _stat(pid: int) -> tuple[str, int] | None:
+class _Stat(NamedTuple):
+    """Of ``/proc/PID/stat``: the state of the first thread, how many threads there are, and when the first started."""
+
+    state: str
+    threads: int
+    started: int
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all its threads have ended. The first may be a zombie long before the others (a JVM that exits):
+        until they have ended too, they hold files open, and nobody can ask for the exit status."""
+        return self.state in "ZX" and self.threads <= 1
+
+
+def _stat(pid: int) -> _Stat | None:
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = text[text.rindex(")") + 2 :].split()
-    return fields[0], int(fields[19])
+    return _Stat(fields[0], int(fields[17]), int(fields[19]))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import NETNS, in_namespace
+from highwater_chaos.machine.namespaces import NETNS, in_namespace, with_route
 
 BRIDGE: Final = "hub"
 NODE_DEVICE: Final = "eth0"
@@ -97,13 +97,7 @@ class Link:
 
 
 def _in_route(namespace: str, call: Callable[[Any], None]) -> None:
-    def inside() -> None:
-        from pyroute2 import IPRoute  # noqa: PLC0415 - slow to import, and healers often need none of it
-
-        with IPRoute() as route:
-            call(route)
-
-    in_namespace(namespace, inside)
+    in_namespace(namespace, lambda: with_route(call))
 
 
 def _index(route: Any, device: str) -> int:

@@ -44,7 +44,7 @@ class Namespace:
         def enter() -> None:
             linux.unshare(linux.CLONE_NEWNET)
             linux.mount(f"/proc/self/task/{threading.get_native_id()}/ns/net", point, "none", linux.MS_BIND)
-            _mark(self.run)
+            with_route(lambda route: route.link("set", index=1, state="up", ifalias=self.run))
 
         in_thread(enter)
         return self
@@ -113,11 +113,7 @@ def marked_for(name: str) -> str | None:
     """The run directory that a namespace is marked with; None: it is not one of ours."""
 
     def look() -> str | None:
-        # Imported where needed: a guardian that has no namespaces to undo stays small and starts fast.
-        from pyroute2 import IPRoute  # noqa: PLC0415
-
-        with IPRoute() as route:
-            alias: Any = route.get_links(1)[0].get("ifalias")
+        alias = with_route(lambda route: route.get_links(1)[0].get("ifalias"))
         return str(alias) if alias else None
 
     with suppress(MachineError, OSError):
@@ -125,11 +121,20 @@ def marked_for(name: str) -> str | None:
     return None
 
 
-def _mark(run: str) -> None:
-    from pyroute2 import IPRoute  # noqa: PLC0415
+def with_route(call: Callable[[Any], T]) -> T:
+    """Run ``call`` with a netlink connection to the network of the calling thread (a ``pyroute2.IPRoute``).
 
-    with IPRoute() as route:
-        route.link("set", index=1, state="up", ifalias=run)
+    Raises:
+        MachineError: the kernel refused what was asked.
+    """
+    # Imported where needed: a guardian that has no namespaces to undo stays small and starts fast.
+    from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415
+
+    try:
+        with IPRoute() as route:
+            return call(route)
+    except NetlinkError as error:
+        raise MachineError(f"the kernel refused a change of the network: {error}") from error
 
 
 def _share_netns_directory() -> None:
@@ -137,4 +142,4 @@ def _share_netns_directory() -> None:
     NETNS.mkdir(parents=True, exist_ok=True)
     if not linux.mounted_at(NETNS) or str(NETNS) not in map(str, linux.mount_points(NETNS)):
         linux.mount(str(NETNS), NETNS, "none", linux.MS_BIND | linux.MS_REC)
-    linux.mount("", NETNS, "none", linux.MS_SHARED | linux.MS_REC)
+    linux.mount("none", NETNS, "none", linux.MS_SHARED | linux.MS_REC)

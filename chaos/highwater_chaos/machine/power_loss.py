@@ -4,18 +4,22 @@ The file system is told to go down at once (``FS_IOC_SHUTDOWN``), which throws a
 processes are killed, and the file system is mounted again, so that its journal is replayed as after a reboot. What
 each way of going down keeps was found by experiment, on ext4 and XFS alike:
 
-=========  ==================  =====================================================================================
-``keep``   ioctl flag          what is there afterwards
-=========  ==================  =====================================================================================
-`none`     ``NOLOGFLUSH`` (2)  what was fsynced, or what the kernel had written back by itself
-`prefix`   ``LOGFLUSH`` (1)    the same, and every creation, rename and removal: later files exist and are empty,
-                               unless a part of their bytes was written back (see below)
-=========  ==================  =====================================================================================
+==========  ==================  ====================================================================================
+``keep``    ioctl flag          what is there afterwards
+==========  ==================  ====================================================================================
+``none``    ``NOLOGFLUSH`` (2)  what was fsynced, and what the kernel had happened to write back by itself
+``prefix``  ``LOGFLUSH`` (1)    the same; every creation, rename and removal; and of the bytes that only memory had, in
+                                each file the leading half, cut at a page: a record may end in the middle
+``torn``    ``LOGFLUSH`` (1)    the same, but the *last* half: before it lies a hole of zeros, as after writeback that
+                                was under way in another order
+==========  ==================  ====================================================================================
 
-``prefix`` first has the kernel write back the leading half of what each file grew since it was last on disk, in file
-order, as writeback that was under way would have: a prefix of the later bytes survives, cut at a page, so a record may
-be torn. Limits: the device's own cache is taken as safe, and dirty pages older than the kernel's expiry (30 s) are
-normally on disk already, as they are on a real machine.
+What an fsync covered is always there: with ext4 an fsync of one file also commits every creation and rename before it,
+with XFS too. ``LOGFLUSH`` alone keeps names but no bytes (new files exist and are empty), so the halves are first
+written back with ``sync_file_range``, which makes data reach the disk and no metadata.
+
+Limits: the device's own cache is taken as safe, and dirty pages older than the kernel's expiry (30 s) are normally on
+disk already, as they are on a real machine.
 """
 
 from __future__ import annotations
@@ -38,21 +42,22 @@ from highwater_chaos.machine.resource import TRANSIENT
 from highwater_chaos.machine.volumes import Volume
 
 SHUTDOWN: Final = 0x8004587D
-"""``FS_IOC_SHUTDOWN``, since Linux 4.11 for ext4 (5.x: under this name) and always for XFS."""
+"""``FS_IOC_SHUTDOWN``: XFS's own of old (``XFS_IOC_GOINGDOWN``), and since Linux 4.11 ext4's too."""
 FLUSH_ALL: Final = 0
 FLUSH_LOG: Final = 1
 FLUSH_NOTHING: Final = 2
 
-Keep = Literal["none", "prefix"]
+Keep = Literal["none", "prefix", "torn"]
 _STOPPED_WITHIN: Final = 2.0
-_GONE_WITHIN: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class PowerLoss:
-    """``volume`` and the ``processes`` on it lose power. ``lost_bytes``: by how much its files are shorter afterwards,
-    ``lost_files``: how many are not there any more, of ``files`` with ``bytes`` before. ``dirty_bytes``: what memory
-    alone had (whole pages; overwritten ones too), None where the kernel does not tell."""
+    """``volume`` and the ``processes`` on it lose power.
+
+    ``lost_bytes``: how many fewer bytes its files hold afterwards (holes not counted), and ``lost_files``: how many of
+    them are not there any more, of ``files`` that held ``bytes``. ``dirty_bytes``: what memory alone had, in whole
+    pages, overwritten ones too; None where the kernel does not tell."""
 
     KIND: ClassVar[str] = "power loss"
     volume: Volume
@@ -73,17 +78,25 @@ class PowerLoss:
         deadline = time.monotonic() + _STOPPED_WITHIN
         while any(member.state() == "running" for member in members) and time.monotonic() < deadline:
             time.sleep(0.001)
-        before = sizes(point)
-        dirty = _dirty(point, before)
-        if self.keep == "prefix":
-            for path, size in before.items():
-                _write_back_half(point / path, size)
-        shut_down(point, FLUSH_LOG if self.keep == "prefix" else FLUSH_NOTHING)
+        before: dict[str, int] = {}
+        dirty = None
+        try:
+            # Nothing here may sync: one fsync would make others' files durable too.
+            before = held_bytes(point)
+            dirty = _dirty(point, before)
+            if self.keep != "none":
+                for name in before:
+                    _write_back_half(point / name, self.keep)
+            shut_down(point, FLUSH_NOTHING if self.keep == "none" else FLUSH_LOG)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            # It fails already (a disk error came first) and has lost what it loses.
         for process in self.processes:
             process.undo()
         self.volume.unmount()
         self.volume.mount()
-        after = sizes(point)
+        after = held_bytes(point)
         return replace(
             self,
             files=len(before),
@@ -156,21 +169,43 @@ def try_to_write(point: Path, size: int = 4096) -> str | None:
     return None
 
 
-def sizes(point: Path) -> dict[str, int]:
-    """Size in bytes of every file below a directory, by relative path."""
+def held_bytes(point: Path) -> dict[str, int]:
+    """Bytes that every file below a directory holds, by relative path; holes and space set aside do not count."""
     found = {}
     for folder, _, names in os.walk(point):
         for name in names:
             path = Path(folder) / name
-            found[str(path.relative_to(point))] = path.lstat().st_size
+            if path.is_file() and not path.is_symlink():
+                with path.open("rb") as file:
+                    found[str(path.relative_to(point))] = _data_bytes(file.fileno())
     return found
 
 
-def _write_back_half(path: Path, size: int) -> None:
-    # Where in the file the dirty pages are is not told; logs grow at the end, so they are taken to be the last ones.
+def _data_bytes(fd: int) -> int:
+    total = end = 0
+    size = os.fstat(fd).st_size
+    while end < size:
+        try:
+            start = os.lseek(fd, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                break  # nothing but a hole up to the end
+            raise
+        end = os.lseek(fd, start, os.SEEK_HOLE)
+        total += end - start
+    return total
+
+
+def _write_back_half(path: Path, keep: Keep) -> None:
+    # Where in a file the dirty pages are is not told; logs grow at the end, so they are taken to be the last ones.
     with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
         dirty = linux.dirty_bytes(file.fileno())
-        linux.write_back(file.fileno(), 0, size - (size if dirty is None else min(dirty, size)) // 2)
+        half = size - (size if dirty is None else min(dirty, size)) // 2
+        if keep == "prefix":
+            linux.write_back(file.fileno(), 0, half)
+        else:
+            linux.write_back(file.fileno(), half, size - half)
 
 
 def _dirty(point: Path, names: Iterable[str]) -> int | None:

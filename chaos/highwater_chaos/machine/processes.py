@@ -75,10 +75,7 @@ class Process:
                 )
 
         child = in_namespace(spawn.namespace, start)
-        identity = Identity.of(child.pid)
-        if identity is None:
-            status = child.wait()
-            raise MachineError(f"process {self.name} exited with {status} at once; see {spawn.log}")
+        identity = Identity.of_child(child.pid)
         _children[identity] = child
         return replace(self, identity=identity, spawn=None)
 

@@ -30,7 +30,7 @@ from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
 from highwater_chaos.machine.resource import Resource
-from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root
+from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
 from highwater_chaos.machine.undoing import Undone, end_run, undo_entry
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
@@ -160,14 +160,10 @@ class MachineRun:
         with self._busy:
             if self._closed:
                 return Undone()
-            # Opened before the run goes, written to afterwards: the guardian is to see that it is gone.
-            bell = _bell(self.path)
             try:
                 result = end_run(self.path, "run")
             except RunGoneError:
                 result = Undone()
-            finally:
-                _ring(bell)
             self._closed = not result.left
             if self._closed and self._guardian is not None:
                 with suppress(subprocess.TimeoutExpired):
@@ -209,23 +205,3 @@ class MachineRun:
                 said = (self.path / "guardian.log").read_text().strip() if self.path.exists() else ""
                 raise MachineError(f"the guardian of run {self.id} did not start (exit status {status}): {said}")
         self._guardian = child
-
-
-def wake(path: Path) -> None:
-    """Have the guardian of the run at ``path`` look at the journal again; nothing where there is none."""
-    _ring(_bell(path))
-
-
-def _bell(path: Path) -> int | None:
-    try:
-        return os.open(path / WAKE, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None  # no guardian, or no run
-
-
-def _ring(bell: int | None) -> None:
-    if bell is None:
-        return
-    with suppress(OSError):  # a pipe that is full, or that nobody reads any more, needs no more bytes
-        os.write(bell, b"\n")
-    os.close(bell)

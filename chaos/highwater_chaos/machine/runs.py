@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -123,3 +123,25 @@ def guarded(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def wake(path: Path) -> None:
+    """Have the guardian of the run at ``path`` look at the journal again; nothing where there is none."""
+    ring(bell(path))
+
+
+def bell(path: Path) -> int | None:
+    """What wakes the guardian, to be rung with :func:`ring` when the run may be gone already; None: no guardian."""
+    try:
+        return os.open(path / WAKE, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def ring(opened: int | None) -> None:
+    """Ring and close a bell."""
+    if opened is None:
+        return
+    with suppress(OSError):  # a pipe that is full, or that nobody reads any more, needs no more bytes
+        os.write(opened, b"\n")
+    os.close(opened)

@@ -19,7 +19,7 @@ from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import RUN_MARK, Process, marked
-from highwater_chaos.machine.runs import RunInfo, locked
+from highwater_chaos.machine.runs import RunInfo, bell, locked, ring
 
 REMOVED: Final = ".removed-"
 """Prefix of a run's directory that is being deleted."""
@@ -70,8 +70,10 @@ def end_run(path: Path, by: str) -> Undone:
         result.left += _strays(path, result)
         if not result.left:
             # Out of sight first: whoever waits for the lock finds no run, and nobody finds half of one.
+            guardian = bell(path)
             removed = path.with_name(REMOVED + path.name)
             path.rename(removed)
+            ring(guardian)
             shutil.rmtree(removed)
         return result
 

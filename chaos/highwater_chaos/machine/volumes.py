@@ -135,14 +135,19 @@ class Volume:
 
 def make_file_system(kind: FileSystem, device: str, held: Sequence[int]) -> None:
     """``mkfs`` on a device or image, whatever it held before."""
-    program = shutil.which(_MKFS[kind][0], path="/usr/sbin:/sbin:/usr/bin:/bin")
-    if program is None:
-        raise MachineError(f"mkfs.{kind} is not installed; install the Debian package {PACKAGES[kind]}")
     done = subprocess.run(  # noqa: S603
-        [program, *_MKFS[kind][1:], device], capture_output=True, text=True, check=False, pass_fds=tuple(held)
+        [find_mkfs(kind), *_MKFS[kind][1:], device], capture_output=True, text=True, check=False, pass_fds=tuple(held)
     )
     if done.returncode != 0:
         raise MachineError(f"mkfs.{kind} {device} failed: {done.stderr.strip()}")
+
+
+def find_mkfs(kind: FileSystem) -> str:
+    """Where ``mkfs`` for a file system is. Raises ``MachineError`` naming the package to install."""
+    program = shutil.which(_MKFS[kind][0], path="/usr/sbin:/sbin:/usr/bin:/bin")
+    if program is None:
+        raise MachineError(f"mkfs.{kind} is not installed; install the Debian package {PACKAGES[kind]}")
+    return program
 
 
 def users_of(point: Path) -> list[Identity]:

@@ -15,6 +15,7 @@ from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.svg import COLORS, page_svg
 from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
+from highwater_pipeline.judgement import NOT_JUDGED
 
 DESCRIPTION: Final = "highwater.dev/description"
 """The annotation in which an experiment says in a sentence what it shows."""
@@ -57,6 +58,7 @@ def render(run: RunFiles, directory: Path) -> str:
         brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
         faults=[_fault(row) for row in run.faults],
         checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
+        not_judged=[reason for reason in verdict["reasons"] if NOT_JUDGED in reason],
         replay=f"highwater replay {directory}\nhighwater run {directory}/experiment.yaml",
         experiment=run.experiment,
     )

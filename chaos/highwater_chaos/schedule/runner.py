@@ -173,7 +173,7 @@ class ScheduleRunner:
         def free(nodes: Sequence[str]) -> list[str]:
             return [node for node in nodes if backend.state(node) is NodeState.UP and not faultline.touches_now(node)]
 
-        session_ns = NodeConfig.of(self._cluster.config).broker_session_timeout_ms * MS
+        session_ns = _session_timeout_ms(self._cluster) * MS
         touches = Touches(
             faultline.touches_now,
             lambda node: faultline.touched_within(node, session_ns),
@@ -192,6 +192,12 @@ class ScheduleRunner:
 
     def _has_session(self, node: str) -> bool:
         return self._world.view.is_unfenced(node_id(node))
+
+
+def _session_timeout_ms(cluster: Cluster) -> int:
+    """How long a broker's session lives. The other properties may be those of software that is not ours."""
+    name = "broker.session.timeout.ms"
+    return NodeConfig.of({name: cluster.config[name]} if name in cluster.config else {}).broker_session_timeout_ms
 
 
 def describe(condition: Await) -> str:

@@ -17,7 +17,7 @@ from highwater_pipeline.checks.generations import generations
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.stale_join import stale_isr_join
-from highwater_pipeline.judgement import MAX_EXAMPLES, Finding, UnitFindings, selected
+from highwater_pipeline.judgement import MAX_EXAMPLES, Finding, UnitFindings, can_tell, selected
 from highwater_pipeline.units import Unit
 
 Kernel = Callable[[Unit], Finding]
@@ -34,8 +34,8 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 
 
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
-    """Run the checks asked for (None: all) on one unit."""
-    names = selected(checks)
+    """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
+    names = [name for name in selected(checks) if can_tell(name, unit.facts)]
     found = client_anomalies(unit) if any(name in CLIENT_CHECKS for name in names) else {}
     topics = generations(unit)
     for name, kernel in INSIDE_KERNELS.items():

@@ -24,26 +24,34 @@ from highwater_runtime.broker.after_event import with_step_after_events
 from highwater_runtime.broker.alter_partition import AlterPartitionManager
 from highwater_runtime.broker.apis import (
     api_versions,
+    delete_records,
+    describe_configs,
+    describe_log_dirs,
+    describe_topic_partitions,
     fetch,
     forward,
     list_offsets,
     metadata,
     offset_for_leader_epoch,
     produce,
+    scram_credentials,
 )
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.broker.fetch_sessions import FetchSessions
+from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle
 from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_manager import ReplicaManager, ReplicaManagerOptions
+from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
-from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
@@ -55,7 +63,12 @@ from highwater_runtime.wire.refusal import refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerOptions:
-    """What a broker is told when it is set up. ``controllers`` are the quorum's voters by node id."""
+    """What a broker is told when it is set up. ``controllers`` are the quorum's voters by node id.
+
+    ``listeners`` are all that it registers, that of the brokers among themselves (``endpoint``) first; by default there
+    is only that one. ``properties`` are those of its configuration file that concern its host (listeners, ``log.dirs``,
+    …): the broker only tells of them.
+    """
 
     node_id: int
     endpoint: Endpoint
@@ -64,6 +77,8 @@ class BrokerOptions:
     rack: str | None = None
     switches: Switches = field(default_factory=Switches)
     config: NodeConfig = field(default_factory=NodeConfig)
+    listeners: tuple[BrokerListener, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
 
 
 class Broker:
@@ -77,7 +92,7 @@ class Broker:
         self._stopping = False
         self._loader = MetadataLoader(self._has_own_registration, self._publish)
         self._logs = LogManager(ports, config, options.cluster_id, options.node_id, self._high_watermarks)
-        produces, fetches = Purgatory(ports.clock), Purgatory(ports.clock)
+        produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
         self._replicas = ReplicaManager(
             ReplicaManagerOptions(
                 broker_id=options.node_id,
@@ -87,15 +102,26 @@ class Broker:
             ),
             ports,
             self._logs,
-            WakeUps((produces, fetches), on_append=(fetches,)),
+            WakeUps((produces, fetches, deletions), on_append=(fetches,)),
             produces,
             fetches,
+            deletions,
+        )
+        self._fetch_sessions = FetchSessions(
+            config.fetch_session_slots, ports.random, ports.clock.now_ns, ports.metrics
         )
         self._channels: list[ControllerChannel] = []
         self._raft: RaftReplica | None = None
         self._metadata_log: Log | None = None
         self._lifecycle: Lifecycle | None = None
         self._forwarding = self._channel("forwarding", config.request_timeout_ms)
+        self._topic_creation = TopicCreation(
+            self._channel("topic-creation", config.request_timeout_ms),
+            ports.clock,
+            enabled=config.auto_create_topics,
+            timeout_ms=config.request_timeout_ms,
+        )
+        self._groups = Groups(self._replicas, self._topic_creation)
         self._producer_ids = ProducerIds(
             self._channel("producer-ids", config.request_timeout_ms),
             ports.clock,
@@ -159,7 +185,7 @@ class Broker:
             Identity(
                 broker_id=options.node_id,
                 cluster_id=options.cluster_id,
-                endpoint=options.endpoint,
+                listeners=options.listeners or (BrokerListener("PLAINTEXT", options.endpoint),),
                 rack=options.rack,
                 incarnation_id=UUID(int=self._ports.random.getrandbits(128), version=4),
                 previous_epoch=self._logs.previous_broker_epoch,
@@ -182,6 +208,7 @@ class Broker:
 
         def leave() -> None:
             self._stopping = True
+            self._groups.close()
             self._replicas.close()
             self._after_event()
             for channel in self._channels:
@@ -235,6 +262,7 @@ class Broker:
 
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
+        self._groups.publish(image, delta)
 
     def _registered(self) -> None:
         self._loader.try_first_publication()
@@ -271,19 +299,34 @@ class Broker:
             case ApiKey.PRODUCE:
                 produce.handle(request, self._replicas)
             case ApiKey.FETCH:
-                fetch.handle(request, self._replicas)
+                fetch.handle(request, self._replicas, self._fetch_sessions)
             case ApiKey.LIST_OFFSETS:
                 list_offsets.handle(request, self._replicas)
             case ApiKey.OFFSET_FOR_LEADER_EPOCH:
                 offset_for_leader_epoch.handle(request, self._replicas)
             case ApiKey.METADATA:
-                metadata.handle(request, self.image, options.cluster_id, options.node_id)
+                metadata.handle(request, self.image, options.cluster_id, options.node_id, self._topic_creation)
             case ApiKey.DESCRIBE_CLUSTER:
                 metadata.describe_cluster(request, self.image, options.cluster_id, options.node_id)
+            case ApiKey.DESCRIBE_TOPIC_PARTITIONS:
+                describe_topic_partitions.handle(request, self.image, options.config.request_partition_limit)
+            case ApiKey.DESCRIBE_CONFIGS:
+                describe_configs.handle(request, self.image, options.config, options.node_id, options.properties)
+            case ApiKey.DESCRIBE_LOG_DIRS:
+                describe_log_dirs.handle(request, self._replicas, options.properties.get("log.dirs", "data"))
+            case ApiKey.DELETE_RECORDS:
+                delete_records.handle(request, self._replicas)
+            case ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS:
+                scram_credentials.handle(request, self.image)
+            case ApiKey.SASL_HANDSHAKE | ApiKey.SASL_AUTHENTICATE:
+                # A listener with SASL has taken it out before: this one has none.
+                request.reply(refusal(request.body, ErrorCode.ILLEGAL_SASL_STATE, version=request.version))
             case ApiKey.API_VERSIONS:
                 api_versions.handle(request, self.image)
             case ApiKey.INIT_PRODUCER_ID:
                 self._producer_ids.handle(request)
+            case _ if key in GROUP_APIS:
+                self._groups.handle(request)
             case _ if key in forward.FORWARDED:
                 forward.handle(
                     request, self._forwarding, self._ports.clock, timeout_ms=options.config.request_timeout_ms

@@ -16,6 +16,8 @@ from typing import Any
 
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, ResponseHandler, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
+from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
 
 RETRY_BACKOFF_NS = 50 * MS
 """Between attempts (Kafka's ``retry.backoff.ms`` of the broker-to-controller channel)."""
@@ -103,11 +105,17 @@ def says_not_controller(response: Any) -> bool:
     """Whether a response is the refusal of a controller that is not active.
 
     Most responses say so at the top; those of the administrative requests that have no error there say it for every
-    item.
+    item. DescribeQuorum is answered by the quorum's replica, which says it as any replica that does not lead.
     """
     top = getattr(response, "error_code", None)
     if top is not None and top != ErrorCode.NONE:
         return bool(top == ErrorCode.NOT_CONTROLLER)
+    if isinstance(response, DescribeQuorumResponse):
+        errors = [data.error_code for topic in response.topics for data in topic.partitions]
+        return bool(errors) and all(error == ErrorCode.NOT_LEADER_OR_FOLLOWER for error in errors)
+    if isinstance(response, ElectLeadersResponse):
+        errors = [one.error_code for topic in response.replica_election_results for one in topic.partition_result]
+        return bool(errors) and all(error == ErrorCode.NOT_CONTROLLER for error in errors)
     for field in ("topics", "responses", "results"):
         items = getattr(response, field, None)
         if items:

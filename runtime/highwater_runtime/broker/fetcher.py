@@ -203,7 +203,9 @@ class LeaderFetcher:
                 partition.cut_back(EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset))
                 return 0
             case ErrorCode.NONE:
-                appended = partition.append_from_leader(data.records or b"", followed.leader_epoch, data.high_watermark)
+                appended = partition.append_from_leader(
+                    data.records or b"", followed.leader_epoch, data.high_watermark, data.log_start_offset
+                )
                 if appended and len(self._followed) > 1:
                     self._followed[partition.key] = self._followed.pop(partition.key)
                 return appended

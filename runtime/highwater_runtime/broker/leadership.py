@@ -56,6 +56,8 @@ class Appended(NamedTuple):
     end_offset: int
     duplicate: bool
     log_start_offset: int
+    append_time_ms: int = -1
+    """When the leader dated the records (``message.timestamp.type=LogAppendTime``); −1 if their producer did."""
 
 
 class Leadership:
@@ -117,7 +119,8 @@ class Leadership:
             self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
             self.advance_high_watermark()
-        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset)
+        dated = info.max_timestamp if p.log.config.log_append_time else -1
+        return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
 
     # --- followers ------------------------------------------------------------------------------------------------
 
@@ -127,6 +130,8 @@ class Leadership:
         follower = self.followers[broker_id]
         leader_end = p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
+        if log_start_offset > max(follower.log_start_offset, 0):
+            p.context.changed(p.name)  # a deletion of records may wait for that
         follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
         if p.isr.proposal is None and broker_id not in p.isr.committed:
             self._review(joining=self._joining(only=broker_id), leaving=())

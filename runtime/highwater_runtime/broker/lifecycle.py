@@ -30,9 +30,9 @@ from uuid import UUID
 
 from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.metadata import MetadataVersion
+from highwater_runtime.metadata import BrokerListener, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
-from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
+from highwater_runtime.ports import MS, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -70,7 +70,7 @@ class Identity:
 
     broker_id: int
     cluster_id: str
-    endpoint: Endpoint
+    listeners: tuple[BrokerListener, ...]
     rack: str | None
     incarnation_id: UUID
     previous_epoch: int
@@ -158,14 +158,14 @@ class Lifecycle:
             min_supported_version=int(MetadataVersion.minimum()),
             max_supported_version=int(MetadataVersion.latest()),
         )
-        listener = Listener(
-            name="PLAINTEXT", host=identity.endpoint.host, port=identity.endpoint.port, security_protocol=0
-        )
         request = BrokerRegistrationRequest(
             broker_id=identity.broker_id,
             cluster_id=identity.cluster_id,
             incarnation_id=identity.incarnation_id,
-            listeners=[listener],
+            listeners=[
+                Listener(name=name, host=endpoint.host, port=endpoint.port, security_protocol=protocol)
+                for name, endpoint, protocol in identity.listeners
+            ],
             features=[levels],
             rack=identity.rack,
             # Once registered, this process has served under an epoch that it has not shut down cleanly.

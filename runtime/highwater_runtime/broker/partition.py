@@ -153,6 +153,12 @@ class Partition:
         )
         self._high_watermark = to
 
+    def begin_at(self, offset: int) -> None:
+        """Move the beginning of the log forward to ``offset``, at most the HW. Raises ``LogError``."""
+        assert offset <= self._high_watermark, f"{self.name}: begin at {offset}, HW {self._high_watermark}"
+        if self.log.advance_log_start_offset(offset):
+            self.context.changed(self.name)
+
     # --- transitions ----------------------------------------------------------------------------------------------
 
     def apply(self, state: PartitionRegistration) -> None:
@@ -215,8 +221,12 @@ class Partition:
 
     # --- following ------------------------------------------------------------------------------------------------
 
-    def append_from_leader(self, records: bytes, leader_epoch: int, leader_high_watermark: int) -> int:
+    def append_from_leader(
+        self, records: bytes, leader_epoch: int, leader_high_watermark: int, leader_log_start_offset: int = -1
+    ) -> int:
         """Append what was fetched from the leader of ``leader_epoch``; returns the bytes appended.
+
+        The log begins where the leader's does: what was deleted there (DeleteRecords, retention) is unreadable here.
 
         Batches from the first one on whose epoch is above the asked one are left out: they come from a leadership
         that this follower does not know yet, and whose start it has not compared its log with.
@@ -231,6 +241,8 @@ class Partition:
             if known:
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)
+        if leader_log_start_offset > self.log.log_start_offset:
+            self.begin_at(min(leader_log_start_offset, self._high_watermark))
         if self.log.log_end_offset != end_before:
             self.context.changed(self.name)
         return appended

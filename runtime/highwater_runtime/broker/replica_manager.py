@@ -6,7 +6,7 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -31,6 +31,7 @@ from highwater_runtime.metadata import (
     TopicImage,
     replica_epoch_matches,
 )
+from highwater_runtime.metadata.effective_config import ALL_BROKERS, topic_properties
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.ports import MS, Endpoint, Ports
 from highwater_runtime.switches import Switches
@@ -60,6 +61,7 @@ class ReplicaManager:
         wake_ups: WakeUps,
         produces: Purgatory,
         fetches: Purgatory,
+        deletions: Purgatory,
     ) -> None:
         self.options = options
         self.ports = ports
@@ -69,6 +71,7 @@ class ReplicaManager:
         self.partitions: dict[PartitionKey, Partition] = {}
         self.produces = produces
         self.fetches = fetches
+        self.deletions = deletions
         self._wake_ups = wake_ups
         self._gauges_stale = False
         self._closed = False
@@ -137,14 +140,22 @@ class ReplicaManager:
                 partition.configured()
                 if partition.leading is not None:
                     partition.leading.advance_high_watermark()
+        if delta.brokers and len(self.deletions):
+            for partition in self.partitions.values():
+                self._wake_ups.mark(partition.name)  # a replica that a deletion waits for may have died
         self._gauges_stale = True
 
     def _configure_logs(self, delta: Delta) -> None:
         topics = [resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE]
-        if topics:
+        own = (ALL_BROKERS, str(self.options.broker_id))
+        everything = any(resource.type == BROKER_RESOURCE and resource.name in own for resource in delta.configs)
+        if topics or everything:
             for partition in self.partitions.values():
-                if partition.topic in topics:
-                    self.logs.configure(partition.topic, partition.index, self.image.topic_config(partition.topic))
+                if everything or partition.topic in topics:
+                    self.logs.configure(partition.topic, partition.index, self._topic_properties(partition.topic))
+
+    def _topic_properties(self, topic: str) -> Mapping[str, str]:
+        return topic_properties(self.image, topic, self.options.broker_id)
 
     def _partition_changed(self, topic: TopicImage, index: int, state: PartitionRegistration) -> None:
         key = (topic.id, index)
@@ -172,7 +183,7 @@ class ReplicaManager:
         return Partition(topic.name, topic.id, index, log, high_watermark, self._context)
 
     def _log(self, topic: TopicImage, index: int) -> Log:
-        return self.logs.get_or_create(topic.name, index, topic.id, self.image.topic_config(topic.name))
+        return self.logs.get_or_create(topic.name, index, topic.id, self._topic_properties(topic.name))
 
     def _drop(self, key: PartitionKey) -> None:
         """This broker has no replica of it any more: stop everything, and delete the log."""
@@ -260,6 +271,12 @@ class ReplicaManager:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partition = self.partitions.get((topic.id, index))
         return _not_here(topic, index) if partition is None else partition
+
+    def leader_of(self, name: str, topic_id: UUID, index: int) -> tuple[int, int]:
+        """Leader and leader epoch of a partition of the cluster, by topic id or name; (−1, −1) where unknown."""
+        topic = self.image.topics_by_name.get(name) if name else self.image.topics_by_id.get(topic_id)
+        state = None if topic is None else topic.partitions.get(index)
+        return (NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch)
 
     def after_event(self) -> None:
         """Wake who waits, and bring the gauges up to date: runs after every event of this broker."""

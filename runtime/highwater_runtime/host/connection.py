@@ -5,7 +5,7 @@ unanswered; the server as a whole holds too many bytes of unanswered requests, a
 its peer does not read what it is sent. What is in the buffer by then waits there.
 
 A peer that sends what is no request, asks for an unknown API or fails to authenticate loses its connection, and gets
-one line in the log. A peer that has closed its sending half still gets the answers to what it sent.
+one line in the log.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Lis
 from highwater_runtime.host.requests import HostRequest
 from highwater_runtime.host.sending import Outbox
 from highwater_runtime.wire.api_keys import ApiKey
-from highwater_runtime.wire.codec import UnsupportedVersionError, WireError
-from highwater_runtime.wire.framing import decode_request, decode_request_header
+from highwater_runtime.wire.codec import WireError
+from highwater_runtime.wire.framing import decode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.request_header import RequestHeader
 
 if TYPE_CHECKING:
     from highwater_runtime.host.server import Server
@@ -53,11 +54,12 @@ class ServerConnection(FrameReceiver):
         self._node = server.node
         self._limits = server.limits
         self._transport: asyncio.Transport | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        """Of a client that must authenticate and has not yet: when it must have."""
         self._outbox = Outbox(self._node.turn, self)
         self._closed = False
         self._reading = True
         self._peer_reads = True
-        self._peer_has_finished = False
         self._resuming = False
         self._closes_after_output = False
 
@@ -81,6 +83,12 @@ class ServerConnection(FrameReceiver):
             self.principal = security.principal_of_peer(transport.get_extra_info("ssl_object"))
         if security.authenticator is not None:
             self.authenticator = security.authenticator()
+            self.largest_frame = min(self.largest_frame, security.largest_frame_before_authentication)
+            self._expiry = self._node.loop.call_later(
+                security.authentication_timeout_s,
+                self.close,
+                f"not authenticated within {security.authentication_timeout_s:g} s",
+            )
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come."""
@@ -89,11 +97,9 @@ class ServerConnection(FrameReceiver):
         self._node.run_turn(self.take_in, nbytes)
 
     def eof_received(self) -> bool:
-        """The client will send no more; True keeps the connection open until it has its answers."""
-        self._peer_has_finished = True
-        assert self._transport is not None
-        # TLS has no half-closed connections.
-        return bool(self.slots) and not self._closed and self._transport.get_extra_info("sslcontext") is None
+        """The client will send no more: it has closed, or died. As in Kafka, what it still waits for is dropped."""
+        self._forget()
+        return False
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """The connection is no more; the core may still answer, to nobody."""
@@ -116,6 +122,7 @@ class ServerConnection(FrameReceiver):
     def _must_wait(self) -> bool:
         return (
             not self._peer_reads
+            or self._outbox.gathered_bytes > self._limits.write_buffer_bytes
             or len(self.slots) >= self._limits.max_queued_requests
             or self._server.is_over_its_share(self)
         )
@@ -149,7 +156,7 @@ class ServerConnection(FrameReceiver):
         try:
             _, version, correlation_id, client_id, body = decode_request(frame)
         except WireError as error:
-            request = self._unknown_api_versions(frame, error)
+            request = self._from_the_future(frame)
             if request is None:
                 self.malformed(str(error))
                 return
@@ -186,7 +193,7 @@ class ServerConnection(FrameReceiver):
         try:
             if authenticator.on_request(request):
                 if authenticator.principal is not None:
-                    self.principal = authenticator.principal
+                    self._is_known(authenticator.principal)
                 return True
         except AuthenticationError as error:
             self.close(str(error), after_output=True)
@@ -194,23 +201,30 @@ class ServerConnection(FrameReceiver):
         self.slots.pop()
         return False
 
-    def _unknown_api_versions(self, frame: bytes | memoryview, error: WireError) -> HostRequest | None:
-        """An ApiVersions request of a version from the future: the core will say that it does not know it."""
-        if not isinstance(error, UnsupportedVersionError):
-            return None
+    def _is_known(self, principal: str) -> None:
+        self.principal = principal
+        self.largest_frame = self._limits.max_frame_bytes
+        self._cancel_expiry()
+
+    def _cancel_expiry(self) -> None:
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def _from_the_future(self, frame: bytes | memoryview) -> HostRequest | None:
+        """An ApiVersions request of a version that we do not know: the core will say so, in a form all can read.
+
+        Of its header only what no version may change is read.
+        """
         try:
-            header, _ = decode_request_header(frame)
+            header, _ = RequestHeader.decode_from(frame, 0, 1)
         except WireError:
             return None
-        if header.request_api_key != ApiKey.API_VERSIONS:
+        version = header.request_api_version
+        if header.request_api_key != ApiKey.API_VERSIONS or version <= ApiVersionsRequest.MAX_VERSION:
             return None
         return HostRequest(
-            self,
-            ApiVersionsRequest(),
-            header.request_api_version,
-            header.correlation_id,
-            header.client_id or "",
-            len(frame),
+            self, ApiVersionsRequest(), version, header.correlation_id, header.client_id or "", len(frame)
         )
 
     # --- answers ---
@@ -233,8 +247,6 @@ class ServerConnection(FrameReceiver):
             self._send_first(request, answer)
         if not self._reading:
             self.read_on()
-        if self._peer_has_finished and not slots:
-            self.close(None, after_output=True)
 
     def send_held_answer(self) -> None:
         """The rule that held the first answer lets it go."""
@@ -265,6 +277,8 @@ class ServerConnection(FrameReceiver):
         before = self._outbox.sent_bytes
         self._outbox.flush()
         self._server.sent_bytes += self._outbox.sent_bytes - before
+        if not self._reading:
+            self.read_on()
         if self._closes_after_output:
             self.close(None, after_output=True)
 
@@ -285,7 +299,7 @@ class ServerConnection(FrameReceiver):
             self._server.refused += 1
             self._node.log.warning("connection closed", peer=self.peer, listener=self.listener.name, why=why[:500])
         self.stopped = True
-        if after_output and self._outbox.has_output:
+        if after_output and self._outbox.gathered_bytes:
             self._closes_after_output = True
             return
         self._forget()
@@ -296,6 +310,7 @@ class ServerConnection(FrameReceiver):
                 self._transport.abort()
 
     def _forget(self) -> None:
+        self._cancel_expiry()
         if not self._closed:
             self._closed = self.stopped = True
             self._server.connection_closed(self)

@@ -51,11 +51,17 @@ class ClientAuthenticator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """How clients of a listener are met. ``principal_of_peer`` names a client by its transport (mutual TLS)."""
+    """How clients of a listener are met. ``principal_of_peer`` names a client by its transport (mutual TLS).
+
+    A client that is not known yet gets little: so long for its TLS handshake, so long again for the conversation with
+    the authenticator, and frames up to so many bytes.
+    """
 
     ssl_context: SSLContext | None = None
     authenticator: Callable[[], ServerAuthenticator] | None = None
     principal_of_peer: Callable[[object], str] | None = None
+    authentication_timeout_s: float = 10.0
+    largest_frame_before_authentication: int = 524_288
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -98,8 +98,10 @@ class _Source(Collector):
             yield from source.families()
 
 
-def exposition(*sources: HostMetrics) -> bytes:
-    """What ``/metrics`` serves: every series of ``sources``, which share no names."""
+def exposition(*sources: HostMetrics, process: bool = False) -> bytes:
+    """What ``/metrics`` serves: every series of ``sources``, which share no names; ``process``: the process's too."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Source(sources))
+    if process:
+        ProcessCollector(registry=registry)
     return generate_latest(registry)

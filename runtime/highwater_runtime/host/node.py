@@ -5,7 +5,8 @@ timer, a disk completion, a call by the harness) is an *event*: it runs to its e
 raises has left the core half-changed, so the node never runs another one:
 
 * ``OSError``: the disk failed. The node has crashed, as a broker does whose only log directory is gone.
-* ``NodeHaltError``: another node broke a promise. The node has halted.
+* ``NodeHaltError``: another node broke a promise, or ``InconsistentMetaProperties``: the data directory belongs to
+  another one. The node has halted.
 * anything else: a bug. The node has crashed, and the log has the traceback.
 
 :attr:`HostedNode.end` tells how a node's life ended, as soon as it has.
@@ -31,6 +32,7 @@ from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.host.server import Server
 from highwater_runtime.host.trace import HostTrace, NoTrace, TraceSink
 from highwater_runtime.host.turn import Turn
+from highwater_runtime.log.errors import InconsistentMetaProperties
 from highwater_runtime.ports import Disk, Endpoint, NodeCore, NodeHaltError, Ports
 from highwater_runtime.ports.trace import NodeStarted
 from highwater_runtime.seeds import derive_random
@@ -72,7 +74,7 @@ class HostedNode:
         trace: gets the node's events; None where nobody reads them.
         seed, incarnation: with the name, they determine the core's randomness.
         limits: bounds of its server.
-        security: how it meets the servers that it talks to.
+        security: how it meets the server at an endpoint; by default all without protection.
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class HostedNode:
         seed: int = 0,
         incarnation: int = 1,
         limits: ServerLimits | None = None,
-        security: OutboundSecurity = PLAINTEXT_OUTBOUND,
+        security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
     ) -> None:
         self.name = name
         self.incarnation = incarnation
@@ -184,6 +186,9 @@ class HostedNode:
             case NodeHaltError():
                 self.log.error("halted", why=str(error))
                 self._end(NodeEnd(Ending.HALTED, error))
+            case InconsistentMetaProperties():
+                self.log.error("the data directory is not this node's", why=str(error))
+                self._end(NodeEnd(Ending.HALTED, error))
             case _:
                 self.log.error("crashed by a bug", exception=error)
                 self._end(NodeEnd(Ending.CRASHED, error))
@@ -200,8 +205,9 @@ class HostedNode:
         self.clock.close()
         self.network.close()
         self.server.close(after_output=clean)
-        if self._fsyncs is not None:
-            self._fsyncs.shutdown(wait=False, cancel_futures=True)
+        if self.disk is not None and self._fsyncs is not None:
+            self.disk.abandon()
+            self._fsyncs.shutdown(wait=False)
         self.ended.set_result(end)
 
     # --- events ---

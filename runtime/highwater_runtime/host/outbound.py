@@ -54,6 +54,7 @@ class OutboundConnection(FrameReceiver):
         self._network = network
         self._node = network.node
         self._key = (endpoint, channel)
+        self._security = network.security(endpoint)
         self._transport: asyncio.Transport | None = None
         self._ready = False
         """Connected, and authenticated where that is asked for."""
@@ -110,7 +111,7 @@ class OutboundConnection(FrameReceiver):
         self._connecting = self._node.loop.create_task(self._connect())
 
     async def _connect(self) -> None:
-        (host, port), security = self._key[0], self._network.security
+        (host, port), security = self._key[0], self._security
         hostname = None
         if security.ssl_context is not None:
             find = security.server_hostname
@@ -133,7 +134,7 @@ class OutboundConnection(FrameReceiver):
             transport.abort()
             return
         self._outbox.attach(transport)
-        authenticator = self._network.security.authenticator
+        authenticator = self._security.authenticator
         if authenticator is None:
             self._become_ready()
         else:
@@ -161,7 +162,9 @@ class OutboundConnection(FrameReceiver):
 
     def flush(self) -> None:
         """See :class:`.turn.Sender`."""
+        before = self._outbox.sent_bytes
         self._outbox.flush()
+        self._network.sent_bytes += self._outbox.sent_bytes - before
 
     def fail(self, why: str) -> None:
         """Close; everything in flight fails in an event of its own, those past their deadline with TIMED_OUT."""
@@ -251,11 +254,13 @@ def _report(node: HostedNode, handler: Callable[[Any], None], failure: RpcFailur
 class HostNetwork:
     """The :class:`highwater_runtime.ports.Network` of one node."""
 
-    def __init__(self, node: HostedNode, security: OutboundSecurity) -> None:
+    def __init__(self, node: HostedNode, security: Callable[[Endpoint], OutboundSecurity]) -> None:
         self.node = node
         self.security = security
+        """How to meet the server at an endpoint."""
         self.authentication_timeout_ns = 10_000_000_000
         self.received_bytes = 0
+        self.sent_bytes = 0
         self._connections: dict[tuple[Endpoint, str], OutboundConnection] = {}
         self._closed = False
 

@@ -183,6 +183,12 @@ class PosixDisk:
         self._waiting.append((fd, on_done))
         self._begin_batch()
 
+    def abandon(self) -> None:
+        """The node is dead: nobody waits for an fsync that has not begun."""
+        waiting, self._waiting = self._waiting, []
+        for fd, _ in waiting:
+            os.close(fd)
+
     def _begin_batch(self) -> None:
         if self._syncing or self._stalled or not self._waiting:
             return

@@ -14,37 +14,35 @@ LARGE_BYTES: Final = 64 * 1024
 class Outbox:
     """Output of one connection."""
 
-    __slots__ = ("_parts", "_sender", "_transport", "_turn", "sent_bytes")
+    __slots__ = ("_parts", "_sender", "_transport", "_turn", "gathered_bytes", "sent_bytes")
 
     def __init__(self, turn: Turn, sender: Sender) -> None:
         self._turn = turn
         self._sender = sender
         self._transport: asyncio.Transport | None = None
         self._parts: list[bytes] = []
+        self.gathered_bytes = 0
+        """What waits for the end of the turn."""
         self.sent_bytes = 0
 
     def attach(self, transport: asyncio.Transport) -> None:
         """Where output goes from now on."""
         self._transport = transport
 
-    @property
-    def has_output(self) -> bool:
-        """Whether something waits for the end of the turn."""
-        return bool(self._parts)
-
     def put(self, parts: list[bytes]) -> None:
         """Add a frame, in pieces; it leaves at the end of the turn."""
         if not self._parts:
             self._turn.will_send(self._sender)
         self._parts += parts
+        self.gathered_bytes += sum(map(len, parts))
 
     def flush(self) -> None:
         """Hand everything to the transport."""
         parts, self._parts = self._parts, []
+        total, self.gathered_bytes = self.gathered_bytes, 0
         transport = self._transport
         if transport is None or transport.is_closing() or not parts:
             return
-        total = sum(map(len, parts))
         self.sent_bytes += total
         if total < LARGE_BYTES:
             transport.write(b"".join(parts))

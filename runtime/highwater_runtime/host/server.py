@@ -65,6 +65,9 @@ class Server:
                     lambda listener=listener: ServerConnection(self, listener),
                     sock=sock,
                     ssl=listener.security.ssl_context,
+                    ssl_handshake_timeout=(
+                        None if listener.security.ssl_context is None else listener.security.authentication_timeout_s
+                    ),
                     backlog=_BACKLOG,
                 )
             )

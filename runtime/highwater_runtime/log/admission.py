@@ -1,13 +1,21 @@
 """What a leader lets into its log: pure checks of batches, before anything is written.
 
-Kafka's rules for produce: intact, not larger than ``max.message.bytes``, not a control batch, as many records as
-offsets, and an idempotent batch alone in its partition's records. Records themselves are not looked at.
+Kafka's rules for produce: intact, not larger than ``max.message.bytes``, not a control batch, not of a transaction, not
+dated by a leader, of a known compression, as many records as offsets, and an idempotent batch alone in its partition's
+records. Records themselves are not looked at.
 """
 
 from __future__ import annotations
 
-from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, RecordTooLarge
-from highwater_runtime.log.records import HEADER_SIZE, BatchView, Buffer, batch_at
+from highwater_runtime.log.errors import (
+    CorruptRecord,
+    InvalidRecord,
+    InvalidTimestamp,
+    RecordTooLarge,
+    TransactionalRecords,
+    UnknownCompression,
+)
+from highwater_runtime.log.records import CODECS, HEADER_SIZE, BatchView, Buffer, batch_at
 
 
 def whole_batches(records: Buffer) -> list[BatchView]:
@@ -43,6 +51,12 @@ def check_client_batch(batch: BatchView, max_message_bytes: int, *, alone: bool)
     batch.ensure_valid()
     if batch.is_control:
         raise InvalidRecord("control batches are not for clients to write")
+    if batch.is_transactional:
+        raise TransactionalRecords("transactions are not supported")
+    if batch.is_log_append_time:
+        raise InvalidTimestamp("a producer cannot date its records by LogAppendTime")
+    if batch.codec not in CODECS:
+        raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
     if batch.record_count != batch.last_offset - batch.base_offset + 1:
         raise InvalidRecord(f"{batch.record_count} records in a batch from {batch.base_offset} to {batch.last_offset}")
     if batch.producer_id < 0:

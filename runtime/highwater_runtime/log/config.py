@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from highwater_runtime.config import NodeConfig
 
@@ -20,7 +20,11 @@ TOPIC_PROPERTIES: Final[Mapping[str, str]] = {
     "flush.ms": "flush_ms",
     "file.delete.delay.ms": "delete_delay_ms",
 }
-"""Topic properties that a log obeys, and the field of :class:`LogConfig` that each sets."""
+"""Topic properties that a log obeys, all numbers, and the field of :class:`LogConfig` that each sets."""
+
+CLEANUP_POLICY: Final = "cleanup.policy"
+TIMESTAMP_TYPE: Final = "message.timestamp.type"
+LOG_APPEND_TIME: Final = "LogAppendTime"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +32,9 @@ class LogConfig:
     """Settings of one log; times in ms, sizes in bytes, −1 for no limit. Defaults are Kafka's.
 
     ``flush_messages`` makes an append that reaches it wait for the disk, as Kafka's does: with 1, nothing is
-    acknowledged that is not durable here.
+    acknowledged that is not durable here. ``log_append_time``: the leader's wall clock, not the producer's, dates
+    records (``message.timestamp.type``). ``deletes`` and ``compacts`` are the two words of ``cleanup.policy``: old
+    segments go, or only those records in them go that a later one of the same key has replaced.
     """
 
     segment_bytes: int = 1_073_741_824
@@ -41,6 +47,9 @@ class LogConfig:
     flush_messages: int = 2**63 - 1
     flush_ms: int = 2**63 - 1
     delete_delay_ms: int = 60_000
+    log_append_time: bool = False
+    deletes: bool = True
+    compacts: bool = False
     producer_id_expiration_ms: int = 86_400_000
 
     @classmethod
@@ -56,9 +65,15 @@ class LogConfig:
             flush_messages=node.log_flush_messages,
             flush_ms=node.log_flush_ms,
             delete_delay_ms=node.log_segment_delete_delay_ms,
+            log_append_time=node.log_timestamp_type == LOG_APPEND_TIME,
             producer_id_expiration_ms=node.producer_id_expiration_ms,
         )
-        overrides = {
+        policy = node.log_cleanup_policy if topic is None else topic.get(CLEANUP_POLICY, node.log_cleanup_policy)
+        words = policy.split(",")
+        config = replace(config, deletes="delete" in words, compacts="compact" in words)
+        overrides: dict[str, Any] = {
             field: int(topic[name]) for name, field in TOPIC_PROPERTIES.items() if topic is not None and name in topic
         }
+        if topic is not None and TIMESTAMP_TYPE in topic:
+            overrides["log_append_time"] = topic[TIMESTAMP_TYPE] == LOG_APPEND_TIME
         return replace(config, **overrides) if overrides else config

@@ -102,11 +102,14 @@ def read_leader_change(batch: BatchView) -> LeaderChange | None:
     """What a leader-change batch says; None for any other batch.
 
     Raises:
-        CorruptRecord: it is a leader change but cannot be read.
+        CorruptRecord: it is a leader change but cannot be read, or a control batch without record.
     """
     if not batch.is_control:
         return None
-    record = batch.records()[0]
+    records = batch.records()
+    if not records:
+        raise CorruptRecord(f"control batch at offset {batch.base_offset} has no record")
+    record = records[0]
     value = record.value or b""
     if control_type_of(record) is not ControlType.LEADER_CHANGE:
         return None

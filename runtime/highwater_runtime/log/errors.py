@@ -34,6 +34,18 @@ class InvalidRecord(LogError):  # noqa: N818
     KAFKA_ERROR = "INVALID_RECORD"
 
 
+class InvalidTimestamp(LogError):  # noqa: N818
+    """A batch that says that its leader has dated it, though that is for its leader to say."""
+
+    KAFKA_ERROR = "INVALID_TIMESTAMP"
+
+
+class TransactionalRecords(LogError):  # noqa: N818
+    """A batch of a transaction; there are none here."""
+
+    KAFKA_ERROR = "INVALID_TXN_STATE"
+
+
 class UnsupportedMessageFormat(LogError):  # noqa: N818
     """A message of magic 0 or 1, which this log does not store."""
 
@@ -42,6 +54,12 @@ class UnsupportedMessageFormat(LogError):  # noqa: N818
 
 class CompressedRecords(LogError):  # noqa: N818
     """The records inside a compressed batch were asked for; compressed batches are only passed through."""
+
+    KAFKA_ERROR = "UNSUPPORTED_COMPRESSION_TYPE"
+
+
+class UnknownCompression(LogError):  # noqa: N818
+    """A batch compressed in a way that no reader could undo."""
 
     KAFKA_ERROR = "UNSUPPORTED_COMPRESSION_TYPE"
 

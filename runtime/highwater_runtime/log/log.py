@@ -23,6 +23,7 @@ from uuid import UUID
 
 from highwater_runtime.log.admission import check_client_batch, whole_batches
 from highwater_runtime.log.checkpoints import read_partition_metadata, write_partition_metadata
+from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import (
     EpochRegression,
@@ -36,7 +37,7 @@ from highwater_runtime.log.flush import FlushDone
 from highwater_runtime.log.names import parent
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
-from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch
+from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import count_deletable
@@ -180,6 +181,8 @@ class Log(ReadableLog):
         data = bytearray(records)
         offset = self.log_end_offset
         for batch in batches:
+            if origin == "client" and self.config.log_append_time:
+                stamp_batch(data, batch, now_ms)
             patch_batch(data, batch.position, offset, leader_epoch)
             batch.last_offset += offset - batch.base_offset
             batch.base_offset, batch.leader_epoch = offset, leader_epoch
@@ -392,6 +395,37 @@ class Log(ReadableLog):
                 begin = self._chain.base_offset
                 self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
         return doomed
+
+    # --- compaction --------------------------------------------------------------------------------------------------
+
+    def dirty_share(self, high_watermark: int, cleaned_to: int) -> float:
+        """How much of what :meth:`compact_later` may rewrite lies behind ``cleaned_to``: 0 nothing, 1 all of it."""
+        limit = min(high_watermark, self.recovery_point)
+        sealed = [s for s in self._chain.segments if s is not self._chain.active and s.end_offset <= limit]
+        dirty = sum(segment.size for segment in sealed if segment.end_offset > cleaned_to)
+        return dirty / sum(segment.size for segment in sealed) if dirty else 0.0
+
+    def compact_later(self, high_watermark: int, on_done: Callable[[int], None]) -> Compaction:
+        """Begin to compact everything committed (see :mod:`.compaction`), in events of its own.
+
+        ``on_done`` gets the offset up to which the log is compacted then; not if the pass is aborted or the log goes
+        offline.
+        """
+
+        def guard(step: Callable[[], None]) -> None:
+            if self._offline is None:
+                with self._disk_errors_end_it():
+                    step()
+
+        limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
+        return Compaction(
+            self._chain,
+            self._clock,
+            limit=limit,
+            committed=high_watermark,
+            guard=guard,
+            on_done=lambda: on_done(limit),
+        )
 
     def remove_expired_producers(self, now_ms: int) -> int:
         """Forget producers that have not written for ``producer.id.expiration.ms``; how many they were."""

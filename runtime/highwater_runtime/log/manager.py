@@ -30,6 +30,7 @@ from highwater_runtime.log.checkpoints import (
     write_clean_shutdown,
     write_offsets,
 )
+from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
 from highwater_runtime.log.log import Log
@@ -39,6 +40,8 @@ from highwater_runtime.ports import MS, Ports, Timer
 _NEVER: Final = 2**63 - 1
 _LONGEST_NAME: Final = 255
 _INITIAL_RETENTION_DELAY_MS: Final = 30_000
+_LEAST_DIRTY_SHARE: Final = 0.5
+"""A log is compacted when so much of it was written since (Kafka's ``min.cleanable.dirty.ratio``)."""
 
 
 class LogManager:
@@ -68,6 +71,9 @@ class LogManager:
         self._checkpointed_hw: dict[TopicPartition, int] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._timers: dict[str, Timer] = {}
+        self._compacting: tuple[TopicPartition, Compaction] | None = None
+        self._compacted_to: dict[TopicPartition, int] = {}
+        """Up to where a pass of this incarnation has compacted a log; a restart looks at everything once more."""
 
     # --- start -------------------------------------------------------------------------------------------------------
 
@@ -190,6 +196,9 @@ class LogManager:
             OSError: the disk failed.
         """
         tp = TopicPartition(topic, partition)
+        if self._compacting is not None and self._compacting[0] == tp:
+            self._abort_compaction()
+        self._compacted_to.pop(tp, None)
         log = self.logs.pop(tp)
         log.on_recovery_point_lowered = None
         log.abandon("deleted")
@@ -250,7 +259,7 @@ class LogManager:
             self._written[path] = dict(offsets)
 
     def clean_up(self) -> None:
-        """Retention by time and size, and forgetting producers, in every log."""
+        """Retention by time and size, and forgetting producers, in every log; compaction of those that ask for it."""
         now_ms = self._ports.clock.wall_ms()
         high_watermarks = self._current_high_watermarks()
         for tp, log in self.logs.items():
@@ -258,6 +267,33 @@ class LogManager:
                 log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
                 log.remove_expired_producers(now_ms)
         self.checkpoint_start_offsets()
+        if self._compacting is not None and not self.logs[self._compacting[0]].is_online:
+            self._compacting = None  # it went no further than the log did
+        if self._compacting is None:
+            self._compact_next()
+
+    def _compact_next(self) -> None:
+        """Begin to compact the first log that needs it; when that is done, the next one. One at a time."""
+        for tp, log in self.logs.items():
+            if not log.config.compacts or not log.is_online:
+                continue
+            high_watermark = max(log.log_start_offset, min(self._checkpointed_hw.get(tp, 0), log.log_end_offset))
+            if log.dirty_share(high_watermark, self._compacted_to.get(tp, 0)) < _LEAST_DIRTY_SHARE:
+                continue
+
+            def done(offset: int, tp: TopicPartition = tp) -> None:
+                self._compacting = None
+                self._compacted_to[tp] = offset
+                self._ports.metrics.counter("highwater_log_compactions_total")
+                self._compact_next()
+
+            self._compacting = (tp, log.compact_later(high_watermark, done))
+            return
+
+    def _abort_compaction(self) -> None:
+        if self._compacting is not None:
+            self._compacting[1].abort()
+            self._compacting = None
 
     # --- stop --------------------------------------------------------------------------------------------------------
 
@@ -269,6 +305,7 @@ class LogManager:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        self._abort_compaction()
         flushing = [log for log in self.logs.values() if log.is_online]
         failed = len(flushing) < len(self.logs)
         waiting = len(flushing)

@@ -7,7 +7,7 @@ read) and otherwise from the sparse index and a walk over batch headers. Nothing
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
@@ -23,7 +23,7 @@ _RECENT_LEAST: Final = 2048
 
 
 class Segment:
-    """Batches from ``base_offset`` up to ``end_offset`` (exclusive), contiguous.
+    """Batches from ``base_offset`` up to ``end_offset`` (exclusive), contiguous; ``suffix`` ends its files' names.
 
     ``max_timestamp`` is the largest of any batch (−1: none) and belongs to the batch that ends with
     ``max_timestamp_offset``. ``first_timestamp`` is the first batch's, by which the segment ages (−1: unknown).
@@ -37,6 +37,7 @@ class Segment:
         "_recent_position",
         "_recent_start",
         "_since_index_entry",
+        "_suffix",
         "base_offset",
         "created_ms",
         "end_offset",
@@ -50,16 +51,25 @@ class Segment:
     )
 
     def __init__(
-        self, disk: Disk, directory: str, base_offset: int, interval: int, now_ms: int, *, create: bool = False
+        self,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        interval: int,
+        now_ms: int,
+        *,
+        create: bool = False,
+        suffix: str = "",
     ) -> None:
         self._disk = disk
         self._path = join(directory, file_name(base_offset, ""))
+        self._suffix = suffix
         self._interval = interval
         self.base_offset = base_offset
         self.created_ms = now_ms
-        self.file: DiskFile = disk.open(self._path + LOG, create=create)
-        self.offset_index = OffsetIndex(disk.open(self._path + OFFSET_INDEX, create=True), base_offset)
-        self.time_index = TimeIndex(disk.open(self._path + TIME_INDEX, create=True), base_offset)
+        self.file: DiskFile = disk.open(self._path + LOG + suffix, create=create)
+        self.offset_index = OffsetIndex(disk.open(self._path + OFFSET_INDEX + suffix, create=True), base_offset)
+        self.time_index = TimeIndex(disk.open(self._path + TIME_INDEX + suffix, create=True), base_offset)
         self.size = self.file.size()
         self._begin_empty()
 
@@ -304,4 +314,24 @@ class Segment:
         """Close, and unlink the files at once."""
         self.close()
         for suffix in SEGMENT_SUFFIXES:
+            self._disk.unlink(self._path + suffix + self._suffix)
+
+    def take_place_of(self, old: Segment, sync_directory: Callable[[], None]) -> None:
+        """Put the files of this segment, made under other names, in the place of ``old``'s; durably, step by step.
+
+        The log itself is durable already. An index must never be found beside a log that it was not made for, so the
+        old ones go before the new log comes, and the new ones come after it.
+        """
+        self.seal()
+        self.offset_index.file.fsync()
+        self.time_index.file.fsync()
+        old.close()
+        for suffix in (OFFSET_INDEX, TIME_INDEX):
             self._disk.unlink(self._path + suffix)
+        sync_directory()
+        self._disk.rename(self._path + LOG + self._suffix, self._path + LOG)
+        sync_directory()
+        for suffix in (OFFSET_INDEX, TIME_INDEX):
+            self._disk.rename(self._path + suffix + self._suffix, self._path + suffix)
+        sync_directory()
+        self._suffix = ""

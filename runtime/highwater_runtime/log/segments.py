@@ -26,7 +26,17 @@ _READ_BYTES: Final = 1 << 20
 class SegmentChain:
     """``segments``, oldest first, never empty; ``active`` is the last."""
 
-    __slots__ = ("_clock", "_directory", "_directory_changed", "_disk", "_removals", "active", "config", "segments")
+    __slots__ = (
+        "_clock",
+        "_directory",
+        "_directory_changed",
+        "_disk",
+        "_removals",
+        "active",
+        "config",
+        "cuts",
+        "segments",
+    )
 
     def __init__(self, disk: Disk, directory: str, clock: Clock, config: LogConfig, segments: list[Segment]) -> None:
         self._disk = disk
@@ -34,6 +44,8 @@ class SegmentChain:
         self._clock = clock
         self._directory_changed = False
         self._removals: dict[str, Timer] = {}
+        self.cuts = 0
+        """How often the end was cut off, or everything."""
         self.config = config
         self.segments = segments
         self.active = segments[-1]
@@ -148,6 +160,7 @@ class SegmentChain:
 
     def truncate_to(self, offset: int) -> None:
         """Drop the batch that holds ``offset`` and all behind it, durably."""
+        self.cuts += 1
         # The newest go first: whatever a crash leaves of this is a chain without a hole.
         while self.active.base_offset > offset:
             self._set_aside(self.segments.pop())
@@ -160,6 +173,7 @@ class SegmentChain:
 
     def restart_at(self, offset: int) -> None:
         """Drop everything and begin anew at ``offset``, durably."""
+        self.cuts += 1
         while self.segments:
             self._set_aside(self.segments.pop())
         self._begin_segment(offset, self._clock.wall_ms())
@@ -197,6 +211,20 @@ class SegmentChain:
             self._disk.unlink(path)
 
         return remove
+
+    # --- compaction --------------------------------------------------------------------------------------------------
+
+    def make_replacement(self, old: Segment, suffix: str) -> Segment:
+        """An empty segment that may take the place of ``old``, in files whose names end with ``suffix``."""
+        interval = self.config.index_interval_bytes
+        return Segment(
+            self._disk, self._directory, old.base_offset, interval, old.created_ms, create=True, suffix=suffix
+        )
+
+    def replace(self, old: Segment, new: Segment) -> None:
+        """Let ``new``, from :meth:`make_replacement` and with the same offsets, take the place of ``old``, durably."""
+        new.take_place_of(old, lambda: self._disk.fsync_dir(self._directory))
+        self.segments[self.segments.index(old)] = new
 
     # --- durability --------------------------------------------------------------------------------------------------
 

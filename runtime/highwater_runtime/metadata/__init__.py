@@ -15,6 +15,7 @@ from highwater_runtime.metadata.changes import (
     NothingChanged,
     PartitionChanged,
     ProducerIdsChanged,
+    ScramCredentialChanged,
     TopicCreated,
     TopicDeleted,
 )
@@ -22,11 +23,13 @@ from highwater_runtime.metadata.image import MetadataImage
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.metadata.registrations import (
     NO_LEADER,
+    BrokerListener,
     BrokerRegistration,
     ConfigResource,
     LeaderRecoveryState,
     PartitionRegistration,
     TopicImage,
+    reachable,
 )
 from highwater_runtime.metadata.replica_epoch import replica_epoch_matches
 from highwater_runtime.metadata.snapshot import differences, image_of, snapshot_records
@@ -34,6 +37,7 @@ from highwater_runtime.metadata.snapshot import differences, image_of, snapshot_
 __all__ = [
     "NO_LEADER",
     "BrokerChanged",
+    "BrokerListener",
     "BrokerRegistration",
     "Change",
     "ConfigChanged",
@@ -46,11 +50,13 @@ __all__ = [
     "PartitionChanged",
     "PartitionRegistration",
     "ProducerIdsChanged",
+    "ScramCredentialChanged",
     "TopicCreated",
     "TopicDeleted",
     "TopicImage",
     "differences",
     "image_of",
+    "reachable",
     "replica_epoch_matches",
     "snapshot_records",
 ]

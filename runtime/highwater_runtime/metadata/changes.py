@@ -14,6 +14,7 @@ from highwater_runtime.metadata.registrations import (
     PartitionRegistration,
     TopicImage,
 )
+from highwater_runtime.metadata.scram import ScramMechanism
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,14 @@ class ProducerIdsChanged:
     next_producer_id: int
 
 
+@dataclass(frozen=True, slots=True)
+class ScramCredentialChanged:
+    """The SCRAM credential of ``user`` for ``mechanism`` was set or removed."""
+
+    user: str
+    mechanism: ScramMechanism
+
+
 Change = (
     NothingChanged
     | BrokerChanged
@@ -89,4 +98,5 @@ Change = (
     | ConfigChanged
     | FeatureChanged
     | ProducerIdsChanged
+    | ScramCredentialChanged
 )

@@ -21,6 +21,7 @@ from highwater_runtime.metadata.changes import (
     NothingChanged,
     PartitionChanged,
     ProducerIdsChanged,
+    ScramCredentialChanged,
     TopicCreated,
     TopicDeleted,
 )
@@ -28,12 +29,14 @@ from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVe
 from highwater_runtime.metadata.registrations import (
     NO_LEADER_CHANGE,
     TOPIC_RESOURCE,
+    BrokerListener,
     BrokerRegistration,
     ConfigResource,
     LeaderRecoveryState,
     PartitionRegistration,
     TopicImage,
 )
+from highwater_runtime.metadata.scram import ScramCredential, ScramMechanism
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.config_record import ConfigRecord
@@ -44,8 +47,10 @@ from highwater_runtime.wire.messages.partition_record import PartitionRecord
 from highwater_runtime.wire.messages.producer_ids_record import ProducerIdsRecord
 from highwater_runtime.wire.messages.register_broker_record import RegisterBrokerRecord
 from highwater_runtime.wire.messages.remove_topic_record import RemoveTopicRecord
+from highwater_runtime.wire.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
 from highwater_runtime.wire.messages.topic_record import TopicRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
+from highwater_runtime.wire.messages.user_scram_credential_record import UserScramCredentialRecord
 
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -55,7 +60,7 @@ class MetadataReplayError(RuntimeError):
 
 
 class MetadataImage:
-    """Brokers, topics, partitions, configurations, features and producer ids as of :attr:`offset`.
+    """Brokers, topics, partitions, configurations, features, producer ids and SCRAM credentials as of :attr:`offset`.
 
     Attributes are to be read by everyone and changed by :meth:`apply` alone.
     """
@@ -66,6 +71,7 @@ class MetadataImage:
         "metadata_version",
         "next_producer_id",
         "offset",
+        "scram_credentials",
         "topics_by_id",
         "topics_by_name",
     )
@@ -79,6 +85,7 @@ class MetadataImage:
         self.configs: dict[ConfigResource, dict[str, str]] = {}
         self.metadata_version = MetadataVersion.minimum()
         self.next_producer_id = 0
+        self.scram_credentials: dict[tuple[str, ScramMechanism], ScramCredential] = {}
 
     def copy(self) -> MetadataImage:
         """An image of its own; costs one dict copy per topic, values are shared."""
@@ -90,6 +97,7 @@ class MetadataImage:
         other.configs = {resource: values.copy() for resource, values in self.configs.items()}
         other.metadata_version = self.metadata_version
         other.next_producer_id = self.next_producer_id
+        other.scram_credentials = self.scram_credentials.copy()
         return other
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
@@ -160,6 +168,14 @@ class MetadataImage:
             case ProducerIdsRecord():
                 self.next_producer_id = record.next_producer_id
                 return ProducerIdsChanged(record.next_producer_id)
+            case UserScramCredentialRecord():
+                mechanism = ScramMechanism(record.mechanism)
+                self.scram_credentials[record.name, mechanism] = ScramCredential(
+                    record.salt, record.stored_key, record.server_key, record.iterations
+                )
+                return ScramCredentialChanged(record.name, mechanism)
+            case RemoveUserScramCredentialRecord():
+                return self._remove_scram_credential(record, offset)
             case NoOpRecord():
                 return NothingChanged()
             case _:
@@ -214,12 +230,16 @@ class MetadataImage:
         return broker
 
     def _register_broker(self, record: RegisterBrokerRecord) -> Change:
-        listener = record.end_points[0]
+        listeners = tuple(
+            BrokerListener(point.name, Endpoint(point.host, point.port), point.security_protocol)
+            for point in record.end_points
+        )
         after = BrokerRegistration(
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            endpoint=Endpoint(listener.host, listener.port),
+            endpoint=listeners[0].endpoint,
+            listeners=listeners,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
             rack=record.rack,
@@ -252,6 +272,14 @@ class MetadataImage:
         else:
             values[record.name] = record.value
         return ConfigChanged(resource, record.name, record.value)
+
+    def _remove_scram_credential(self, record: RemoveUserScramCredentialRecord, offset: int) -> Change:
+        key = record.name, ScramMechanism(record.mechanism)
+        if self.scram_credentials.pop(key, None) is None:
+            raise MetadataReplayError(
+                f"RemoveUserScramCredentialRecord at offset {offset}: user {record.name!r} has no such credential"
+            )
+        return ScramCredentialChanged(*key)
 
     def _set_feature(self, record: FeatureLevelRecord, offset: int) -> Change:
         if record.name != FEATURE_NAME:

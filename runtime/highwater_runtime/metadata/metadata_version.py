@@ -11,7 +11,7 @@ level   name     what it brings
 8       3.4-IV0  nothing that is built here
 9       3.5-IV0  Fetch v14 between brokers (KIP-405)
 10      3.5-IV1  KIP-903: Fetch v15 carries the replica epoch, AlterPartition v3 carries ``NewIsrWithEpochs``
-11      3.5-IV2  nothing that is built here
+11      3.5-IV2  SCRAM credentials in the metadata log (KIP-900)
 12      3.6-IV0  an ISR shrink no longer bumps the leader epoch (KAFKA-15021)
 ======= ======== ==========================================================================================
 """
@@ -88,6 +88,11 @@ class MetadataVersion(IntEnum):
         if self.replica_epochs_supported:
             return 15
         return 14 if self >= MetadataVersion.IBP_3_5_IV0 else 13
+
+    @property
+    def scram_supported(self) -> bool:
+        """KIP-900: whether the metadata log may hold SCRAM credentials."""
+        return self >= MetadataVersion.IBP_3_5_IV2
 
     @property
     def leader_epoch_bump_on_isr_shrink(self) -> bool:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
@@ -39,10 +39,20 @@ TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
 
 
+class BrokerListener(NamedTuple):
+    """One listener of a broker, as its registration has it. ``security_protocol``: 0 PLAINTEXT, 1 SSL,
+    2 SASL_PLAINTEXT, 3 SASL_SSL."""
+
+    name: str
+    endpoint: Endpoint
+    security_protocol: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
     """One broker as the metadata log has it. ``epoch`` is the offset of its registration record.
 
+    ``endpoint`` is where other brokers reach it; it is that of the first of ``listeners``, where those are known.
     ``features`` maps feature names to the inclusive range of levels that the broker understands.
     """
 
@@ -50,6 +60,7 @@ class BrokerRegistration:
     epoch: int
     incarnation_id: UUID
     endpoint: Endpoint
+    listeners: tuple[BrokerListener, ...] = ()
     fenced: bool = True
     in_controlled_shutdown: bool = False
     rack: str | None = None
@@ -59,6 +70,20 @@ class BrokerRegistration:
     def active(self) -> bool:
         """Whether it may lead and be placed in an ISR: unfenced and not shutting down."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    def endpoint_for(self, listener: str) -> Endpoint | None:
+        """Where a client that came by ``listener`` of some broker reaches this one; None if it has no such listener.
+
+        ``""`` stands for the listener of the brokers among themselves.
+        """
+        if not listener or not self.listeners:
+            return self.endpoint
+        return next((known.endpoint for known in self.listeners if known.name == listener), None)
+
+
+def reachable(brokers: Iterable[BrokerRegistration], listener: str) -> list[tuple[BrokerRegistration, Endpoint]]:
+    """Those of ``brokers`` that a client of ``listener`` can reach, each with where, in the same order."""
+    return [(broker, at) for broker in brokers if (at := broker.endpoint_for(listener)) is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

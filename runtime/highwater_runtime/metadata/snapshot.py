@@ -17,12 +17,19 @@ from highwater_runtime.metadata.changes import (
     FeatureChanged,
     PartitionChanged,
     ProducerIdsChanged,
+    ScramCredentialChanged,
     TopicCreated,
     TopicDeleted,
 )
 from highwater_runtime.metadata.image import MetadataImage
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
-from highwater_runtime.metadata.registrations import BrokerRegistration, PartitionRegistration, TopicImage
+from highwater_runtime.metadata.registrations import (
+    BrokerListener,
+    BrokerRegistration,
+    PartitionRegistration,
+    TopicImage,
+)
+from highwater_runtime.metadata.scram import credential_record
 from highwater_runtime.wire.messages.config_record import ConfigRecord
 from highwater_runtime.wire.messages.feature_level_record import FeatureLevelRecord
 from highwater_runtime.wire.messages.partition_record import PartitionRecord
@@ -45,6 +52,10 @@ def snapshot_records(image: MetadataImage) -> list[Any]:
             ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=key, value=value)
             for key, value in values.items()
         ]
+    records += [
+        credential_record(user, mechanism, credential)
+        for (user, mechanism), credential in image.scram_credentials.items()
+    ]
     return records
 
 
@@ -87,6 +98,9 @@ def differences(before: MetadataImage, after: MetadataImage) -> Iterator[Change]
         yield FeatureChanged(FEATURE_NAME, int(after.metadata_version))
     if before.next_producer_id != after.next_producer_id:
         yield ProducerIdsChanged(after.next_producer_id)
+    for key in dict.fromkeys((*before.scram_credentials, *after.scram_credentials)):
+        if before.scram_credentials.get(key) != after.scram_credentials.get(key):
+            yield ScramCredentialChanged(*key)
 
 
 def _config_differences(before: MetadataImage, after: MetadataImage) -> Iterator[Change]:
@@ -101,14 +115,20 @@ def _config_differences(before: MetadataImage, after: MetadataImage) -> Iterator
 
 
 def _registration(broker: BrokerRegistration) -> RegisterBrokerRecord:
-    listener = BrokerEndpoint(
-        name="PLAINTEXT", host=broker.endpoint.host, port=broker.endpoint.port, security_protocol=0
-    )
+    listeners = broker.listeners or (BrokerListener("PLAINTEXT", broker.endpoint),)
     return RegisterBrokerRecord(
         broker_id=broker.id,
         incarnation_id=broker.incarnation_id,
         broker_epoch=broker.epoch,
-        end_points=[listener],
+        end_points=[
+            BrokerEndpoint(
+                name=listener.name,
+                host=listener.endpoint.host,
+                port=listener.endpoint.port,
+                security_protocol=listener.security_protocol,
+            )
+            for listener in listeners
+        ],
         features=[
             BrokerFeature(name=name, min_supported_version=low, max_supported_version=high)
             for name, (low, high) in broker.features.items()

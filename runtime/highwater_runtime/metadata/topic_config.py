@@ -1,42 +1,157 @@
-"""Topic properties that may be set: Apache Kafka's names and bounds, of those that something here acts on.
+"""Topic properties that may be set: Apache Kafka's names, bounds and defaults, of those that something here acts on.
 
 Controllers refuse the rest; brokers act on what the image holds (``LogConfig.of`` for what a log obeys,
-``min.insync.replicas`` for what the partition does).
+``min.insync.replicas`` for what the partition does). A few properties have one value here, and may be set to that one.
+
+Most have a *broker property* that holds where the topic says nothing. Those are also the ones that can be changed on
+brokers while they run (:data:`DYNAMIC_BROKER_PROPERTIES`), for one broker or for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+CLEANUP_POLICY: Final = "cleanup.policy"
 
-LEAST: Final[Mapping[str, int]] = {
-    "file.delete.delay.ms": 0,
-    "flush.messages": 1,
-    "flush.ms": 0,
-    "index.interval.bytes": 0,
-    "max.message.bytes": 0,
-    MIN_INSYNC_REPLICAS: 1,
-    "retention.bytes": -1,
-    "retention.ms": -1,
-    "segment.bytes": 14,
-    "segment.index.bytes": 4,
-    "segment.ms": 1,
+_LONG_MAX: Final = 2**63 - 1
+
+
+class Kind(IntEnum):
+    """Type of a property, by Kafka's number in DescribeConfigs (``ConfigResponse.ConfigType``)."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    LONG = 5
+    LIST = 7
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProperty:
+    """One property of topics: a whole number of at least ``least``, or one of ``values``.
+
+    ``broker_property`` is the property of brokers that holds where a topic has none; ``default`` is Kafka's.
+    """
+
+    kind: Kind
+    default: str
+    documentation: str
+    broker_property: str | None = None
+    least: int = 0
+    values: tuple[str, ...] = ()
+
+
+TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
+    CLEANUP_POLICY: TopicProperty(
+        Kind.LIST,
+        "delete",
+        "What happens to old segments: they are deleted, compacted (the last record of each key stays), or both.",
+        "log.cleanup.policy",
+        values=("delete", "compact", "compact,delete", "delete,compact"),
+    ),
+    "compression.type": TopicProperty(
+        Kind.STRING,
+        "producer",
+        "How batches are stored: as their producer compressed them.",
+        "compression.type",
+        values=("producer",),
+    ),
+    "file.delete.delay.ms": TopicProperty(
+        Kind.LONG,
+        "60000",
+        "How long a deleted segment stays on disk under another name.",
+        "log.segment.delete.delay.ms",
+    ),
+    "flush.messages": TopicProperty(
+        Kind.LONG,
+        str(_LONG_MAX),
+        "After how many records a log is made durable; 1 makes every acknowledged record durable on its leader.",
+        "log.flush.interval.messages",
+        least=1,
+    ),
+    "flush.ms": TopicProperty(
+        Kind.LONG, str(_LONG_MAX), "After how long a log is made durable.", "log.flush.interval.ms"
+    ),
+    "index.interval.bytes": TopicProperty(
+        Kind.INT, "4096", "Bytes of records for each entry of the offset index.", "log.index.interval.bytes"
+    ),
+    "max.message.bytes": TopicProperty(
+        Kind.INT, "1048588", "The largest record batch that may be produced, compressed.", "message.max.bytes"
+    ),
+    "message.timestamp.type": TopicProperty(
+        Kind.STRING,
+        "CreateTime",
+        "Whose clock dates a record: its producer's (CreateTime) or its leader's (LogAppendTime).",
+        "log.message.timestamp.type",
+        values=("CreateTime", "LogAppendTime"),
+    ),
+    MIN_INSYNC_REPLICAS: TopicProperty(
+        Kind.INT,
+        "1",
+        "How many replicas must be in sync for a write with acks=all, and for the high watermark to advance.",
+        MIN_INSYNC_REPLICAS,
+        least=1,
+    ),
+    "preallocate": TopicProperty(
+        Kind.BOOLEAN, "false", "Whether segments get their full size when they are created.", values=("false",)
+    ),
+    "retention.bytes": TopicProperty(
+        Kind.LONG, "-1", "How large a partition may grow before old segments go; -1: any.", "log.retention.bytes", -1
+    ),
+    "retention.ms": TopicProperty(
+        Kind.LONG, "604800000", "How long segments are kept; -1: for ever.", "log.retention.ms", -1
+    ),
+    "segment.bytes": TopicProperty(
+        Kind.INT, "1073741824", "How large a segment may grow before the next begins.", "log.segment.bytes", 14
+    ),
+    "segment.index.bytes": TopicProperty(Kind.INT, "10485760", "The largest index of a segment.", None, 4),
+    "segment.ms": TopicProperty(
+        Kind.LONG, "604800000", "How long a segment is written before the next begins.", "log.roll.ms", 1
+    ),
+    "unclean.leader.election.enable": TopicProperty(
+        Kind.BOOLEAN,
+        "false",
+        "Whether a replica outside the ISR may become leader, with loss of records. It never may here.",
+        values=("false",),
+    ),
 }
-"""Topic property → its least value. All are whole numbers."""
+"""Topic property → what it is."""
 
-_MOST: Final = 2**63 - 1
+LEAST: Final[Mapping[str, int]] = {name: p.least for name, p in TOPIC_PROPERTIES.items() if not p.values}
+"""Topic property that is a whole number → its least value."""
+
+DYNAMIC_BROKER_PROPERTIES: Final[Mapping[str, str]] = {
+    p.broker_property: name for name, p in TOPIC_PROPERTIES.items() if p.broker_property is not None
+}
+"""Broker property that may be altered while brokers run → the topic property that it is the default of."""
 
 
 def check_topic_property(name: str, value: str) -> None:
     """Raise ``ValueError`` with a sentence that says why, unless ``name`` may be set to ``value``."""
-    least = LEAST.get(name)
-    if least is None:
-        raise ValueError(f"unknown topic property {name!r}; known are {', '.join(LEAST)}")
+    known = TOPIC_PROPERTIES.get(name)
+    if known is None:
+        raise ValueError(f"unknown topic property {name!r}; known are {', '.join(TOPIC_PROPERTIES)}")
+    _check("topic", name, known, value)
+
+
+def check_broker_property(name: str, value: str) -> None:
+    """Raise ``ValueError`` unless ``name``, of :data:`DYNAMIC_BROKER_PROPERTIES`, may be set to ``value``."""
+    _check("broker", name, TOPIC_PROPERTIES[DYNAMIC_BROKER_PROPERTIES[name]], value)
+
+
+def _check(whose: str, name: str, known: TopicProperty, value: str) -> None:
+    if known.values:
+        if value not in known.values:
+            raise ValueError(f"{whose} property {name!r} takes {' or '.join(known.values)} here, not {value!r}")
+        return
     try:
         number = int(value)
     except ValueError:
-        raise ValueError(f"topic property {name!r} takes a whole number, not {value!r}") from None
-    if not least <= number <= _MOST:
-        raise ValueError(f"topic property {name!r} must be at least {least}, not {value}")
+        raise ValueError(f"{whose} property {name!r} takes a whole number, not {value!r}") from None
+    # Kafka's ints end at 2^31 − 1; nothing here minds a larger one.
+    if not known.least <= number <= _LONG_MAX:
+        raise ValueError(f"{whose} property {name!r} must be at least {known.least}, not {value}")

@@ -86,6 +86,11 @@ class InboundRequest:
         key: int = self.body.API_KEY
         return key
 
+    @property
+    def listener(self) -> str:
+        """Name of the listener that it came by; "" where there is only one."""
+        return ""
+
     def reply(self, response: ApiMessage) -> None:
         """Send the response, encoded in the request's version. A second call is a bug and raises ``AssertionError``.
 

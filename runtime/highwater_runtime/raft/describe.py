@@ -7,6 +7,8 @@ of that one. Timestamps are the leader's wall clock; −1 where there is nothing
 
 from __future__ import annotations
 
+from typing import Final
+
 from highwater_runtime.ports import MS
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC
@@ -16,17 +18,28 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
 from highwater_runtime.wire.messages.describe_quorum_response import (
     DescribeQuorumResponse,
+    Listener,
+    Node,
     PartitionData,
     ReplicaState,
     TopicData,
 )
 
+NODES_SINCE: Final = 2
+LISTENER: Final = "CONTROLLER"
+"""Name of the voters' listener, where they are told (KIP-853)."""
+
 
 def describe_quorum(
-    shared: Shared, role: Role | None, request: DescribeQuorumRequest, high_watermark: int
+    shared: Shared, role: Role | None, request: DescribeQuorumRequest, high_watermark: int, *, version: int
 ) -> DescribeQuorumResponse:
-    """The answer of a voter in ``role``: only the leader can say more than who leads."""
-    response = DescribeQuorumResponse()
+    """The answer of a voter in ``role``: only the leader can say more than who leads. ``version`` is the request's."""
+    response = DescribeQuorumResponse(error_message=None)
+    if version >= NODES_SINCE:
+        response.nodes = [
+            Node(node_id=voter, listeners=[Listener(name=LISTENER, host=endpoint.host, port=endpoint.port)])
+            for voter, endpoint in sorted(shared.endpoints.items())
+        ]
     for topic in request.topics:
         answer = TopicData(topic_name=topic.topic_name)
         for asked in topic.partitions:

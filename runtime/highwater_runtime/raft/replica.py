@@ -217,7 +217,10 @@ class RaftReplica:
         if self._is_closed:
             request.reply(messages.refusal(request, ErrorCode.BROKER_NOT_AVAILABLE))
         elif isinstance(request.body, DescribeQuorumRequest):
-            request.reply(describe_quorum(self._shared, self._role, request.body, self._high_watermark))
+            answer = describe_quorum(
+                self._shared, self._role, request.body, self._high_watermark, version=request.version
+            )
+            request.reply(answer)
         else:
             self._event(lambda: self._answering.handle(request))
 

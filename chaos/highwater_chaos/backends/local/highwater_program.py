@@ -29,6 +29,7 @@ class HighwaterProgram:
 
     name = "highwater"
     lacks: frozenset[Capability] = frozenset()
+    stopped_status = 0
 
     def problems(self, cluster: Cluster) -> list[str]:
         """It is always there: it is this package."""

@@ -127,6 +127,8 @@ class NodeProgram(Protocol):
     name: str
     lacks: frozenset[Capability]
     """What cannot be done to it, whatever the machine can do (our RPC rules need our host)."""
+    stopped_status: int
+    """The exit status of a node that was asked to stop (SIGTERM) and did so cleanly."""
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Why this cluster cannot be run here with this program (a missing JVM, a mode it does not have)."""

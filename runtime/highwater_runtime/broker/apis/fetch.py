@@ -10,9 +10,12 @@ Rules in words:
 * A request waits until it has ``min_bytes``, at most ``max_wait_ms``; any error, any divergence and any change of
   leader ends the wait.
 * ``max_bytes`` goes over all partitions in the order of the request. The first batch of the first partition with data
-  is sent even if it is larger, so that nobody gets stuck.
+  is sent even if it is larger, so that nobody gets stuck. No answer is larger than ``fetch.max.bytes``.
+* There are no transactions, so the last stable offset is the HW, and no transaction was aborted.
+* Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
-Fetch sessions (KIP-227) are not offered: every answer has session id 0, which says so.
+What a request of a fetch session asks, and what of the answer is told, is in
+:mod:`highwater_runtime.broker.fetch_sessions`.
 """
 
 from __future__ import annotations
@@ -21,8 +24,11 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from highwater_runtime.broker import metrics
+from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.log.records import iter_batches
+from highwater_runtime.metadata import reachable
 from highwater_runtime.ports import MS, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
@@ -31,13 +37,15 @@ from highwater_runtime.wire.messages.fetch_response import (
     FetchableTopicResponse,
     FetchResponse,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 
 CONSUMER = -1
-TOPIC_IDS_SINCE = 13
+ZSTD_SINCE = 10
 REPLICA_STATE_SINCE = 15
 CURRENT_LEADER_SINCE = 12
+NODE_ENDPOINTS_SINCE = 16
 NO_EPOCH = -1
 
 Judgement = tuple[ErrorCode, EpochEndOffset | None]
@@ -65,23 +73,24 @@ class _Who(NamedTuple):
         return self.replica_id >= 0
 
 
-def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
+def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSessions) -> None:
     """Answer a FetchRequest, at once or when there is enough."""
     body: FetchRequest = request.body
-    if body.session_id != 0:
-        request.reply(FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
-        return
     if request.version >= REPLICA_STATE_SINCE:
         who = _Who(body.replica_state.replica_id, body.replica_state.replica_epoch)
     else:
         who = _Who(body.replica_id, NO_EPOCH)
-    asked = _resolve(body, request.version, replicas)
+    session = sessions.begin(body, request.version, privileged=who.is_follower)
+    if isinstance(session, ErrorCode):
+        request.reply(FetchResponse(error_code=session))
+        return
+    asked = _resolve(session, request.version, replicas)
     replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(asked))
     if who.is_follower:
         for item in asked:
             if isinstance(item.found, Partition):
                 _learn(item.found, item.fetch, who)
-    delayed = DelayedFetch(request, body, who, asked, replicas)
+    delayed = DelayedFetch(request, body, who, session, asked, replicas)
     if body.max_wait_ms <= 0 or not asked:
         delayed.expire()
     else:
@@ -89,19 +98,16 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
         replicas.fetches.park(delayed, keys, body.max_wait_ms * MS)
 
 
-def _resolve(body: FetchRequest, version: int, replicas: ReplicaManager) -> list[_Asked]:
+def _resolve(session: SessionFetch, version: int, replicas: ReplicaManager) -> list[_Asked]:
     by_id = version >= TOPIC_IDS_SINCE
     return [
         _Asked(
-            topic.topic,
-            topic.topic_id,
+            topic,
+            topic_id,
             fetch,
-            replicas.find(topic.topic_id, fetch.partition)
-            if by_id
-            else replicas.find_by_name(topic.topic, fetch.partition),
+            replicas.find(topic_id, fetch.partition) if by_id else replicas.find_by_name(topic, fetch.partition),
         )
-        for topic in body.topics
-        for fetch in topic.partitions
+        for topic, topic_id, fetch in session.asked
     ]
 
 
@@ -146,14 +152,23 @@ def visible_end(partition: Partition, replica_id: int) -> int:
 class DelayedFetch:
     """A fetch that waits for ``min_bytes``."""
 
-    __slots__ = ("_asked", "_body", "_replicas", "_request", "_who")
+    __slots__ = ("_asked", "_max_bytes", "_min_bytes", "_read_committed", "_replicas", "_request", "_session", "_who")
 
     def __init__(
-        self, request: InboundRequest, body: FetchRequest, who: _Who, asked: list[_Asked], replicas: ReplicaManager
+        self,
+        request: InboundRequest,
+        body: FetchRequest,
+        who: _Who,
+        session: SessionFetch,
+        asked: list[_Asked],
+        replicas: ReplicaManager,
     ) -> None:
         self._request = request
-        self._body = body
+        self._max_bytes = min(body.max_bytes, replicas.options.config.fetch_max_bytes)
+        self._min_bytes = min(body.min_bytes, self._max_bytes)
+        self._read_committed = body.isolation_level != 0
         self._who = who
+        self._session = session
         self._asked = asked
         self._replicas = replicas
 
@@ -167,7 +182,7 @@ class DelayedFetch:
                 self.expire()
                 return True
             with_data = with_data or visible_end(found, replica_id) > fetch.fetch_offset
-        min_bytes = self._body.min_bytes
+        min_bytes = self._min_bytes
         if not with_data and min_bytes > 0:
             return False
         responses, size = self._read(all_fine=True)
@@ -186,17 +201,31 @@ class DelayedFetch:
         failed = sum(data.error_code != ErrorCode.NONE for topic in responses for data in topic.partitions)
         if failed:
             self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
-        self._request.reply(FetchResponse(session_id=0, responses=responses))
+        response = self._session.respond(responses)
+        if failed and self._request.version >= NODE_ENDPOINTS_SINCE:
+            response.node_endpoints = self._endpoints(response)
+        self._request.reply(response)
+
+    def _endpoints(self, response: FetchResponse) -> list[NodeEndpoint]:
+        """Where the leaders listen that the response names (KIP-951)."""
+        leaders = {data.current_leader.leader_id for topic in response.responses for data in topic.partitions}
+        known = self._replicas.image.brokers
+        brokers = [known[leader] for leader in sorted(leaders) if leader in known]
+        return [
+            NodeEndpoint(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
+            for b, at in reachable(brokers, self._request.listener)
+        ]
 
     def _read(self, *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
         """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""
-        budget, total = self._body.max_bytes, 0
+        budget, total = self._max_bytes, 0
         topics: list[FetchableTopicResponse] = []
         for item in self._asked:
             if not topics or (topics[-1].topic_id, topics[-1].topic) != (item.topic_id, item.topic):
                 topics.append(FetchableTopicResponse(topic=item.topic, topic_id=item.topic_id, partitions=[]))
             if isinstance(item.found, ErrorCode):
                 data = _failed(item.fetch.partition, item.found)
+                self._point_to_leader(data, *self._replicas.leader_of(item.topic, item.topic_id, item.fetch.partition))
             else:
                 judgement = FINE if all_fine else judge(item.found, item.fetch, self._who.replica_id)
                 data = self._read_one(item.found, item.fetch, judgement, budget - total, first=total == 0)
@@ -210,11 +239,7 @@ class DelayedFetch:
         error, diverging = judgement
         if error is not ErrorCode.NONE:
             data = _failed(fetch.partition, error)
-            moved = error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-            if moved and self._request.version >= CURRENT_LEADER_SINCE:
-                data.current_leader = LeaderIdAndEpoch(
-                    leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
-                )
+            self._point_to_leader(data, partition.leader_id, partition.leader_epoch)
             return data
         data = PartitionData(
             partition_index=fetch.partition,
@@ -222,7 +247,7 @@ class DelayedFetch:
             high_watermark=partition.high_watermark,
             last_stable_offset=partition.high_watermark,
             log_start_offset=partition.log.log_start_offset,
-            aborted_transactions=[] if self._body.isolation_level else None,
+            aborted_transactions=[] if self._read_committed else None,
             records=b"",
         )
         if diverging is not None:
@@ -234,7 +259,19 @@ class DelayedFetch:
             data.records = partition.log.read(
                 fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
             )
+            if self._request.version < ZSTD_SINCE and _has_zstd(data.records):
+                return _failed(fetch.partition, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         return data
+
+    def _point_to_leader(self, data: PartitionData, leader: int, epoch: int) -> None:
+        """Where leadership has gone from here, or the asker is behind, name the leader (KIP-951)."""
+        moved = data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+        if moved and self._request.version >= CURRENT_LEADER_SINCE:
+            data.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+
+
+def _has_zstd(records: bytes) -> bool:
+    return any(batch.codec == "zstd" for batch in iter_batches(records))
 
 
 def _failed(index: int, error: ErrorCode) -> PartitionData:

@@ -1,7 +1,8 @@
 """InitProducerId: hand out producer ids, from blocks that the controller allocates (KIP-98, KIP-730).
 
 A block belongs to this broker alone, for ever, so ids are unique without asking for each. A restarted broker asks for a
-new block and lets the rest of the old one go.
+new block and lets the rest of the old one go. A producer that names the id it has, to go on with a newer epoch, gets a
+new id, as in Kafka where it has no transactional id.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.log.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from highwater_runtime.ports import MS, Clock, InboundRequest, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -46,8 +48,12 @@ class ProducerIds:
     def handle(self, request: InboundRequest) -> None:
         """Answer an InitProducerIdRequest, at once or when a block has come. Transactional ones are refused."""
         body: InitProducerIdRequest = request.body
+        half_known = (body.producer_id == NO_PRODUCER_ID) != (body.producer_epoch == NO_PRODUCER_EPOCH)
         if body.transactional_id is not None:
-            # There is no transaction coordinator; clients find that out here rather than by silence.
+            # There is no transaction coordinator. This is the error that no client takes for a passing one.
+            request.reply(_refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+            return
+        if half_known:
             request.reply(_refusal(ErrorCode.INVALID_REQUEST))
             return
         self._waiting.append((request, self._clock.now_ns() + self._give_up_after_ns))

@@ -11,6 +11,7 @@ from typing import Final
 
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.log.results import TimestampOffset
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
@@ -23,6 +24,10 @@ from highwater_runtime.wire.messages.list_offsets_response import (
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+FIRST_VERSION: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9}
+"""Since when a special timestamp has its meaning; before that it is not one (KIP-734, KIP-405, KIP-1005)."""
 NONE: Final = -1
 LEADER_EPOCH_SINCE: Final = 4
 
@@ -36,7 +41,11 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
         ListOffsetsTopicResponse(
             name=topic.name,
             partitions=[
-                _answer(replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unsettled)
+                _refused(asked, ErrorCode.UNSUPPORTED_VERSION)
+                if request.version < FIRST_VERSION.get(asked.timestamp, 0)
+                else _answer(
+                    replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unsettled
+                )
                 for asked in topic.partitions
             ],
         )
@@ -61,8 +70,9 @@ def _answer(
     log, high_watermark = found.log, found.high_watermark
     limit = log.log_end_offset if replica_id >= 0 else high_watermark
     unsettled = replica_id < 0 and high_watermark < found.leading.start_offset
+    position: TimestampOffset | None
     match asked.timestamp:
-        case value if value == EARLIEST:
+        case value if value in (EARLIEST, EARLIEST_LOCAL):
             return _response(index, offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
         case value if value == LATEST:
             if unsettled:
@@ -70,6 +80,8 @@ def _answer(
             return _response(index, offset=limit, leader_epoch=found.leader_epoch)
         case value if value == MAX_TIMESTAMP:
             position = log.offset_of_max_timestamp()
+        case value if value == LATEST_TIERED:
+            position = None  # nothing is tiered
         case value if value >= 0:
             position = log.offset_for_timestamp(value)
         case _:
@@ -79,6 +91,10 @@ def _answer(
     if position.offset >= limit:
         return _response(index, unsettled_error if unsettled else ErrorCode.NONE)
     return _response(index, timestamp=position.timestamp, offset=position.offset, leader_epoch=position.leader_epoch)
+
+
+def _refused(asked: ListOffsetsPartition, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return _response(asked.partition_index, error)
 
 
 def _response(

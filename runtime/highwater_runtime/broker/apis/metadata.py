@@ -1,16 +1,29 @@
 """Metadata and DescribeCluster: what this broker believes of the cluster, from its published image.
 
-Topics are never created by asking for them. The controller named is this broker: administrative requests sent to it are
-forwarded to the active controller.
+Each client is told the endpoints of the listener by which it came. The controller named is a broker, as KRaft has it,
+and where it can be this one: administrative requests sent to it are forwarded to the active controller. Without
+authorization everybody may do everything that there is to do; who asks for the operations he is allowed is told all of
+them.
 """
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
-from highwater_runtime.metadata import NO_LEADER, BrokerRegistration, MetadataImage, PartitionRegistration, TopicImage
+from highwater_runtime.broker.topic_creation import TopicCreation
+from highwater_runtime.metadata import (
+    NO_LEADER,
+    BrokerRegistration,
+    MetadataImage,
+    PartitionRegistration,
+    TopicImage,
+    reachable,
+)
+from highwater_runtime.metadata.topic_names import is_internal, is_legal
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
 from highwater_runtime.wire.messages.describe_cluster_response import DescribeClusterBroker, DescribeClusterResponse
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.metadata_response import (
@@ -21,37 +34,87 @@ from highwater_runtime.wire.messages.metadata_response import (
 )
 
 ZERO = UUID(int=0)
+IDS_INSTEAD_OF_NAMES_SINCE: Final = 12
+_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
+_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
 
 
-def handle(request: InboundRequest, image: MetadataImage, cluster_id: str, broker_id: int) -> None:
+def _bits(*operations: int) -> int:
+    return sum(1 << operation for operation in operations)
+
+
+TOPIC_OPERATIONS: Final = _bits(_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
+"""All operations on a topic, as a set of bits by Kafka's ``AclOperation``."""
+
+CLUSTER_OPERATIONS: Final = _bits(
+    _CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE
+)
+"""All operations on the cluster."""
+
+_BROKERS: Final = 1
+_CONTROLLERS: Final = 2
+
+
+def handle(
+    request: InboundRequest, image: MetadataImage, cluster_id: str, broker_id: int, creation: TopicCreation
+) -> None:
     """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well)."""
     body: MetadataRequest = request.body
     if body.topics is None or (request.version == 0 and not body.topics):
         topics = [_topic(topic, image) for topic in image.topics_by_name.values()]
     else:
-        topics = [_asked_topic(asked, image) for asked in body.topics]
+        if body.allow_auto_topic_creation:
+            creation.create_missing([asked.name for asked in body.topics if asked.name is not None], image)
+        topics = [_asked_topic(asked, image, request.version) for asked in body.topics]
     response = MetadataResponse(
         brokers=[
-            MetadataResponseBroker(node_id=b.id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
-            for b in live_brokers(image)
+            MetadataResponseBroker(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
+            for b, at in reachable(live_brokers(image), request.listener)
         ],
         cluster_id=cluster_id,
-        controller_id=broker_id,
+        controller_id=controller_for_clients(image, broker_id),
         topics=topics,
     )
+    if body.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    if body.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.error_code == ErrorCode.NONE:
+                topic.topic_authorized_operations = TOPIC_OPERATIONS
     request.reply(response)
 
 
 def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: str, broker_id: int) -> None:
-    """Answer a DescribeClusterRequest about brokers."""
+    """Answer a DescribeClusterRequest about brokers; about controllers one asks a controller (KIP-919)."""
+    body: DescribeClusterRequest = request.body
+    if body.endpoint_type != _BROKERS:
+        known = body.endpoint_type == _CONTROLLERS
+        request.reply(
+            DescribeClusterResponse(
+                error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+                error_message=f"this is a broker (endpoint type {_BROKERS}), not of type {body.endpoint_type}",
+                endpoint_type=_BROKERS,
+                cluster_id=cluster_id,
+            )
+        )
+        return
+    told = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
     response = DescribeClusterResponse(
         cluster_id=cluster_id,
-        controller_id=broker_id,
+        controller_id=controller_for_clients(image, broker_id),
         brokers=[
-            DescribeClusterBroker(broker_id=b.id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
-            for b in live_brokers(image)
+            DescribeClusterBroker(
+                broker_id=b.id,
+                host=at.host,
+                port=at.port,
+                rack=b.rack,
+                is_fenced=b.fenced and body.include_fenced_brokers,
+            )
+            for b, at in reachable(told, request.listener)
         ],
     )
+    if body.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
     request.reply(response)
 
 
@@ -60,16 +123,31 @@ def live_brokers(image: MetadataImage) -> list[BrokerRegistration]:
     return [image.brokers[b] for b in sorted(image.brokers) if not image.brokers[b].fenced]
 
 
-def _asked_topic(asked: MetadataRequestTopic, image: MetadataImage) -> MetadataResponseTopic:
+def controller_for_clients(image: MetadataImage, broker_id: int) -> int:
+    """The broker to which clients send what is the controller's to do: this one if it is live, −1 where none is."""
+    live = [broker.id for broker in live_brokers(image)]
+    return broker_id if broker_id in live or not live else live[0]
+
+
+def offline_replicas(state: PartitionRegistration, image: MetadataImage) -> list[int]:
+    """The replicas whose brokers serve nobody."""
+    return [b for b in state.replicas if b not in image.brokers or image.brokers[b].fenced]
+
+
+def _asked_topic(asked: MetadataRequestTopic, image: MetadataImage, version: int) -> MetadataResponseTopic:
     if asked.topic_id != ZERO:
         topic = image.topics_by_id.get(asked.topic_id)
         if topic is None:
-            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=asked.topic_id, name=None)
-    else:
-        topic = image.topics_by_name.get(asked.name or "")
-        if topic is None:
-            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name or "")
-    return _topic(topic, image)
+            name = None if version >= IDS_INSTEAD_OF_NAMES_SINCE else ""
+            return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=asked.topic_id, name=name)
+        return _topic(topic, image)
+    topic = image.topics_by_name.get(asked.name or "")
+    return _unknown(asked.name or "") if topic is None else _topic(topic, image)
+
+
+def _unknown(name: str) -> MetadataResponseTopic:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal(name) else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return MetadataResponseTopic(error_code=error, name=name, is_internal=is_internal(name))
 
 
 def _topic(topic: TopicImage, image: MetadataImage) -> MetadataResponseTopic:
@@ -77,6 +155,7 @@ def _topic(topic: TopicImage, image: MetadataImage) -> MetadataResponseTopic:
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
+        is_internal=is_internal(topic.name),
         partitions=[_partition(index, state, image) for index, state in sorted(topic.partitions.items())],
     )
 
@@ -89,5 +168,5 @@ def _partition(index: int, state: PartitionRegistration, image: MetadataImage) -
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
         isr_nodes=list(state.isr),
-        offline_replicas=[b for b in state.replicas if b not in image.brokers or image.brokers[b].fenced],
+        offline_replicas=offline_replicas(state, image),
     )

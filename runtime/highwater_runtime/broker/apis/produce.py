@@ -5,6 +5,7 @@ Rules in words:
 * acks −1 is refused before the append while the committed ISR is below ``min.insync.replicas`` (NOT_ENOUGH_REPLICAS).
   After the append the request waits until the HW has passed it; if the ISR is too small by then, that is told
   (NOT_ENOUGH_REPLICAS_AFTER_APPEND), for the record may be on too few replicas.
+* Internal topics are written by the coordinators that keep their records there, and by no producer.
 * A duplicate of an idempotent producer's batch is answered with the offset of the original, and waits for the HW like
   the original did.
 * acks 0 is answered as well; the host sends nothing of that answer to a real client, who does not expect any.
@@ -19,13 +20,17 @@ from highwater_runtime.broker import metrics
 from highwater_runtime.broker.leadership import Appended
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
-from highwater_runtime.log.errors import InvalidRecord, LogError
-from highwater_runtime.log.records import HEADER_SIZE, iter_batches, peek_batch
+from highwater_runtime.log.errors import InvalidRecord, LogError, UnknownCompression
+from highwater_runtime.log.records import HEADER_SIZE, BatchView, iter_batches, peek_batch
+from highwater_runtime.metadata import reachable
+from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
 from highwater_runtime.wire.messages.produce_response import (
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,
@@ -34,6 +39,7 @@ from highwater_runtime.wire.messages.produce_response import (
 ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
+ZSTD_SINCE: Final = 7
 CURRENT_LEADER_SINCE: Final = 10
 
 _Waiting = tuple[Partition, int, PartitionProduceResponse]
@@ -50,9 +56,13 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
             counter(metrics.PRODUCE_REQUESTS)
+            if is_internal(topic.name):
+                answers.append(_refuse(data.index, ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} is internal"))
+                counter(metrics.FAILED_PRODUCE_REQUESTS)
+                continue
             found = replicas.find_by_name(topic.name, data.index)
             if isinstance(found, ErrorCode):
-                answers.append(_refuse(data.index, found))
+                answers.append(_not_here(replicas, topic.name, data.index, found, request.version))
                 counter(metrics.FAILED_PRODUCE_REQUESTS)
                 continue
             answer, appended = _append(found, data.records, body.acks, request.version)
@@ -68,6 +78,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
         topics.append(TopicProduceResponse(name=topic.name, partition_responses=answers))
     response = ProduceResponse(responses=topics)
     if not waiting:
+        _name_leaders(request, response, replicas)
         request.reply(response)
         return
     delayed = DelayedProduce(request, response, waiting, replicas)
@@ -86,23 +97,25 @@ def _append(
     if acks == ACKS_ALL and partition.under_min_isr:
         return _refuse(partition.index, ErrorCode.NOT_ENOUGH_REPLICAS), None
     try:
-        appended = leading.append(_one_batch(records))
+        appended = leading.append(_one_batch(records, version))
     except LogError as error:
         return _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error)), None
     answer = PartitionProduceResponse(
         index=partition.index,
         error_code=ErrorCode.NONE,
         base_offset=appended.base_offset,
-        log_append_time_ms=-1,
+        log_append_time_ms=appended.append_time_ms,
         log_start_offset=appended.log_start_offset,
     )
     return answer, appended
 
 
-def _one_batch(records: bytes | None) -> bytes:
-    """Produce v3 and above carry exactly one batch per partition."""
+def _one_batch(records: bytes | None, version: int) -> bytes:
+    """Produce v3 and above carry exactly one batch per partition, compressed with zstd from v7 on (KIP-110)."""
     if not records:
         raise InvalidRecord("a produce without records")
+    if version < ZSTD_SINCE and len(records) >= HEADER_SIZE and BatchView(records).codec == "zstd":
+        raise UnknownCompression(f"zstd needs Produce v{ZSTD_SINCE} or later, not v{version}")
     if len(records) >= HEADER_SIZE and peek_batch(records, 0)[1] == len(records):
         return records  # whether it is intact, the log finds out
     first = next(iter_batches(records), None)
@@ -121,6 +134,28 @@ def _not_leader(partition: Partition, version: int) -> PartitionProduceResponse:
     if version >= CURRENT_LEADER_SINCE:
         answer.current_leader = LeaderIdAndEpoch(leader_id=partition.leader_id, leader_epoch=partition.leader_epoch)
     return answer
+
+
+def _not_here(
+    replicas: ReplicaManager, topic: str, index: int, error: ErrorCode, version: int
+) -> PartitionProduceResponse:
+    answer = _refuse(index, error)
+    if error is ErrorCode.NOT_LEADER_OR_FOLLOWER and version >= CURRENT_LEADER_SINCE:
+        leader, epoch = replicas.leader_of(topic, ZERO_UUID, index)
+        answer.current_leader = LeaderIdAndEpoch(leader_id=leader, leader_epoch=epoch)
+    return answer
+
+
+def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: ReplicaManager) -> None:
+    """Say where the leaders listen that the response names (KIP-951)."""
+    if request.version < CURRENT_LEADER_SINCE:
+        return
+    named = {answer.current_leader.leader_id for topic in response.responses for answer in topic.partition_responses}
+    brokers = replicas.image.brokers
+    response.node_endpoints = [
+        NodeEndpoint(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
+        for b, at in reachable([brokers[b] for b in sorted(named) if b in brokers], request.listener)
+    ]
 
 
 def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:

@@ -114,13 +114,9 @@ def _registration_record(
 
 
 def _same_registration(existing: BrokerRegistration, request: BrokerRegistrationRequest) -> bool:
-    listener = request.listeners[0]
+    listeners = tuple((li.name, (li.host, li.port), li.security_protocol) for li in request.listeners)
     features = {f.name: (f.min_supported_version, f.max_supported_version) for f in request.features}
-    return (
-        existing.endpoint == (listener.host, listener.port)
-        and existing.rack == request.rack
-        and existing.features == features
-    )
+    return existing.listeners == listeners and existing.rack == request.rack and existing.features == features
 
 
 class BrokerControlState(Enum):

@@ -17,7 +17,7 @@ from highwater_runtime.controller.kraft.partition_change import (
     revert_reassignment,
 )
 from highwater_runtime.controller.kraft.placement import check_replicas
-from highwater_runtime.metadata import MetadataImage, PartitionRegistration, TopicImage
+from highwater_runtime.metadata import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -43,6 +43,7 @@ from highwater_runtime.wire.messages.list_partition_reassignments_response impor
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 
 PREFERRED_ELECTION: Final = 0
+UNCLEAN_ELECTION: Final = 1
 MOST_ELECTIONS: Final = 1000
 """How many leaders one run of the periodic rebalance moves at most (as Kafka), so that no batch grows too large."""
 
@@ -50,11 +51,16 @@ MOST_ELECTIONS: Final = 1000
 def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> Decision[ElectLeadersResponse]:
     """Move leaderships to the preferred replicas, of the partitions named or of all.
 
+    An unclean election is needed only where there is no leader, and is refused there.
+
     Raises:
-        Refused: INVALID_REQUEST for an election that is not a preferred one.
+        Refused: INVALID_REQUEST for an election of an unknown type.
     """
-    if request.election_type != PREFERRED_ELECTION:
-        raise Refused(ErrorCode.INVALID_REQUEST, "only preferred elections (type 0) are held: no unclean leader here")
+    if request.election_type not in (PREFERRED_ELECTION, UNCLEAN_ELECTION):
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, f"elections are preferred (0) or unclean (1), not {request.election_type}"
+        )
+    elect = _elect_preferred if request.election_type == PREFERRED_ELECTION else _elect_unclean
     decision = Decision(ElectLeadersResponse())
     everything = request.topic_partitions is None
     if request.topic_partitions is None:
@@ -67,7 +73,7 @@ def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> Decisio
     for name, indexes in asked:
         result = ReplicaElectionResult(topic=name)
         for index in indexes:
-            error, message, record = _elect_preferred(image, name, index)
+            error, message, record = elect(image, name, index)
             if record is not None:
                 decision.records.append(record)
             if not (everything and error is ErrorCode.ELECTION_NOT_NEEDED):
@@ -79,9 +85,20 @@ def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> Decisio
     return decision
 
 
-def _elect_preferred(
-    image: MetadataImage, name: str, index: int
-) -> tuple[ErrorCode, str | None, PartitionChangeRecord | None]:
+_Elected = tuple[ErrorCode, str | None, PartitionChangeRecord | None]
+
+
+def _elect_unclean(image: MetadataImage, name: str, index: int) -> _Elected:
+    partition = image.partition(name, index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}", None
+    if partition.leader != NO_LEADER:
+        return ErrorCode.ELECTION_NOT_NEEDED, f"{name}-{index} has a leader, {partition.leader}", None
+    message = f"no member of the ISR {list(partition.isr)} of {name}-{index} is active, and nobody else ever leads here"
+    return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, message, None
+
+
+def _elect_preferred(image: MetadataImage, name: str, index: int) -> _Elected:
     topic = image.topics_by_name.get(name)
     partition = None if topic is None else topic.partitions.get(index)
     if topic is None or partition is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
@@ -22,7 +22,8 @@ class ControllerOptions:
     """What one controller is told at its start.
 
     ``voters`` maps the node ids of all controllers, its own among them, to where they listen.
-    ``bootstrap_metadata_version`` matters only to the first active controller of a new cluster.
+    ``bootstrap_metadata_version`` and ``bootstrap_records``, which follow it in the metadata log, matter only to the
+    first active controller of a new cluster.
     """
 
     node_id: int
@@ -31,6 +32,7 @@ class ControllerOptions:
     switches: Switches = field(default_factory=Switches)
     config: NodeConfig = field(default_factory=NodeConfig)
     bootstrap_metadata_version: MetadataVersion = field(default_factory=MetadataVersion.latest)
+    bootstrap_records: tuple[Any, ...] = ()
 
 
 class MetadataQuorum(NamedTuple):

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from highwater_runtime.controller.kraft import broker_state, cluster_control, leadership, settings, topics
+from highwater_runtime.controller.kraft import broker_state, cluster_control, configs, leadership, settings, topics
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
 from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
@@ -27,6 +27,7 @@ from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
+from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.reading import handle_metadata_read
@@ -35,8 +36,10 @@ from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.raft import NotLeader, RaftReplica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
+from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import AlterPartitionReassignmentsRequest
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -136,7 +139,7 @@ class QuorumController:
                 longest_ms=self.options.config.request_timeout_ms,
             )
         elif self._latest is None or not self.raft.is_leader:
-            request.reply(refusal(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            request.reply(refusal(request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE, version=request.version))
         else:
             self._judge(request, self._latest)
 
@@ -187,7 +190,8 @@ class QuorumController:
         self._published.set_active(True)
         self._sessions.restart(self._latest, self._ports.clock.now_ns())
         if self._latest.offset < 0:
-            self._write(settings.bootstrap(self.options.bootstrap_metadata_version))
+            options = self.options
+            self._write(settings.bootstrap(options.bootstrap_metadata_version, options.bootstrap_records))
         self._arm_session_timer()
         self._arm_rebalance_timer()
 
@@ -202,7 +206,9 @@ class QuorumController:
         self._session_timer = self._rebalance_timer = None
         abandoned, self._waiting = self._waiting, deque()
         for waiting in abandoned:
-            waiting.request.reply(refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE))
+            waiting.request.reply(
+                refusal(waiting.request.body, ErrorCode.NOT_CONTROLLER, _NOT_ACTIVE, version=waiting.request.version)
+            )
 
     # --- judging and writing --------------------------------------------------------------------------------------
 
@@ -210,9 +216,9 @@ class QuorumController:
         try:
             response = self._decide(request, latest)
         except Refused as refused:
-            response = refusal(request.body, refused.code, refused.message)
+            response = refusal(request.body, refused.code, refused.message, version=request.version)
         except NotLeader as lost:
-            response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost))
+            response = refusal(request.body, ErrorCode.NOT_CONTROLLER, str(lost), version=request.version)
         if latest.offset > self._committed_offset:
             self._waiting.append(_Waiting(latest.offset, request, response))
         else:
@@ -262,7 +268,7 @@ class QuorumController:
             case CreateTopicsRequest() as body:
                 decision = topics.create_topics(latest, body, config=self.options.config, new_uuid=self._new_uuid)
             case DeleteTopicsRequest() as body:
-                decision = topics.delete_topics(latest, body, request.version)
+                decision = topics.delete_topics(latest, body, request.version, config=self.options.config)
             case CreatePartitionsRequest() as body:
                 decision = topics.create_partitions(latest, body)
             case ElectLeadersRequest() as body:
@@ -272,7 +278,11 @@ class QuorumController:
             case ListPartitionReassignmentsRequest() as body:
                 decision = leadership.list_partition_reassignments(latest, body)
             case IncrementalAlterConfigsRequest() as body:
-                decision = settings.incremental_alter_configs(latest, body)
+                decision = configs.incremental_alter_configs(latest, body)
+            case AlterConfigsRequest() as body:
+                decision = configs.alter_configs(latest, body)
+            case AlterUserScramCredentialsRequest() as body:
+                decision = alter_user_scram_credentials(latest, body)
             case UpdateFeaturesRequest() as body:
                 decision = update_features(latest, body)
             case body:

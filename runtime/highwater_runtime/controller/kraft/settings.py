@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Final
 
 from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.metadata import MetadataImage, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
-from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
-from highwater_runtime.metadata.topic_config import check_topic_property
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
-from highwater_runtime.wire.messages.config_record import ConfigRecord
 from highwater_runtime.wire.messages.feature_level_record import FeatureLevelRecord
-from highwater_runtime.wire.messages.incremental_alter_configs_request import (
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
-from highwater_runtime.wire.messages.incremental_alter_configs_response import (
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsResponse,
-)
 from highwater_runtime.wire.messages.producer_ids_record import ProducerIdsRecord
 
 PRODUCER_ID_BLOCK_SIZE: Final = 1000
 """Producer ids that a broker gets at a time (Kafka's ProducerIdsBlock)."""
 
 _LAST_PRODUCER_ID: Final = 2**63 - 1
-_SET: Final = 0
-_DELETE: Final = 1
 
 
-def bootstrap(version: MetadataVersion) -> list[Any]:
-    """The first records of a metadata log: the level of ``metadata.version`` that the cluster begins with."""
-    return [FeatureLevelRecord(name=FEATURE_NAME, feature_level=int(version))]
+def bootstrap(version: MetadataVersion, more: Sequence[Any] = ()) -> list[Any]:
+    """The first records of a metadata log: the level of ``metadata.version`` that the cluster begins with, and more."""
+    return [FeatureLevelRecord(name=FEATURE_NAME, feature_level=int(version)), *more]
 
 
 def upgrade_metadata_version(image: MetadataImage, level: int) -> list[Any]:
@@ -82,59 +69,3 @@ def allocate_producer_ids(
     )
     response = AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=PRODUCER_ID_BLOCK_SIZE)
     return Decision(response, [record])
-
-
-def incremental_alter_configs(
-    image: MetadataImage, request: IncrementalAlterConfigsRequest
-) -> Decision[IncrementalAlterConfigsResponse]:
-    """Set and delete topic properties, or only say whether one could (``validate_only``)."""
-    decision = Decision(IncrementalAlterConfigsResponse())
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    for resource in request.resources:
-        answer = AlterConfigsResourceResponse(
-            resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
-        )
-        try:
-            if times[resource.resource_type, resource.resource_name] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"{resource.resource_name!r} is named more than once")
-            records = _alter_topic(image, resource)
-        except Refused as refused:
-            answer.error_code, answer.error_message = int(refused.code), refused.message
-        else:
-            if not request.validate_only:
-                decision.records.extend(records)
-        decision.response.responses.append(answer)
-    return decision
-
-
-def _alter_topic(image: MetadataImage, resource: AlterConfigsResource) -> list[ConfigRecord]:
-    if resource.resource_type != TOPIC_RESOURCE:
-        raise Refused(
-            ErrorCode.INVALID_REQUEST, f"only topics (type {TOPIC_RESOURCE}) have configuration that can be altered"
-        )
-    if resource.resource_name not in image.topics_by_name:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {resource.resource_name!r}")
-    present = image.topic_config(resource.resource_name)
-    values: dict[str, str | None] = {}
-    for config in resource.configs:
-        if config.name in values:
-            raise Refused(ErrorCode.INVALID_REQUEST, f"topic property {config.name!r} is altered more than once")
-        match config.config_operation, config.value:
-            case (int(operation), str(value)) if operation == _SET:
-                try:
-                    check_topic_property(config.name, value)
-                except ValueError as error:
-                    raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
-                values[config.name] = value
-            case (int(operation), _) if operation == _DELETE:
-                values[config.name] = None
-            case (operation, value):
-                raise Refused(
-                    ErrorCode.INVALID_CONFIG,
-                    f"topic property {config.name!r} can be set (0) or deleted (1), not {operation} with {value!r}",
-                )
-    return [
-        ConfigRecord(resource_type=TOPIC_RESOURCE, resource_name=resource.resource_name, name=name, value=value)
-        for name, value in values.items()
-        if present.get(name) != value
-    ]

@@ -7,7 +7,6 @@ with the replicas that may join as ISR.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any, Final
@@ -17,8 +16,10 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft.decision import Decision, Refused
 from highwater_runtime.controller.kraft.placement import PlacedPartition, check_assignment, place
 from highwater_runtime.metadata import MetadataImage, TopicImage
+from highwater_runtime.metadata.effective_config import describe_topic
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_config import check_topic_property
+from highwater_runtime.metadata.topic_names import METADATA_TOPIC, is_legal
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.config_record import ConfigRecord
@@ -28,15 +29,17 @@ from highwater_runtime.wire.messages.create_partitions_response import (
     CreatePartitionsTopicResult,
 )
 from highwater_runtime.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
-from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from highwater_runtime.wire.messages.create_topics_response import (
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsResponse,
+)
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.delete_topics_response import DeletableTopicResult, DeleteTopicsResponse
 from highwater_runtime.wire.messages.partition_record import PartitionRecord
 from highwater_runtime.wire.messages.remove_topic_record import RemoveTopicRecord
 from highwater_runtime.wire.messages.topic_record import TopicRecord
 
-METADATA_TOPIC: Final = "__cluster_metadata"
-_LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _DEFAULT: Final = -1
 
 
@@ -69,7 +72,7 @@ def create_topics(
                 num_partitions=len(placed),
                 replication_factor=len(placed[0].replicas),
                 error_message=None,
-                configs=[],
+                configs=_described(image, config, configs),
             )
             if not request.validate_only:
                 decision.records.append(TopicRecord(name=topic.name, topic_id=topic_id))
@@ -81,7 +84,7 @@ def create_topics(
 
 def check_topic_name(name: str, taken: Collection[str]) -> None:
     """Raise :class:`Refused` (INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS) unless a new topic may have this name."""
-    if name in (".", "..") or not _LEGAL_NAME.fullmatch(name):
+    if not is_legal(name):
         raise Refused(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"topic name {name!r} is not 1 to 249 of ASCII letters, digits, '.', '_' and '-', or is '.' or '..'",
@@ -152,6 +155,20 @@ def _configs(topic: CreatableTopic) -> list[ConfigRecord]:
     ]
 
 
+def _described(image: MetadataImage, node: NodeConfig, configs: list[ConfigRecord]) -> list[CreatableTopicConfigs]:
+    own = {record.name: record.value for record in configs if record.value is not None}
+    return [
+        CreatableTopicConfigs(
+            name=entry.name,
+            value=entry.value,
+            read_only=entry.read_only,
+            config_source=int(entry.source),
+            is_sensitive=entry.sensitive,
+        )
+        for entry in describe_topic(image, node, None, own)
+    ]
+
+
 def _partition_records(topic_id: UUID, first_index: int, placed: list[PlacedPartition]) -> list[PartitionRecord]:
     return [
         PartitionRecord(
@@ -167,8 +184,16 @@ def _partition_records(topic_id: UUID, first_index: int, placed: list[PlacedPart
     ]
 
 
-def delete_topics(image: MetadataImage, request: DeleteTopicsRequest, version: int) -> Decision[DeleteTopicsResponse]:
-    """Delete each topic of the request, by name or (from version 6 on) by id."""
+def delete_topics(
+    image: MetadataImage, request: DeleteTopicsRequest, version: int, *, config: NodeConfig
+) -> Decision[DeleteTopicsResponse]:
+    """Delete each topic of the request, by name or (from version 6 on) by id.
+
+    Raises:
+        Refused: TOPIC_DELETION_DISABLED where ``delete.topic.enable`` is false.
+    """
+    if not config.delete_topic_enable:
+        raise Refused(ErrorCode.TOPIC_DELETION_DISABLED, "topics cannot be deleted: delete.topic.enable is false")
     asked = (
         request.topics
         if version >= 6

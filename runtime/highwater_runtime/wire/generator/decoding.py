@@ -6,7 +6,14 @@ is read again as a varint. Objects are made without their constructors, which sa
 
 from __future__ import annotations
 
-from highwater_runtime.wire.generator.layout import Lines, code_of, code_size, is_compact, regular_and_tagged
+from highwater_runtime.wire.generator.layout import (
+    Lines,
+    code_of,
+    code_size,
+    is_compact,
+    least_size,
+    regular_and_tagged,
+)
 from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
 from highwater_runtime.wire.generator.text import INDENT, default_of, element_type
 
@@ -165,7 +172,7 @@ class _Decoder:
             self.out.depth += 1
         if compact:
             self.out.add(f"{name} -= 1")
-        width = PRIMITIVES[field.type][1] if field.type in PRIMITIVES else 1
+        width = least_size(self.message, self.version, field, element=True)
         needed = name if width == 1 else f"{name} * {width}"
         self.out.add(f"if {name} < 0 or {needed} > size - pos:")
         self.raise_overrun(f"{struct.name}.{field.name}", name)

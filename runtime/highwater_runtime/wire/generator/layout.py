@@ -47,6 +47,23 @@ def regular_and_tagged(struct: Struct, version: int) -> tuple[list[Field], list[
     return regular, tagged
 
 
+def least_size(message: Message, version: int, field: Field, *, element: bool = False) -> int:
+    """The fewest bytes that a field (or, with ``element``, one element of its array) can have on the wire; at least 1.
+
+    What a count promises is compared with this before anything is made: so a small frame cannot ask for much.
+    """
+    if field.is_array and not element:
+        return 1 if is_compact(message, version, field) else 4
+    if field.type in PRIMITIVES:
+        return PRIMITIVES[field.type][1]
+    if field.struct is None:
+        return 1 if is_compact(message, version, field) else (2 if field.type == "string" else 4)
+    if version in field.nullable and not field.is_array:
+        return 1
+    regular, _ = regular_and_tagged(field.struct, version)
+    return max(1, sum(least_size(message, version, inner) for inner in regular) + message.is_flexible(version))
+
+
 def is_compact(message: Message, version: int, field: Field) -> bool:
     """Whether the field's length is a varint."""
     return message.is_flexible(version) and not field.inflexible

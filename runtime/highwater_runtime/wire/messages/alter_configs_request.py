@@ -279,7 +279,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
         m = AlterConfigsRequest.__new__(AlterConfigsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("AlterConfigsRequest", "AlterConfigsRequest.resources", n1, pos, size)
         l1: list[AlterConfigsResource] = []
         m.resources = l1
@@ -295,7 +295,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 4 > size - pos:
                 raise overrun("AlterConfigsRequest", "AlterConfigsResource.configs", n3, pos, size)
             l2: list[AlterableConfig] = []
             e1.configs = l2
@@ -336,7 +336,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("AlterConfigsRequest", "AlterConfigsRequest.resources", n1, pos, size)
         l1: list[AlterConfigsResource] = []
         m.resources = l1
@@ -357,7 +357,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterConfigsRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 3 > size - pos:
                 raise overrun("AlterConfigsRequest", "AlterConfigsResource.configs", n3, pos, size)
             l2: list[AlterableConfig] = []
             e1.configs = l2

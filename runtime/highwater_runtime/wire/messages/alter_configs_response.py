@@ -230,7 +230,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterConfigsResponse, int]:
         m = AlterConfigsResponse.__new__(AlterConfigsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("AlterConfigsResponse", "AlterConfigsResponse.responses", n1, pos, size)
         l1: list[AlterConfigsResourceResponse] = []
         m.responses = l1
@@ -269,7 +269,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterConfigsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("AlterConfigsResponse", "AlterConfigsResponse.responses", n1, pos, size)
         l1: list[AlterConfigsResourceResponse] = []
         m.responses = l1

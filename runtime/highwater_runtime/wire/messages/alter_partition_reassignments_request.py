@@ -224,7 +224,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionReassignmentsReque
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterPartitionReassignmentsRequest", "AlterPartitionReassignmentsRequest.topics", n1, pos, size)
         l1: list[ReassignableTopic] = []
         m.topics = l1
@@ -245,7 +245,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionReassignmentsReque
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("AlterPartitionReassignmentsRequest", "ReassignableTopic.partitions", n3, pos, size)
             l2: list[ReassignablePartition] = []
             e1.partitions = l2

@@ -397,7 +397,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterPartitionRequest", "AlterPartitionRequest.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -419,7 +419,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 14 > size - pos:
                 raise overrun("AlterPartitionRequest", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -464,7 +464,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterPartitionRequest", "AlterPartitionRequest.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -486,7 +486,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 15 > size - pos:
                 raise overrun("AlterPartitionRequest", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -530,7 +530,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("AlterPartitionRequest", "AlterPartitionRequest.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -544,7 +544,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 15 > size - pos:
                 raise overrun("AlterPartitionRequest", "TopicData.partitions", n2, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -588,7 +588,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("AlterPartitionRequest", "AlterPartitionRequest.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -602,7 +602,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 15 > size - pos:
                 raise overrun("AlterPartitionRequest", "TopicData.partitions", n2, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -615,7 +615,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[AlterPartitionRequest, int]:
                 if n3 > 127:
                     n3, pos = uvarint_at(data, pos - 1)
                 n3 -= 1
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 13 > size - pos:
                     raise overrun("AlterPartitionRequest", "PartitionData.new_isr_with_epochs", n3, pos, size)
                 l3: list[BrokerState] = []
                 e2.new_isr_with_epochs = l3

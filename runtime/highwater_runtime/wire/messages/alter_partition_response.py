@@ -333,7 +333,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterPartitionResponse", "AlterPartitionResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -355,7 +355,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 20 > size - pos:
                 raise overrun("AlterPartitionResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -399,7 +399,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterPartitionResponse", "AlterPartitionResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -421,7 +421,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 21 > size - pos:
                 raise overrun("AlterPartitionResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -464,7 +464,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("AlterPartitionResponse", "AlterPartitionResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -478,7 +478,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[AlterPartitionResponse, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 21 > size - pos:
                 raise overrun("AlterPartitionResponse", "TopicData.partitions", n2, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2

@@ -251,7 +251,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterUserScramCredentialsRequest
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("AlterUserScramCredentialsRequest", "AlterUserScramCredentialsRequest.deletions", n1, pos, size)
         l1: list[ScramCredentialDeletion] = []
         m.deletions = l1
@@ -276,7 +276,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterUserScramCredentialsRequest
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 9 > size - pos:
             raise overrun("AlterUserScramCredentialsRequest", "AlterUserScramCredentialsRequest.upsertions", n3, pos, size)
         l2: list[ScramCredentialUpsertion] = []
         m.upsertions = l2

@@ -191,7 +191,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[AlterUserScramCredentialsRespons
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("AlterUserScramCredentialsResponse", "AlterUserScramCredentialsResponse.results", n1, pos, size)
         l1: list[AlterUserScramCredentialsResult] = []
         m.results = l1

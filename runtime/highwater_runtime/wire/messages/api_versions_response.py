@@ -380,7 +380,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
         m.zk_migration_ready = False
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ApiVersionsResponse", "ApiVersionsResponse.api_keys", n1, pos, size)
         l1: list[ApiVersion] = []
         m.api_keys = l1
@@ -405,7 +405,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
         m.zk_migration_ready = False
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ApiVersionsResponse", "ApiVersionsResponse.api_keys", n1, pos, size)
         l1: list[ApiVersion] = []
         m.api_keys = l1
@@ -435,7 +435,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("ApiVersionsResponse", "ApiVersionsResponse.api_keys", n1, pos, size)
         l1: list[ApiVersion] = []
         m.api_keys = l1
@@ -468,7 +468,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
                     if n2 > 127:
                         n2, pos = uvarint_at(data, pos - 1)
                     n2 -= 1
-                    if n2 < 0 or n2 > size - pos:
+                    if n2 < 0 or n2 * 6 > size - pos:
                         raise overrun("ApiVersionsResponse", "ApiVersionsResponse.supported_features", n2, pos, size)
                     l2: list[SupportedFeatureKey] = []
                     m.supported_features = l2
@@ -497,7 +497,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ApiVersionsResponse, int]:
                     if n4 > 127:
                         n4, pos = uvarint_at(data, pos - 1)
                     n4 -= 1
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 6 > size - pos:
                         raise overrun("ApiVersionsResponse", "ApiVersionsResponse.finalized_features", n4, pos, size)
                     l3: list[FinalizedFeatureKey] = []
                     m.finalized_features = l3

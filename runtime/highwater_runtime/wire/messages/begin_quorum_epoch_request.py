@@ -362,7 +362,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
             pos = z1
         (n2,) = _unpack_i(data, pos)
         pos += 4
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("BeginQuorumEpochRequest", "BeginQuorumEpochRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -378,7 +378,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 12 > size - pos:
                 raise overrun("BeginQuorumEpochRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -415,7 +415,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("BeginQuorumEpochRequest", "BeginQuorumEpochRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -436,7 +436,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 29 > size - pos:
                 raise overrun("BeginQuorumEpochRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -457,7 +457,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 5 > size - pos:
             raise overrun("BeginQuorumEpochRequest", "BeginQuorumEpochRequest.leader_endpoints", n5, pos, size)
         l3: list[LeaderEndpoint] = []
         m.leader_endpoints = l3

@@ -331,7 +331,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
         m.node_endpoints = []
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("BeginQuorumEpochResponse", "BeginQuorumEpochResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -347,7 +347,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 14 > size - pos:
                 raise overrun("BeginQuorumEpochResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -372,7 +372,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("BeginQuorumEpochResponse", "BeginQuorumEpochResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -393,7 +393,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 15 > size - pos:
                 raise overrun("BeginQuorumEpochResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -430,7 +430,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
                     if n4 > 127:
                         n4, pos = uvarint_at(data, pos - 1)
                     n4 -= 1
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 8 > size - pos:
                         raise overrun("BeginQuorumEpochResponse", "BeginQuorumEpochResponse.node_endpoints", n4, pos, size)
                     l3: list[NodeEndpoint] = []
                     m.node_endpoints = l3

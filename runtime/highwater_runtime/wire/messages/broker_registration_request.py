@@ -505,7 +505,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 7 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.listeners", n2, pos, size)
         l1: list[Listener] = []
         m.listeners = l1
@@ -539,7 +539,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 6 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.features", n5, pos, size)
         l2: list[Feature] = []
         m.features = l2
@@ -602,7 +602,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 7 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.listeners", n2, pos, size)
         l1: list[Listener] = []
         m.listeners = l1
@@ -636,7 +636,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 6 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.features", n5, pos, size)
         l2: list[Feature] = []
         m.features = l2
@@ -698,7 +698,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 7 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.listeners", n2, pos, size)
         l1: list[Listener] = []
         m.listeners = l1
@@ -732,7 +732,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 6 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.features", n5, pos, size)
         l2: list[Feature] = []
         m.features = l2
@@ -806,7 +806,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 7 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.listeners", n2, pos, size)
         l1: list[Listener] = []
         m.listeners = l1
@@ -840,7 +840,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[BrokerRegistrationRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 6 > size - pos:
             raise overrun("BrokerRegistrationRequest", "BrokerRegistrationRequest.features", n5, pos, size)
         l2: list[Feature] = []
         m.features = l2

@@ -179,7 +179,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ConsumerProtocolAssignment, int]
         m = ConsumerProtocolAssignment.__new__(ConsumerProtocolAssignment)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ConsumerProtocolAssignment", "ConsumerProtocolAssignment.assigned_partitions", n1, pos, size)
         l1: list[TopicPartition] = []
         m.assigned_partitions = l1

@@ -327,7 +327,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
         m.rack_id = None
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.topics", n1, pos, size)
         l1: list[str] = []
         m.topics = l1
@@ -364,7 +364,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
         m.rack_id = None
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.topics", n1, pos, size)
         l1: list[str] = []
         m.topics = l1
@@ -389,7 +389,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
             pos = z2
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.owned_partitions", n4, pos, size)
         l2: list[TopicPartition] = []
         m.owned_partitions = l2
@@ -422,7 +422,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
         m.rack_id = None
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.topics", n1, pos, size)
         l1: list[str] = []
         m.topics = l1
@@ -447,7 +447,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
             pos = z2
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.owned_partitions", n4, pos, size)
         l2: list[TopicPartition] = []
         m.owned_partitions = l2
@@ -481,7 +481,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
         m = ConsumerProtocolSubscription.__new__(ConsumerProtocolSubscription)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.topics", n1, pos, size)
         l1: list[str] = []
         m.topics = l1
@@ -506,7 +506,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ConsumerProtocolSubscription, in
             pos = z2
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("ConsumerProtocolSubscription", "ConsumerProtocolSubscription.owned_partitions", n4, pos, size)
         l2: list[TopicPartition] = []
         m.owned_partitions = l2

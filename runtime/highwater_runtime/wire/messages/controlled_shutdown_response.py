@@ -194,7 +194,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ControlledShutdownResponse, int]
         m = ControlledShutdownResponse.__new__(ControlledShutdownResponse)
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ControlledShutdownResponse", "ControlledShutdownResponse.remaining_partitions", n1, pos, size)
         l1: list[RemainingPartition] = []
         m.remaining_partitions = l1
@@ -225,7 +225,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ControlledShutdownResponse, int]
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ControlledShutdownResponse", "ControlledShutdownResponse.remaining_partitions", n1, pos, size)
         l1: list[RemainingPartition] = []
         m.remaining_partitions = l1

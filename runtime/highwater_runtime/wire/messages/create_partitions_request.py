@@ -266,7 +266,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
         m = CreatePartitionsRequest.__new__(CreatePartitionsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 10 > size - pos:
             raise overrun("CreatePartitionsRequest", "CreatePartitionsRequest.topics", n1, pos, size)
         l1: list[CreatePartitionsTopic] = []
         m.topics = l1
@@ -285,7 +285,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
             if n3 == -1:
                 e1.assignments = None
             else:
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 4 > size - pos:
                     raise overrun("CreatePartitionsRequest", "CreatePartitionsTopic.assignments", n3, pos, size)
                 l2: list[CreatePartitionsAssignment] = []
                 e1.assignments = l2
@@ -315,7 +315,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("CreatePartitionsRequest", "CreatePartitionsRequest.topics", n1, pos, size)
         l1: list[CreatePartitionsTopic] = []
         m.topics = l1
@@ -339,7 +339,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreatePartitionsRequest, int]:
                 e1.assignments = None
             else:
                 n3 -= 1
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 2 > size - pos:
                     raise overrun("CreatePartitionsRequest", "CreatePartitionsTopic.assignments", n3, pos, size)
                 l2: list[CreatePartitionsAssignment] = []
                 e1.assignments = l2

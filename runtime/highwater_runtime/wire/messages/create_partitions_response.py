@@ -219,7 +219,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[CreatePartitionsResponse, int]:
         m = CreatePartitionsResponse.__new__(CreatePartitionsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("CreatePartitionsResponse", "CreatePartitionsResponse.results", n1, pos, size)
         l1: list[CreatePartitionsTopicResult] = []
         m.results = l1
@@ -258,7 +258,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreatePartitionsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("CreatePartitionsResponse", "CreatePartitionsResponse.results", n1, pos, size)
         l1: list[CreatePartitionsTopicResult] = []
         m.results = l1

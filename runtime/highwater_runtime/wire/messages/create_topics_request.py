@@ -361,7 +361,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
         m = CreateTopicsRequest.__new__(CreateTopicsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 16 > size - pos:
             raise overrun("CreateTopicsRequest", "CreateTopicsRequest.topics", n1, pos, size)
         l1: list[CreatableTopic] = []
         m.topics = l1
@@ -377,7 +377,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
             pos = z1
             e1.num_partitions, e1.replication_factor, n3 = _unpack_ihi(data, pos)
             pos += 10
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 8 > size - pos:
                 raise overrun("CreateTopicsRequest", "CreatableTopic.assignments", n3, pos, size)
             l2: list[CreatableReplicaAssignment] = []
             e1.assignments = l2
@@ -392,7 +392,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
                 pos += n4 * 4
             (n5,) = _unpack_i(data, pos)
             pos += 4
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 4 > size - pos:
                 raise overrun("CreateTopicsRequest", "CreatableTopic.configs", n5, pos, size)
             l4: list[CreatableTopicConfig] = []
             e1.configs = l4
@@ -433,7 +433,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 10 > size - pos:
             raise overrun("CreateTopicsRequest", "CreateTopicsRequest.topics", n1, pos, size)
         l1: list[CreatableTopic] = []
         m.topics = l1
@@ -454,7 +454,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("CreateTopicsRequest", "CreatableTopic.assignments", n3, pos, size)
             l2: list[CreatableReplicaAssignment] = []
             e1.assignments = l2
@@ -479,7 +479,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsRequest, int]:
             if n5 > 127:
                 n5, pos = uvarint_at(data, pos - 1)
             n5 -= 1
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 3 > size - pos:
                 raise overrun("CreateTopicsRequest", "CreatableTopic.configs", n5, pos, size)
             l4: list[CreatableTopicConfig] = []
             e1.configs = l4

@@ -414,7 +414,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
         m = CreateTopicsResponse.__new__(CreateTopicsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("CreateTopicsResponse", "CreateTopicsResponse.topics", n1, pos, size)
         l1: list[CreatableTopicResult] = []
         m.topics = l1
@@ -458,7 +458,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("CreateTopicsResponse", "CreateTopicsResponse.topics", n1, pos, size)
         l1: list[CreatableTopicResult] = []
         m.topics = l1
@@ -496,7 +496,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
                 e1.configs = None
             else:
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 6 > size - pos:
                     raise overrun("CreateTopicsResponse", "CreatableTopicResult.configs", n4, pos, size)
                 l2: list[CreatableTopicConfigs] = []
                 e1.configs = l2
@@ -570,7 +570,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 28 > size - pos:
             raise overrun("CreateTopicsResponse", "CreateTopicsResponse.topics", n1, pos, size)
         l1: list[CreatableTopicResult] = []
         m.topics = l1
@@ -608,7 +608,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[CreateTopicsResponse, int]:
                 e1.configs = None
             else:
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 6 > size - pos:
                     raise overrun("CreateTopicsResponse", "CreatableTopicResult.configs", n4, pos, size)
                 l2: list[CreatableTopicConfigs] = []
                 e1.configs = l2

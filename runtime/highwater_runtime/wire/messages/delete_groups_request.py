@@ -143,7 +143,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteGroupsRequest, int]:
         m = DeleteGroupsRequest.__new__(DeleteGroupsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("DeleteGroupsRequest", "DeleteGroupsRequest.groups_names", n1, pos, size)
         l1: list[str] = []
         m.groups_names = l1

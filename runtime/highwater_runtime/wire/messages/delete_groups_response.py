@@ -193,7 +193,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteGroupsResponse, int]:
         m = DeleteGroupsResponse.__new__(DeleteGroupsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("DeleteGroupsResponse", "DeleteGroupsResponse.results", n1, pos, size)
         l1: list[DeletableGroupResult] = []
         m.results = l1
@@ -224,7 +224,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DeleteGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("DeleteGroupsResponse", "DeleteGroupsResponse.results", n1, pos, size)
         l1: list[DeletableGroupResult] = []
         m.results = l1

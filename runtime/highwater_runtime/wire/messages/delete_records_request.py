@@ -240,7 +240,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
         m = DeleteRecordsRequest.__new__(DeleteRecordsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("DeleteRecordsRequest", "DeleteRecordsRequest.topics", n1, pos, size)
         l1: list[DeleteRecordsTopic] = []
         m.topics = l1
@@ -256,7 +256,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 12 > size - pos:
                 raise overrun("DeleteRecordsRequest", "DeleteRecordsTopic.partitions", n3, pos, size)
             l2: list[DeleteRecordsPartition] = []
             e1.partitions = l2
@@ -282,7 +282,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("DeleteRecordsRequest", "DeleteRecordsRequest.topics", n1, pos, size)
         l1: list[DeleteRecordsTopic] = []
         m.topics = l1
@@ -303,7 +303,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DeleteRecordsRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 13 > size - pos:
                 raise overrun("DeleteRecordsRequest", "DeleteRecordsTopic.partitions", n3, pos, size)
             l2: list[DeleteRecordsPartition] = []
             e1.partitions = l2

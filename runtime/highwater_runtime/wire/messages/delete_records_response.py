@@ -248,7 +248,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteRecordsResponse, int]:
         m = DeleteRecordsResponse.__new__(DeleteRecordsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("DeleteRecordsResponse", "DeleteRecordsResponse.topics", n1, pos, size)
         l1: list[DeleteRecordsTopicResult] = []
         m.topics = l1
@@ -264,7 +264,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DeleteRecordsResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 14 > size - pos:
                 raise overrun("DeleteRecordsResponse", "DeleteRecordsTopicResult.partitions", n3, pos, size)
             l2: list[DeleteRecordsPartitionResult] = []
             e1.partitions = l2
@@ -288,7 +288,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DeleteRecordsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("DeleteRecordsResponse", "DeleteRecordsResponse.topics", n1, pos, size)
         l1: list[DeleteRecordsTopicResult] = []
         m.topics = l1
@@ -309,7 +309,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DeleteRecordsResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 15 > size - pos:
                 raise overrun("DeleteRecordsResponse", "DeleteRecordsTopicResult.partitions", n3, pos, size)
             l2: list[DeleteRecordsPartitionResult] = []
             e1.partitions = l2

@@ -229,7 +229,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DeleteTopicsRequest, int]:
         m.topics = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("DeleteTopicsRequest", "DeleteTopicsRequest.topic_names", n1, pos, size)
         l1: list[str] = []
         m.topic_names = l1
@@ -295,7 +295,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[DeleteTopicsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("DeleteTopicsRequest", "DeleteTopicsRequest.topics", n1, pos, size)
         l1: list[DeleteTopicState] = []
         m.topics = l1

@@ -280,7 +280,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DeleteTopicsResponse, int]:
         m = DeleteTopicsResponse.__new__(DeleteTopicsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("DeleteTopicsResponse", "DeleteTopicsResponse.responses", n1, pos, size)
         l1: list[DeletableTopicResult] = []
         m.responses = l1
@@ -313,7 +313,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DeleteTopicsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("DeleteTopicsResponse", "DeleteTopicsResponse.responses", n1, pos, size)
         l1: list[DeletableTopicResult] = []
         m.responses = l1
@@ -354,7 +354,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[DeleteTopicsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("DeleteTopicsResponse", "DeleteTopicsResponse.responses", n1, pos, size)
         l1: list[DeletableTopicResult] = []
         m.responses = l1
@@ -406,7 +406,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[DeleteTopicsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 21 > size - pos:
             raise overrun("DeleteTopicsResponse", "DeleteTopicsResponse.responses", n1, pos, size)
         l1: list[DeletableTopicResult] = []
         m.responses = l1

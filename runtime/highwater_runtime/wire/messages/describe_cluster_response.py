@@ -388,7 +388,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeClusterResponse, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 11 > size - pos:
             raise overrun("DescribeClusterResponse", "DescribeClusterResponse.brokers", n3, pos, size)
         l1: list[DescribeClusterBroker] = []
         m.brokers = l1
@@ -461,7 +461,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeClusterResponse, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 11 > size - pos:
             raise overrun("DescribeClusterResponse", "DescribeClusterResponse.brokers", n3, pos, size)
         l1: list[DescribeClusterBroker] = []
         m.brokers = l1
@@ -534,7 +534,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeClusterResponse, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 12 > size - pos:
             raise overrun("DescribeClusterResponse", "DescribeClusterResponse.brokers", n3, pos, size)
         l1: list[DescribeClusterBroker] = []
         m.brokers = l1

@@ -274,7 +274,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
         m.include_documentation = False
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("DescribeConfigsRequest", "DescribeConfigsRequest.resources", n1, pos, size)
         l1: list[DescribeConfigsResource] = []
         m.resources = l1
@@ -293,7 +293,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
             if n3 == -1:
                 e1.configuration_keys = None
             else:
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 2 > size - pos:
                     raise overrun("DescribeConfigsRequest", "DescribeConfigsResource.configuration_keys", n3, pos, size)
                 l2: list[str] = []
                 e1.configuration_keys = l2
@@ -320,7 +320,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
         m = DescribeConfigsRequest.__new__(DescribeConfigsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("DescribeConfigsRequest", "DescribeConfigsRequest.resources", n1, pos, size)
         l1: list[DescribeConfigsResource] = []
         m.resources = l1
@@ -339,7 +339,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
             if n3 == -1:
                 e1.configuration_keys = None
             else:
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 2 > size - pos:
                     raise overrun("DescribeConfigsRequest", "DescribeConfigsResource.configuration_keys", n3, pos, size)
                 l2: list[str] = []
                 e1.configuration_keys = l2
@@ -369,7 +369,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeConfigsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("DescribeConfigsRequest", "DescribeConfigsRequest.resources", n1, pos, size)
         l1: list[DescribeConfigsResource] = []
         m.resources = l1

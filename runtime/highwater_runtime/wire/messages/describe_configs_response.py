@@ -532,7 +532,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
         m = DescribeConfigsResponse.__new__(DescribeConfigsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("DescribeConfigsResponse", "DescribeConfigsResponse.results", n1, pos, size)
         l1: list[DescribeConfigsResult] = []
         m.results = l1
@@ -558,7 +558,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 11 > size - pos:
                 raise overrun("DescribeConfigsResponse", "DescribeConfigsResult.configs", n4, pos, size)
             l2: list[DescribeConfigsResourceResult] = []
             e1.configs = l2
@@ -586,7 +586,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
                     pos = z4
                 e2.read_only, e2.config_source, e2.is_sensitive, n7 = _unpack_TbTi(data, pos)
                 pos += 7
-                if n7 < 0 or n7 > size - pos:
+                if n7 < 0 or n7 * 5 > size - pos:
                     raise overrun("DescribeConfigsResponse", "DescribeConfigsResourceResult.synonyms", n7, pos, size)
                 l3: list[DescribeConfigsSynonym] = []
                 e2.synonyms = l3
@@ -624,7 +624,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
         m = DescribeConfigsResponse.__new__(DescribeConfigsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("DescribeConfigsResponse", "DescribeConfigsResponse.results", n1, pos, size)
         l1: list[DescribeConfigsResult] = []
         m.results = l1
@@ -650,7 +650,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 14 > size - pos:
                 raise overrun("DescribeConfigsResponse", "DescribeConfigsResult.configs", n4, pos, size)
             l2: list[DescribeConfigsResourceResult] = []
             e1.configs = l2
@@ -676,7 +676,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
                     pos = z4
                 e2.read_only, e2.config_source, e2.is_sensitive, n7 = _unpack_TbTi(data, pos)
                 pos += 7
-                if n7 < 0 or n7 > size - pos:
+                if n7 < 0 or n7 * 5 > size - pos:
                     raise overrun("DescribeConfigsResponse", "DescribeConfigsResourceResult.synonyms", n7, pos, size)
                 l3: list[DescribeConfigsSynonym] = []
                 e2.synonyms = l3
@@ -727,7 +727,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("DescribeConfigsResponse", "DescribeConfigsResponse.results", n1, pos, size)
         l1: list[DescribeConfigsResult] = []
         m.results = l1
@@ -760,7 +760,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 9 > size - pos:
                 raise overrun("DescribeConfigsResponse", "DescribeConfigsResult.configs", n4, pos, size)
             l2: list[DescribeConfigsResourceResult] = []
             e1.configs = l2
@@ -793,7 +793,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeConfigsResponse, int]:
                 if n7 > 127:
                     n7, pos = uvarint_at(data, pos - 1)
                 n7 -= 1
-                if n7 < 0 or n7 > size - pos:
+                if n7 < 0 or n7 * 4 > size - pos:
                     raise overrun("DescribeConfigsResponse", "DescribeConfigsResourceResult.synonyms", n7, pos, size)
                 l3: list[DescribeConfigsSynonym] = []
                 e2.synonyms = l3

@@ -176,7 +176,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeGroupsRequest, int]:
         m.include_authorized_operations = False
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("DescribeGroupsRequest", "DescribeGroupsRequest.groups", n1, pos, size)
         l1: list[str] = []
         m.groups = l1
@@ -201,7 +201,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeGroupsRequest, int]:
         m = DescribeGroupsRequest.__new__(DescribeGroupsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("DescribeGroupsRequest", "DescribeGroupsRequest.groups", n1, pos, size)
         l1: list[str] = []
         m.groups = l1

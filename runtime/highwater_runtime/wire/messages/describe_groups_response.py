@@ -718,7 +718,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         m.throttle_time_ms = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 14 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -757,7 +757,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             pos = z4
             (n6,) = _unpack_i(data, pos)
             pos += 4
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 14 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n6, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2
@@ -812,7 +812,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         m = DescribeGroupsResponse.__new__(DescribeGroupsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 14 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -851,7 +851,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             pos = z4
             (n6,) = _unpack_i(data, pos)
             pos += 4
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 14 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n6, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2
@@ -906,7 +906,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         m = DescribeGroupsResponse.__new__(DescribeGroupsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -944,7 +944,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             pos = z4
             (n6,) = _unpack_i(data, pos)
             pos += 4
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 14 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n6, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2
@@ -1001,7 +1001,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         m = DescribeGroupsResponse.__new__(DescribeGroupsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -1039,7 +1039,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             pos = z4
             (n6,) = _unpack_i(data, pos)
             pos += 4
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 16 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n6, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2
@@ -1108,7 +1108,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -1157,7 +1157,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             if n6 > 127:
                 n6, pos = uvarint_at(data, pos - 1)
             n6 -= 1
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 7 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n6, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2
@@ -1248,7 +1248,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 13 > size - pos:
             raise overrun("DescribeGroupsResponse", "DescribeGroupsResponse.groups", n1, pos, size)
         l1: list[DescribedGroup] = []
         m.groups = l1
@@ -1308,7 +1308,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[DescribeGroupsResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 7 > size - pos:
                 raise overrun("DescribeGroupsResponse", "DescribedGroup.members", n7, pos, size)
             l2: list[DescribedGroupMember] = []
             e1.members = l2

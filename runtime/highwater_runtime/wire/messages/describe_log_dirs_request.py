@@ -201,7 +201,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeLogDirsRequest, int]:
         if n1 == -1:
             m.topics = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 6 > size - pos:
                 raise overrun("DescribeLogDirsRequest", "DescribeLogDirsRequest.topics", n1, pos, size)
             l1: list[DescribableLogDirTopic] = []
             m.topics = l1
@@ -239,7 +239,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeLogDirsRequest, int]:
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 3 > size - pos:
                 raise overrun("DescribeLogDirsRequest", "DescribeLogDirsRequest.topics", n1, pos, size)
             l1: list[DescribableLogDirTopic] = []
             m.topics = l1

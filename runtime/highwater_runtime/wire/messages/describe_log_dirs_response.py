@@ -420,7 +420,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResponse.results", n1, pos, size)
         l1: list[DescribeLogDirsResult] = []
         m.results = l1
@@ -438,7 +438,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResult.topics", n3, pos, size)
             l2: list[DescribeLogDirsTopic] = []
             e1.topics = l2
@@ -454,7 +454,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
                 pos = z2
                 (n5,) = _unpack_i(data, pos)
                 pos += 4
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 21 > size - pos:
                     raise overrun("DescribeLogDirsResponse", "DescribeLogDirsTopic.partitions", n5, pos, size)
                 l3: list[DescribeLogDirsPartition] = []
                 e2.partitions = l3
@@ -479,7 +479,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResponse.results", n1, pos, size)
         l1: list[DescribeLogDirsResult] = []
         m.results = l1
@@ -502,7 +502,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 3 > size - pos:
                 raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResult.topics", n3, pos, size)
             l2: list[DescribeLogDirsTopic] = []
             e1.topics = l2
@@ -523,7 +523,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 22 > size - pos:
                     raise overrun("DescribeLogDirsResponse", "DescribeLogDirsTopic.partitions", n5, pos, size)
                 l3: list[DescribeLogDirsPartition] = []
                 e2.partitions = l3
@@ -561,7 +561,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResponse.results", n1, pos, size)
         l1: list[DescribeLogDirsResult] = []
         m.results = l1
@@ -584,7 +584,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 3 > size - pos:
                 raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResult.topics", n3, pos, size)
             l2: list[DescribeLogDirsTopic] = []
             e1.topics = l2
@@ -605,7 +605,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 22 > size - pos:
                     raise overrun("DescribeLogDirsResponse", "DescribeLogDirsTopic.partitions", n5, pos, size)
                 l3: list[DescribeLogDirsPartition] = []
                 e2.partitions = l3
@@ -643,7 +643,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 21 > size - pos:
             raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResponse.results", n1, pos, size)
         l1: list[DescribeLogDirsResult] = []
         m.results = l1
@@ -664,7 +664,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 3 > size - pos:
                 raise overrun("DescribeLogDirsResponse", "DescribeLogDirsResult.topics", n3, pos, size)
             l2: list[DescribeLogDirsTopic] = []
             e1.topics = l2
@@ -685,7 +685,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[DescribeLogDirsResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 22 > size - pos:
                     raise overrun("DescribeLogDirsResponse", "DescribeLogDirsTopic.partitions", n5, pos, size)
                 l3: list[DescribeLogDirsPartition] = []
                 e2.partitions = l3

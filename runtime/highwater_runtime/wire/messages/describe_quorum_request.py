@@ -198,7 +198,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("DescribeQuorumRequest", "DescribeQuorumRequest.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -219,7 +219,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 5 > size - pos:
                 raise overrun("DescribeQuorumRequest", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2

@@ -562,7 +562,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("DescribeQuorumResponse", "DescribeQuorumResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -583,7 +583,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 25 > size - pos:
                 raise overrun("DescribeQuorumResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -596,7 +596,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n4 > 127:
                     n4, pos = uvarint_at(data, pos - 1)
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 13 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.current_voters", n4, pos, size)
                 l3: list[ReplicaState] = []
                 e2.current_voters = l3
@@ -615,7 +615,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 13 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.observers", n5, pos, size)
                 l4: list[ReplicaState] = []
                 e2.observers = l4
@@ -658,7 +658,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("DescribeQuorumResponse", "DescribeQuorumResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -679,7 +679,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 25 > size - pos:
                 raise overrun("DescribeQuorumResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -692,7 +692,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n4 > 127:
                     n4, pos = uvarint_at(data, pos - 1)
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 29 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.current_voters", n4, pos, size)
                 l3: list[ReplicaState] = []
                 e2.current_voters = l3
@@ -709,7 +709,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 29 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.observers", n5, pos, size)
                 l4: list[ReplicaState] = []
                 e2.observers = l4
@@ -760,7 +760,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("DescribeQuorumResponse", "DescribeQuorumResponse.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -781,7 +781,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 26 > size - pos:
                 raise overrun("DescribeQuorumResponse", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -805,7 +805,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n6 > 127:
                     n6, pos = uvarint_at(data, pos - 1)
                 n6 -= 1
-                if n6 < 0 or n6 > size - pos:
+                if n6 < 0 or n6 * 45 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.current_voters", n6, pos, size)
                 l3: list[ReplicaState] = []
                 e2.current_voters = l3
@@ -822,7 +822,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
                 if n7 > 127:
                     n7, pos = uvarint_at(data, pos - 1)
                 n7 -= 1
-                if n7 < 0 or n7 > size - pos:
+                if n7 < 0 or n7 * 45 > size - pos:
                     raise overrun("DescribeQuorumResponse", "PartitionData.observers", n7, pos, size)
                 l4: list[ReplicaState] = []
                 e2.observers = l4
@@ -847,7 +847,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
         if n8 > 127:
             n8, pos = uvarint_at(data, pos - 1)
         n8 -= 1
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 6 > size - pos:
             raise overrun("DescribeQuorumResponse", "DescribeQuorumResponse.nodes", n8, pos, size)
         l5: list[Node] = []
         m.nodes = l5
@@ -859,7 +859,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[DescribeQuorumResponse, int]:
             if n9 > 127:
                 n9, pos = uvarint_at(data, pos - 1)
             n9 -= 1
-            if n9 < 0 or n9 > size - pos:
+            if n9 < 0 or n9 * 5 > size - pos:
                 raise overrun("DescribeQuorumResponse", "Node.listeners", n9, pos, size)
             l6: list[Listener] = []
             e5.listeners = l6

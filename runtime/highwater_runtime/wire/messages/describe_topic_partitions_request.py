@@ -222,7 +222,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeTopicPartitionsRequest, 
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("DescribeTopicPartitionsRequest", "DescribeTopicPartitionsRequest.topics", n1, pos, size)
         l1: list[TopicRequest] = []
         m.topics = l1

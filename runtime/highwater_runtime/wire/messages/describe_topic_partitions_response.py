@@ -395,7 +395,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeTopicPartitionsResponse,
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 26 > size - pos:
             raise overrun("DescribeTopicPartitionsResponse", "DescribeTopicPartitionsResponse.topics", n1, pos, size)
         l1: list[DescribeTopicPartitionsResponseTopic] = []
         m.topics = l1
@@ -420,7 +420,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeTopicPartitionsResponse,
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 20 > size - pos:
                 raise overrun("DescribeTopicPartitionsResponse", "DescribeTopicPartitionsResponseTopic.partitions", n3, pos, size)
             l2: list[DescribeTopicPartitionsResponsePartition] = []
             e1.partitions = l2

@@ -160,7 +160,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeUserScramCredentialsRequ
             m.users = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("DescribeUserScramCredentialsRequest", "DescribeUserScramCredentialsRequest.users", n1, pos, size)
             l1: list[UserName] = []
             m.users = l1

@@ -276,7 +276,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeUserScramCredentialsResp
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("DescribeUserScramCredentialsResponse", "DescribeUserScramCredentialsResponse.results", n2, pos, size)
         l1: list[DescribeUserScramCredentialsResult] = []
         m.results = l1
@@ -309,7 +309,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[DescribeUserScramCredentialsResp
             if n5 > 127:
                 n5, pos = uvarint_at(data, pos - 1)
             n5 -= 1
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 6 > size - pos:
                 raise overrun("DescribeUserScramCredentialsResponse", "DescribeUserScramCredentialsResult.credential_infos", n5, pos, size)
             l2: list[CredentialInfo] = []
             e1.credential_infos = l2

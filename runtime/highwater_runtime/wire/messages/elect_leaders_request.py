@@ -253,7 +253,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
         if n1 == -1:
             m.topic_partitions = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 6 > size - pos:
                 raise overrun("ElectLeadersRequest", "ElectLeadersRequest.topic_partitions", n1, pos, size)
             l1: list[TopicPartitions] = []
             m.topic_partitions = l1
@@ -290,7 +290,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
         if n1 == -1:
             m.topic_partitions = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 6 > size - pos:
                 raise overrun("ElectLeadersRequest", "ElectLeadersRequest.topic_partitions", n1, pos, size)
             l1: list[TopicPartitions] = []
             m.topic_partitions = l1
@@ -330,7 +330,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ElectLeadersRequest, int]:
             m.topic_partitions = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 3 > size - pos:
                 raise overrun("ElectLeadersRequest", "ElectLeadersRequest.topic_partitions", n1, pos, size)
             l1: list[TopicPartitions] = []
             m.topic_partitions = l1

@@ -309,7 +309,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ElectLeadersResponse", "ElectLeadersResponse.replica_election_results", n1, pos, size)
         l1: list[ReplicaElectionResult] = []
         m.replica_election_results = l1
@@ -325,7 +325,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 8 > size - pos:
                 raise overrun("ElectLeadersResponse", "ReplicaElectionResult.partition_result", n3, pos, size)
             l2: list[PartitionResult] = []
             e1.partition_result = l2
@@ -354,7 +354,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
         m = ElectLeadersResponse.__new__(ElectLeadersResponse)
         m.throttle_time_ms, m.error_code, n1 = _unpack_ihi(data, pos)
         pos += 10
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ElectLeadersResponse", "ElectLeadersResponse.replica_election_results", n1, pos, size)
         l1: list[ReplicaElectionResult] = []
         m.replica_election_results = l1
@@ -370,7 +370,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 8 > size - pos:
                 raise overrun("ElectLeadersResponse", "ReplicaElectionResult.partition_result", n3, pos, size)
             l2: list[PartitionResult] = []
             e1.partition_result = l2
@@ -402,7 +402,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ElectLeadersResponse", "ElectLeadersResponse.replica_election_results", n1, pos, size)
         l1: list[ReplicaElectionResult] = []
         m.replica_election_results = l1
@@ -423,7 +423,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ElectLeadersResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 8 > size - pos:
                 raise overrun("ElectLeadersResponse", "ReplicaElectionResult.partition_result", n3, pos, size)
             l2: list[PartitionResult] = []
             e1.partition_result = l2

@@ -409,7 +409,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
             pos = z1
         (n2,) = _unpack_i(data, pos)
         pos += 4
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("EndQuorumEpochRequest", "EndQuorumEpochRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -425,7 +425,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 16 > size - pos:
                 raise overrun("EndQuorumEpochRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -466,7 +466,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("EndQuorumEpochRequest", "EndQuorumEpochRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -487,7 +487,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 14 > size - pos:
                 raise overrun("EndQuorumEpochRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -500,7 +500,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 21 > size - pos:
                     raise overrun("EndQuorumEpochRequest", "PartitionData.preferred_candidates", n5, pos, size)
                 l3: list[ReplicaInfo] = []
                 e2.preferred_candidates = l3
@@ -525,7 +525,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[EndQuorumEpochRequest, int]:
         if n6 > 127:
             n6, pos = uvarint_at(data, pos - 1)
         n6 -= 1
-        if n6 < 0 or n6 > size - pos:
+        if n6 < 0 or n6 * 5 > size - pos:
             raise overrun("EndQuorumEpochRequest", "EndQuorumEpochRequest.leader_endpoints", n6, pos, size)
         l4: list[LeaderEndpoint] = []
         m.leader_endpoints = l4

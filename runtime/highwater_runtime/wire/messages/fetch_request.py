@@ -838,7 +838,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, n1 = _unpack_iiiibi(data, pos)
         pos += 21
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -855,7 +855,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -889,7 +889,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, n1 = _unpack_iiiibi(data, pos)
         pos += 21
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -906,7 +906,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 24 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -936,7 +936,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -953,7 +953,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 24 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -967,7 +967,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                 pos += 24
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n4, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1006,7 +1006,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         m.rack_id = ""
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1023,7 +1023,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 28 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1036,7 +1036,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                 pos += 28
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n4, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1074,7 +1074,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         o1.replica_epoch = -1
         m.replica_id, m.max_wait_ms, m.min_bytes, m.max_bytes, m.isolation_level, m.session_id, m.session_epoch, n1 = _unpack_iiiibiii(data, pos)
         pos += 29
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1091,7 +1091,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 28 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1104,7 +1104,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
                 pos += 28
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n4, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1152,7 +1152,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1174,7 +1174,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 33 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n3, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1195,7 +1195,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 3 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n4, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1287,7 +1287,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1301,7 +1301,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 33 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n2, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1322,7 +1322,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n3, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1407,7 +1407,7 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1421,7 +1421,7 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 33 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n2, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1442,7 +1442,7 @@ def _decode_v15(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n3, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3
@@ -1532,7 +1532,7 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.topics", n1, pos, size)
         l1: list[FetchTopic] = []
         m.topics = l1
@@ -1546,7 +1546,7 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 33 > size - pos:
                 raise overrun("FetchRequest", "FetchTopic.partitions", n2, pos, size)
             l2: list[FetchPartition] = []
             e1.partitions = l2
@@ -1587,7 +1587,7 @@ def _decode_v17(data: Buffer, pos: int) -> tuple[FetchRequest, int]:
         if n3 > 127:
             n3, pos = uvarint_at(data, pos - 1)
         n3 -= 1
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 18 > size - pos:
             raise overrun("FetchRequest", "FetchRequest.forgotten_topics_data", n3, pos, size)
         l3: list[ForgottenTopic] = []
         m.forgotten_topics_data = l3

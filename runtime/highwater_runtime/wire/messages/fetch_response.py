@@ -885,7 +885,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         m.node_endpoints = []
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -902,7 +902,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 30 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -928,7 +928,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 if n4 == -1:
                     e2.aborted_transactions = None
                 else:
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 16 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n4, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -962,7 +962,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         m.node_endpoints = []
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -979,7 +979,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 38 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1004,7 +1004,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 if n4 == -1:
                     e2.aborted_transactions = None
                 else:
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 16 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n4, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1036,7 +1036,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         m.node_endpoints = []
         m.throttle_time_ms, m.error_code, m.session_id, n1 = _unpack_ihii(data, pos)
         pos += 14
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -1053,7 +1053,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 38 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1078,7 +1078,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 if n4 == -1:
                     e2.aborted_transactions = None
                 else:
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 16 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n4, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1110,7 +1110,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         m.node_endpoints = []
         m.throttle_time_ms, m.error_code, m.session_id, n1 = _unpack_ihii(data, pos)
         pos += 14
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -1127,7 +1127,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 42 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1151,7 +1151,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                 if n4 == -1:
                     e2.aborted_transactions = None
                 else:
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 16 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n4, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1186,7 +1186,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -1208,7 +1208,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 37 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1235,7 +1235,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                     e2.aborted_transactions = None
                 else:
                     n4 -= 1
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 17 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n4, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1317,7 +1317,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -1331,7 +1331,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 37 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n2, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1358,7 +1358,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                     e2.aborted_transactions = None
                 else:
                     n3 -= 1
-                    if n3 < 0 or n3 > size - pos:
+                    if n3 < 0 or n3 * 17 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n3, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1440,7 +1440,7 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("FetchResponse", "FetchResponse.responses", n1, pos, size)
         l1: list[FetchableTopicResponse] = []
         m.responses = l1
@@ -1454,7 +1454,7 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 37 > size - pos:
                 raise overrun("FetchResponse", "FetchableTopicResponse.partitions", n2, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -1481,7 +1481,7 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                     e2.aborted_transactions = None
                 else:
                     n3 -= 1
-                    if n3 < 0 or n3 > size - pos:
+                    if n3 < 0 or n3 * 17 > size - pos:
                         raise overrun("FetchResponse", "PartitionData.aborted_transactions", n3, pos, size)
                     l3: list[AbortedTransaction] = []
                     e2.aborted_transactions = l3
@@ -1565,7 +1565,7 @@ def _decode_v16(data: Buffer, pos: int) -> tuple[FetchResponse, int]:
                     if n5 > 127:
                         n5, pos = uvarint_at(data, pos - 1)
                     n5 -= 1
-                    if n5 < 0 or n5 > size - pos:
+                    if n5 < 0 or n5 * 11 > size - pos:
                         raise overrun("FetchResponse", "FetchResponse.node_endpoints", n5, pos, size)
                     l4: list[NodeEndpoint] = []
                     m.node_endpoints = l4

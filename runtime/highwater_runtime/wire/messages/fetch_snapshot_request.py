@@ -359,7 +359,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchSnapshotRequest", "FetchSnapshotRequest.topics", n1, pos, size)
         l1: list[TopicSnapshot] = []
         m.topics = l1
@@ -380,7 +380,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 30 > size - pos:
                 raise overrun("FetchSnapshotRequest", "TopicSnapshot.partitions", n3, pos, size)
             l2: list[PartitionSnapshot] = []
             e1.partitions = l2
@@ -451,7 +451,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchSnapshotRequest", "FetchSnapshotRequest.topics", n1, pos, size)
         l1: list[TopicSnapshot] = []
         m.topics = l1
@@ -472,7 +472,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 30 > size - pos:
                 raise overrun("FetchSnapshotRequest", "TopicSnapshot.partitions", n3, pos, size)
             l2: list[PartitionSnapshot] = []
             e1.partitions = l2

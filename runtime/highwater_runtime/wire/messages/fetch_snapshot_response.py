@@ -459,7 +459,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchSnapshotResponse", "FetchSnapshotResponse.topics", n1, pos, size)
         l1: list[TopicSnapshot] = []
         m.topics = l1
@@ -480,7 +480,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 37 > size - pos:
                 raise overrun("FetchSnapshotResponse", "TopicSnapshot.partitions", n3, pos, size)
             l2: list[PartitionSnapshot] = []
             e1.partitions = l2
@@ -555,7 +555,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("FetchSnapshotResponse", "FetchSnapshotResponse.topics", n1, pos, size)
         l1: list[TopicSnapshot] = []
         m.topics = l1
@@ -576,7 +576,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 37 > size - pos:
                 raise overrun("FetchSnapshotResponse", "TopicSnapshot.partitions", n3, pos, size)
             l2: list[PartitionSnapshot] = []
             e1.partitions = l2
@@ -653,7 +653,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[FetchSnapshotResponse, int]:
                     if n5 > 127:
                         n5, pos = uvarint_at(data, pos - 1)
                     n5 -= 1
-                    if n5 < 0 or n5 > size - pos:
+                    if n5 < 0 or n5 * 8 > size - pos:
                         raise overrun("FetchSnapshotResponse", "FetchSnapshotResponse.node_endpoints", n5, pos, size)
                     l3: list[NodeEndpoint] = []
                     m.node_endpoints = l3

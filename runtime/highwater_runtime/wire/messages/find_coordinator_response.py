@@ -430,7 +430,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[FindCoordinatorResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 14 > size - pos:
             raise overrun("FindCoordinatorResponse", "FindCoordinatorResponse.coordinators", n1, pos, size)
         l1: list[Coordinator] = []
         m.coordinators = l1

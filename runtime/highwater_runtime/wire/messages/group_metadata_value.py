@@ -510,7 +510,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[GroupMetadataValue, int]:
             pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 18 > size - pos:
             raise overrun("GroupMetadataValue", "GroupMetadataValue.members", n4, pos, size)
         l1: list[MemberMetadata] = []
         m.members = l1
@@ -594,7 +594,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[GroupMetadataValue, int]:
             pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 22 > size - pos:
             raise overrun("GroupMetadataValue", "GroupMetadataValue.members", n4, pos, size)
         l1: list[MemberMetadata] = []
         m.members = l1
@@ -676,7 +676,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[GroupMetadataValue, int]:
             pos = z3
         m.current_state_timestamp, n4 = _unpack_qi(data, pos)
         pos += 12
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 22 > size - pos:
             raise overrun("GroupMetadataValue", "GroupMetadataValue.members", n4, pos, size)
         l1: list[MemberMetadata] = []
         m.members = l1
@@ -758,7 +758,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[GroupMetadataValue, int]:
             pos = z3
         m.current_state_timestamp, n4 = _unpack_qi(data, pos)
         pos += 12
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 24 > size - pos:
             raise overrun("GroupMetadataValue", "GroupMetadataValue.members", n4, pos, size)
         l1: list[MemberMetadata] = []
         m.members = l1

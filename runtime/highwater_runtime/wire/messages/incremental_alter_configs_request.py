@@ -288,7 +288,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, 
         m = IncrementalAlterConfigsRequest.__new__(IncrementalAlterConfigsRequest)
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("IncrementalAlterConfigsRequest", "IncrementalAlterConfigsRequest.resources", n1, pos, size)
         l1: list[AlterConfigsResource] = []
         m.resources = l1
@@ -304,7 +304,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, 
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 5 > size - pos:
                 raise overrun("IncrementalAlterConfigsRequest", "AlterConfigsResource.configs", n3, pos, size)
             l2: list[AlterableConfig] = []
             e1.configs = l2
@@ -345,7 +345,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, 
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("IncrementalAlterConfigsRequest", "IncrementalAlterConfigsRequest.resources", n1, pos, size)
         l1: list[AlterConfigsResource] = []
         m.resources = l1
@@ -366,7 +366,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsRequest, 
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 4 > size - pos:
                 raise overrun("IncrementalAlterConfigsRequest", "AlterConfigsResource.configs", n3, pos, size)
             l2: list[AlterableConfig] = []
             e1.configs = l2

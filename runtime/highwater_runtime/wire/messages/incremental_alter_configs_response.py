@@ -230,7 +230,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsResponse,
         m = IncrementalAlterConfigsResponse.__new__(IncrementalAlterConfigsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("IncrementalAlterConfigsResponse", "IncrementalAlterConfigsResponse.responses", n1, pos, size)
         l1: list[AlterConfigsResourceResponse] = []
         m.responses = l1
@@ -269,7 +269,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[IncrementalAlterConfigsResponse,
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("IncrementalAlterConfigsResponse", "IncrementalAlterConfigsResponse.responses", n1, pos, size)
         l1: list[AlterConfigsResourceResponse] = []
         m.responses = l1

@@ -465,7 +465,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
         pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("JoinGroupRequest", "JoinGroupRequest.protocols", n4, pos, size)
         l1: list[JoinGroupRequestProtocol] = []
         m.protocols = l1
@@ -521,7 +521,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
         pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("JoinGroupRequest", "JoinGroupRequest.protocols", n4, pos, size)
         l1: list[JoinGroupRequestProtocol] = []
         m.protocols = l1
@@ -586,7 +586,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
         pos = z4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 6 > size - pos:
             raise overrun("JoinGroupRequest", "JoinGroupRequest.protocols", n5, pos, size)
         l1: list[JoinGroupRequestProtocol] = []
         m.protocols = l1
@@ -662,7 +662,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 3 > size - pos:
             raise overrun("JoinGroupRequest", "JoinGroupRequest.protocols", n5, pos, size)
         l1: list[JoinGroupRequestProtocol] = []
         m.protocols = l1
@@ -749,7 +749,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[JoinGroupRequest, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 3 > size - pos:
             raise overrun("JoinGroupRequest", "JoinGroupRequest.protocols", n5, pos, size)
         l1: list[JoinGroupRequestProtocol] = []
         m.protocols = l1

@@ -563,7 +563,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n4, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1
@@ -620,7 +620,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n4, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1
@@ -677,7 +677,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 8 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n4, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1
@@ -752,7 +752,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 4 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n4, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1
@@ -855,7 +855,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 4 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n5, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1
@@ -957,7 +957,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[JoinGroupResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 4 > size - pos:
             raise overrun("JoinGroupResponse", "JoinGroupResponse.members", n5, pos, size)
         l1: list[JoinGroupResponseMember] = []
         m.members = l1

@@ -837,7 +837,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 30 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[LeaderAndIsrPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -869,7 +869,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             pos += n4 * 4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n5, pos, size)
         l4: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l4
@@ -901,7 +901,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 31 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[LeaderAndIsrPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -934,7 +934,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             pos += 1
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n5, pos, size)
         l4: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l4
@@ -965,7 +965,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         m.ungrouped_partition_states = []
         m.controller_id, m.controller_epoch, m.broker_epoch, n1 = _unpack_iiqi(data, pos)
         pos += 20
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -982,7 +982,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 29 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1009,7 +1009,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
                 pos += 1
         (n6,) = _unpack_i(data, pos)
         pos += 4
-        if n6 < 0 or n6 > size - pos:
+        if n6 < 0 or n6 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n6, pos, size)
         l5: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l5
@@ -1040,7 +1040,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         m.ungrouped_partition_states = []
         m.controller_id, m.controller_epoch, m.broker_epoch, n1 = _unpack_iiqi(data, pos)
         pos += 20
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -1057,7 +1057,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 37 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1094,7 +1094,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
                 pos += 1
         (n8,) = _unpack_i(data, pos)
         pos += 4
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n8, pos, size)
         l7: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l7
@@ -1128,7 +1128,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -1150,7 +1150,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 26 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1208,7 +1208,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n8 > 127:
             n8, pos = uvarint_at(data, pos - 1)
         n8 -= 1
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n8, pos, size)
         l7: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l7
@@ -1249,7 +1249,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 19 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -1271,7 +1271,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 26 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1329,7 +1329,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n8 > 127:
             n8, pos = uvarint_at(data, pos - 1)
         n8 -= 1
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n8, pos, size)
         l7: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l7
@@ -1370,7 +1370,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 19 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -1392,7 +1392,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 27 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1449,7 +1449,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n8 > 127:
             n8, pos = uvarint_at(data, pos - 1)
         n8 -= 1
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n8, pos, size)
         l7: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l7
@@ -1489,7 +1489,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 19 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.topic_states", n1, pos, size)
         l1: list[LeaderAndIsrTopicState] = []
         m.topic_states = l1
@@ -1511,7 +1511,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 27 > size - pos:
                 raise overrun("LeaderAndIsrRequest", "LeaderAndIsrTopicState.partition_states", n3, pos, size)
             l2: list[LeaderAndIsrPartitionState] = []
             e1.partition_states = l2
@@ -1568,7 +1568,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[LeaderAndIsrRequest, int]:
         if n8 > 127:
             n8, pos = uvarint_at(data, pos - 1)
         n8 -= 1
-        if n8 < 0 or n8 > size - pos:
+        if n8 < 0 or n8 * 10 > size - pos:
             raise overrun("LeaderAndIsrRequest", "LeaderAndIsrRequest.live_leaders", n8, pos, size)
         l7: list[LeaderAndIsrLiveLeader] = []
         m.live_leaders = l7

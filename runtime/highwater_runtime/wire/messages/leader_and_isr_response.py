@@ -275,7 +275,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[LeaderAndIsrResponse, int]:
         m.topics = []
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("LeaderAndIsrResponse", "LeaderAndIsrResponse.partition_errors", n1, pos, size)
         l1: list[LeaderAndIsrPartitionError] = []
         m.partition_errors = l1
@@ -307,7 +307,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaderAndIsrResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("LeaderAndIsrResponse", "LeaderAndIsrResponse.partition_errors", n1, pos, size)
         l1: list[LeaderAndIsrPartitionError] = []
         m.partition_errors = l1
@@ -347,7 +347,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaderAndIsrResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("LeaderAndIsrResponse", "LeaderAndIsrResponse.topics", n1, pos, size)
         l1: list[LeaderAndIsrTopicError] = []
         m.topics = l1
@@ -360,7 +360,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaderAndIsrResponse, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 7 > size - pos:
                 raise overrun("LeaderAndIsrResponse", "LeaderAndIsrTopicError.partition_errors", n2, pos, size)
             l2: list[LeaderAndIsrPartitionError] = []
             e1.partition_errors = l2

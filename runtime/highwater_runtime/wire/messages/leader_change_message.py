@@ -214,7 +214,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[LeaderChangeMessage, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("LeaderChangeMessage", "LeaderChangeMessage.voters", n1, pos, size)
         l1: list[Voter] = []
         m.voters = l1
@@ -231,7 +231,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[LeaderChangeMessage, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 5 > size - pos:
             raise overrun("LeaderChangeMessage", "LeaderChangeMessage.granting_voters", n2, pos, size)
         l2: list[Voter] = []
         m.granting_voters = l2
@@ -262,7 +262,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[LeaderChangeMessage, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 21 > size - pos:
             raise overrun("LeaderChangeMessage", "LeaderChangeMessage.voters", n1, pos, size)
         l1: list[Voter] = []
         m.voters = l1
@@ -279,7 +279,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[LeaderChangeMessage, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 21 > size - pos:
             raise overrun("LeaderChangeMessage", "LeaderChangeMessage.granting_voters", n2, pos, size)
         l2: list[Voter] = []
         m.granting_voters = l2

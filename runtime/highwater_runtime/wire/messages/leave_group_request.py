@@ -335,7 +335,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
         pos = z1
         (n2,) = _unpack_i(data, pos)
         pos += 4
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 4 > size - pos:
             raise overrun("LeaveGroupRequest", "LeaveGroupRequest.members", n2, pos, size)
         l1: list[MemberIdentity] = []
         m.members = l1
@@ -385,7 +385,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("LeaveGroupRequest", "LeaveGroupRequest.members", n2, pos, size)
         l1: list[MemberIdentity] = []
         m.members = l1
@@ -447,7 +447,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[LeaveGroupRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 4 > size - pos:
             raise overrun("LeaveGroupRequest", "LeaveGroupRequest.members", n2, pos, size)
         l1: list[MemberIdentity] = []
         m.members = l1

@@ -274,7 +274,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[LeaveGroupResponse, int]:
         m = LeaveGroupResponse.__new__(LeaveGroupResponse)
         m.throttle_time_ms, m.error_code, n1 = _unpack_ihi(data, pos)
         pos += 10
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("LeaveGroupResponse", "LeaveGroupResponse.members", n1, pos, size)
         l1: list[MemberResponse] = []
         m.members = l1
@@ -315,7 +315,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[LeaveGroupResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("LeaveGroupResponse", "LeaveGroupResponse.members", n1, pos, size)
         l1: list[MemberResponse] = []
         m.members = l1

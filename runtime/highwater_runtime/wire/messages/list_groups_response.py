@@ -317,7 +317,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ListGroupsResponse, int]:
         m.throttle_time_ms = 0
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("ListGroupsResponse", "ListGroupsResponse.groups", n1, pos, size)
         l1: list[ListedGroup] = []
         m.groups = l1
@@ -352,7 +352,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ListGroupsResponse, int]:
         m = ListGroupsResponse.__new__(ListGroupsResponse)
         m.throttle_time_ms, m.error_code, n1 = _unpack_ihi(data, pos)
         pos += 10
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("ListGroupsResponse", "ListGroupsResponse.groups", n1, pos, size)
         l1: list[ListedGroup] = []
         m.groups = l1
@@ -390,7 +390,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ListGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ListGroupsResponse", "ListGroupsResponse.groups", n1, pos, size)
         l1: list[ListedGroup] = []
         m.groups = l1
@@ -440,7 +440,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 4 > size - pos:
             raise overrun("ListGroupsResponse", "ListGroupsResponse.groups", n1, pos, size)
         l1: list[ListedGroup] = []
         m.groups = l1
@@ -498,7 +498,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[ListGroupsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("ListGroupsResponse", "ListGroupsResponse.groups", n1, pos, size)
         l1: list[ListedGroup] = []
         m.groups = l1

@@ -342,7 +342,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
         m.timeout_ms = 0
         m.replica_id, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
         l1: list[ListOffsetsTopic] = []
         m.topics = l1
@@ -358,7 +358,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 12 > size - pos:
                 raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
             l2: list[ListOffsetsPartition] = []
             e1.partitions = l2
@@ -381,7 +381,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
         m.timeout_ms = 0
         m.replica_id, m.isolation_level, n1 = _unpack_ibi(data, pos)
         pos += 9
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
         l1: list[ListOffsetsTopic] = []
         m.topics = l1
@@ -397,7 +397,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 12 > size - pos:
                 raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
             l2: list[ListOffsetsPartition] = []
             e1.partitions = l2
@@ -420,7 +420,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
         m.timeout_ms = 0
         m.replica_id, m.isolation_level, n1 = _unpack_ibi(data, pos)
         pos += 9
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
         l1: list[ListOffsetsTopic] = []
         m.topics = l1
@@ -436,7 +436,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
             l2: list[ListOffsetsPartition] = []
             e1.partitions = l2
@@ -461,7 +461,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
         l1: list[ListOffsetsTopic] = []
         m.topics = l1
@@ -482,7 +482,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 17 > size - pos:
                 raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
             l2: list[ListOffsetsPartition] = []
             e1.partitions = l2
@@ -516,7 +516,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ListOffsetsRequest", "ListOffsetsRequest.topics", n1, pos, size)
         l1: list[ListOffsetsTopic] = []
         m.topics = l1
@@ -537,7 +537,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ListOffsetsRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 17 > size - pos:
                 raise overrun("ListOffsetsRequest", "ListOffsetsTopic.partitions", n3, pos, size)
             l2: list[ListOffsetsPartition] = []
             e1.partitions = l2

@@ -314,7 +314,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
         m.throttle_time_ms = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsResponse", "ListOffsetsResponse.topics", n1, pos, size)
         l1: list[ListOffsetsTopicResponse] = []
         m.topics = l1
@@ -330,7 +330,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 22 > size - pos:
                 raise overrun("ListOffsetsResponse", "ListOffsetsTopicResponse.partitions", n3, pos, size)
             l2: list[ListOffsetsPartitionResponse] = []
             e1.partitions = l2
@@ -352,7 +352,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
         m = ListOffsetsResponse.__new__(ListOffsetsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsResponse", "ListOffsetsResponse.topics", n1, pos, size)
         l1: list[ListOffsetsTopicResponse] = []
         m.topics = l1
@@ -368,7 +368,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 22 > size - pos:
                 raise overrun("ListOffsetsResponse", "ListOffsetsTopicResponse.partitions", n3, pos, size)
             l2: list[ListOffsetsPartitionResponse] = []
             e1.partitions = l2
@@ -390,7 +390,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
         m = ListOffsetsResponse.__new__(ListOffsetsResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ListOffsetsResponse", "ListOffsetsResponse.topics", n1, pos, size)
         l1: list[ListOffsetsTopicResponse] = []
         m.topics = l1
@@ -406,7 +406,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 26 > size - pos:
                 raise overrun("ListOffsetsResponse", "ListOffsetsTopicResponse.partitions", n3, pos, size)
             l2: list[ListOffsetsPartitionResponse] = []
             e1.partitions = l2
@@ -430,7 +430,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ListOffsetsResponse", "ListOffsetsResponse.topics", n1, pos, size)
         l1: list[ListOffsetsTopicResponse] = []
         m.topics = l1
@@ -451,7 +451,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[ListOffsetsResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 27 > size - pos:
                 raise overrun("ListOffsetsResponse", "ListOffsetsTopicResponse.partitions", n3, pos, size)
             l2: list[ListOffsetsPartitionResponse] = []
             e1.partitions = l2

@@ -185,7 +185,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ListPartitionReassignmentsReques
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 3 > size - pos:
                 raise overrun("ListPartitionReassignmentsRequest", "ListPartitionReassignmentsRequest.topics", n1, pos, size)
             l1: list[ListPartitionReassignmentsTopics] = []
             m.topics = l1

@@ -282,7 +282,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ListPartitionReassignmentsRespon
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("ListPartitionReassignmentsResponse", "ListPartitionReassignmentsResponse.topics", n2, pos, size)
         l1: list[OngoingTopicReassignment] = []
         m.topics = l1
@@ -303,7 +303,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ListPartitionReassignmentsRespon
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 8 > size - pos:
                 raise overrun("ListPartitionReassignmentsResponse", "OngoingTopicReassignment.partitions", n4, pos, size)
             l2: list[OngoingPartitionReassignment] = []
             e1.partitions = l2

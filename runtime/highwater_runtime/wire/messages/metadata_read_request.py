@@ -178,7 +178,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataReadRequest, int]:
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("MetadataReadRequest", "MetadataReadRequest.topics", n1, pos, size)
             l1: list[MetadataReadTopic] = []
             m.topics = l1

@@ -374,7 +374,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataReadResponse, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 22 > size - pos:
             raise overrun("MetadataReadResponse", "MetadataReadResponse.topics", n2, pos, size)
         l1: list[TopicState] = []
         m.topics = l1
@@ -396,7 +396,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataReadResponse, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 19 > size - pos:
                 raise overrun("MetadataReadResponse", "TopicState.partitions", n4, pos, size)
             l2: list[PartitionState] = []
             e1.partitions = l2
@@ -430,7 +430,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataReadResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 3 > size - pos:
                 raise overrun("MetadataReadResponse", "TopicState.configs", n7, pos, size)
             l5: list[TopicProperty] = []
             e1.configs = l5

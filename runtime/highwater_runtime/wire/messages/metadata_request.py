@@ -364,7 +364,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
         m.include_topic_authorized_operations = False
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
         l1: list[MetadataRequestTopic] = []
         m.topics = l1
@@ -397,7 +397,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
         if n1 == -1:
             m.topics = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1
@@ -429,7 +429,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
         if n1 == -1:
             m.topics = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1
@@ -461,7 +461,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
         if n1 == -1:
             m.topics = None
         else:
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1
@@ -496,7 +496,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 2 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1
@@ -539,7 +539,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 18 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1
@@ -586,7 +586,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[MetadataRequest, int]:
             m.topics = None
         else:
             n1 -= 1
-            if n1 < 0 or n1 > size - pos:
+            if n1 < 0 or n1 * 18 > size - pos:
                 raise overrun("MetadataRequest", "MetadataRequest.topics", n1, pos, size)
             l1: list[MetadataRequestTopic] = []
             m.topics = l1

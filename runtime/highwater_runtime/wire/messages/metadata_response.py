@@ -1185,7 +1185,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 10 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1204,7 +1204,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos += 4
         (n3,) = _unpack_i(data, pos)
         pos += 4
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 8 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n3, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1223,7 +1223,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z2
             (n5,) = _unpack_i(data, pos)
             pos += 4
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n5, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1260,7 +1260,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1286,7 +1286,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
                 pos = z2
         m.controller_id, n4 = _unpack_ii(data, pos)
         pos += 8
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 9 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n4, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1304,7 +1304,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
             e2.is_internal, n6 = _unpack_Ti(data, pos)
             pos += 5
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n6, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1340,7 +1340,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1376,7 +1376,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
         m.controller_id, n5 = _unpack_ii(data, pos)
         pos += 8
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 9 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1394,7 +1394,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z4
             e2.is_internal, n7 = _unpack_Ti(data, pos)
             pos += 5
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1429,7 +1429,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1465,7 +1465,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
         m.controller_id, n5 = _unpack_ii(data, pos)
         pos += 8
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 9 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1483,7 +1483,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z4
             e2.is_internal, n7 = _unpack_Ti(data, pos)
             pos += 5
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1518,7 +1518,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1554,7 +1554,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
         m.controller_id, n5 = _unpack_ii(data, pos)
         pos += 8
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 9 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1572,7 +1572,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z4
             e2.is_internal, n7 = _unpack_Ti(data, pos)
             pos += 5
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 22 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1612,7 +1612,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1648,7 +1648,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
         m.controller_id, n5 = _unpack_ii(data, pos)
         pos += 8
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 9 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1666,7 +1666,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z4
             e2.is_internal, n7 = _unpack_Ti(data, pos)
             pos += 5
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 26 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1704,7 +1704,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         m.error_code = 0
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 12 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1740,7 +1740,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z3
         m.controller_id, n5 = _unpack_ii(data, pos)
         pos += 8
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 13 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1757,7 +1757,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             pos = z4
             e2.is_internal, n7 = _unpack_Ti(data, pos)
             pos += 5
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 26 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1802,7 +1802,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1851,7 +1851,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -1873,7 +1873,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -1935,7 +1935,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -1984,7 +1984,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 26 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -2006,7 +2006,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -2069,7 +2069,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -2118,7 +2118,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 26 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -2140,7 +2140,7 @@ def _decode_v11(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -2203,7 +2203,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -2252,7 +2252,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 26 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -2277,7 +2277,7 @@ def _decode_v12(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3
@@ -2339,7 +2339,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 11 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.brokers", n1, pos, size)
         l1: list[MetadataResponseBroker] = []
         m.brokers = l1
@@ -2388,7 +2388,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
         if n5 > 127:
             n5, pos = uvarint_at(data, pos - 1)
         n5 -= 1
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 26 > size - pos:
             raise overrun("MetadataResponse", "MetadataResponse.topics", n5, pos, size)
         l2: list[MetadataResponseTopic] = []
         m.topics = l2
@@ -2413,7 +2413,7 @@ def _decode_v13(data: Buffer, pos: int) -> tuple[MetadataResponse, int]:
             if n7 > 127:
                 n7, pos = uvarint_at(data, pos - 1)
             n7 -= 1
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 18 > size - pos:
                 raise overrun("MetadataResponse", "MetadataResponseTopic.partitions", n7, pos, size)
             l3: list[MetadataResponsePartition] = []
             e2.partitions = l3

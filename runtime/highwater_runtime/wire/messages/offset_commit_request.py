@@ -559,7 +559,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
         pos = z2
         m.retention_time_ms, n3 = _unpack_qi(data, pos)
         pos += 12
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 6 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n3, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -576,7 +576,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             pos = z3
             (n5,) = _unpack_i(data, pos)
             pos += 4
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 14 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n5, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2
@@ -622,7 +622,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
         pos = z2
         (n3,) = _unpack_i(data, pos)
         pos += 4
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 6 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n3, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -639,7 +639,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             pos = z3
             (n5,) = _unpack_i(data, pos)
             pos += 4
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 14 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n5, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2
@@ -685,7 +685,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
         pos = z2
         (n3,) = _unpack_i(data, pos)
         pos += 4
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 6 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n3, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -702,7 +702,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             pos = z3
             (n5,) = _unpack_i(data, pos)
             pos += 4
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 18 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n5, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2
@@ -756,7 +756,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n4, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -773,7 +773,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             pos = z4
             (n6,) = _unpack_i(data, pos)
             pos += 4
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 18 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n6, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2
@@ -836,7 +836,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 3 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n4, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -858,7 +858,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             if n6 > 127:
                 n6, pos = uvarint_at(data, pos - 1)
             n6 -= 1
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 18 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n6, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2
@@ -935,7 +935,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 18 > size - pos:
             raise overrun("OffsetCommitRequest", "OffsetCommitRequest.topics", n4, pos, size)
         l1: list[OffsetCommitRequestTopic] = []
         m.topics = l1
@@ -949,7 +949,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetCommitRequest, int]:
             if n5 > 127:
                 n5, pos = uvarint_at(data, pos - 1)
             n5 -= 1
-            if n5 < 0 or n5 > size - pos:
+            if n5 < 0 or n5 * 18 > size - pos:
                 raise overrun("OffsetCommitRequest", "OffsetCommitRequestTopic.partitions", n5, pos, size)
             l2: list[OffsetCommitRequestPartition] = []
             e1.partitions = l2

@@ -294,7 +294,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
         m.throttle_time_ms = 0
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetCommitResponse", "OffsetCommitResponse.topics", n1, pos, size)
         l1: list[OffsetCommitResponseTopic] = []
         m.topics = l1
@@ -311,7 +311,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("OffsetCommitResponse", "OffsetCommitResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetCommitResponsePartition] = []
             e1.partitions = l2
@@ -332,7 +332,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
         m = OffsetCommitResponse.__new__(OffsetCommitResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetCommitResponse", "OffsetCommitResponse.topics", n1, pos, size)
         l1: list[OffsetCommitResponseTopic] = []
         m.topics = l1
@@ -349,7 +349,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("OffsetCommitResponse", "OffsetCommitResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetCommitResponsePartition] = []
             e1.partitions = l2
@@ -373,7 +373,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("OffsetCommitResponse", "OffsetCommitResponse.topics", n1, pos, size)
         l1: list[OffsetCommitResponseTopic] = []
         m.topics = l1
@@ -395,7 +395,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 7 > size - pos:
                 raise overrun("OffsetCommitResponse", "OffsetCommitResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetCommitResponsePartition] = []
             e1.partitions = l2
@@ -429,7 +429,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 18 > size - pos:
             raise overrun("OffsetCommitResponse", "OffsetCommitResponse.topics", n1, pos, size)
         l1: list[OffsetCommitResponseTopic] = []
         m.topics = l1
@@ -443,7 +443,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetCommitResponse, int]:
             if n2 > 127:
                 n2, pos = uvarint_at(data, pos - 1)
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 7 > size - pos:
                 raise overrun("OffsetCommitResponse", "OffsetCommitResponseTopic.partitions", n2, pos, size)
             l2: list[OffsetCommitResponsePartition] = []
             e1.partitions = l2

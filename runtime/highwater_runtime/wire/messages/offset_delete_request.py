@@ -211,7 +211,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[OffsetDeleteRequest, int]:
         pos = z1
         (n2,) = _unpack_i(data, pos)
         pos += 4
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("OffsetDeleteRequest", "OffsetDeleteRequest.topics", n2, pos, size)
         l1: list[OffsetDeleteRequestTopic] = []
         m.topics = l1
@@ -227,7 +227,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[OffsetDeleteRequest, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 4 > size - pos:
                 raise overrun("OffsetDeleteRequest", "OffsetDeleteRequestTopic.partitions", n4, pos, size)
             l2: list[OffsetDeleteRequestPartition] = []
             e1.partitions = l2

@@ -216,7 +216,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[OffsetDeleteResponse, int]:
         m = OffsetDeleteResponse.__new__(OffsetDeleteResponse)
         m.error_code, m.throttle_time_ms, n1 = _unpack_hii(data, pos)
         pos += 10
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetDeleteResponse", "OffsetDeleteResponse.topics", n1, pos, size)
         l1: list[OffsetDeleteResponseTopic] = []
         m.topics = l1
@@ -232,7 +232,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[OffsetDeleteResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 6 > size - pos:
                 raise overrun("OffsetDeleteResponse", "OffsetDeleteResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetDeleteResponsePartition] = []
             e1.partitions = l2

@@ -559,7 +559,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
         pos = z1
         (n2,) = _unpack_i(data, pos)
         pos += 4
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("OffsetFetchRequest", "OffsetFetchRequest.topics", n2, pos, size)
         l1: list[OffsetFetchRequestTopic] = []
         m.topics = l1
@@ -603,7 +603,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
         if n2 == -1:
             m.topics = None
         else:
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 6 > size - pos:
                 raise overrun("OffsetFetchRequest", "OffsetFetchRequest.topics", n2, pos, size)
             l1: list[OffsetFetchRequestTopic] = []
             m.topics = l1
@@ -652,7 +652,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
             m.topics = None
         else:
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 3 > size - pos:
                 raise overrun("OffsetFetchRequest", "OffsetFetchRequest.topics", n2, pos, size)
             l1: list[OffsetFetchRequestTopic] = []
             m.topics = l1
@@ -713,7 +713,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
             m.topics = None
         else:
             n2 -= 1
-            if n2 < 0 or n2 > size - pos:
+            if n2 < 0 or n2 * 3 > size - pos:
                 raise overrun("OffsetFetchRequest", "OffsetFetchRequest.topics", n2, pos, size)
             l1: list[OffsetFetchRequestTopic] = []
             m.topics = l1
@@ -763,7 +763,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("OffsetFetchRequest", "OffsetFetchRequest.groups", n1, pos, size)
         l1: list[OffsetFetchRequestGroup] = []
         m.groups = l1
@@ -789,7 +789,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
                 e1.topics = None
             else:
                 n3 -= 1
-                if n3 < 0 or n3 > size - pos:
+                if n3 < 0 or n3 * 3 > size - pos:
                     raise overrun("OffsetFetchRequest", "OffsetFetchRequestGroup.topics", n3, pos, size)
                 l2: list[OffsetFetchRequestTopics] = []
                 e1.topics = l2
@@ -844,7 +844,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("OffsetFetchRequest", "OffsetFetchRequest.groups", n1, pos, size)
         l1: list[OffsetFetchRequestGroup] = []
         m.groups = l1
@@ -880,7 +880,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
                 e1.topics = None
             else:
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 3 > size - pos:
                     raise overrun("OffsetFetchRequest", "OffsetFetchRequestGroup.topics", n4, pos, size)
                 l2: list[OffsetFetchRequestTopics] = []
                 e1.topics = l2
@@ -935,7 +935,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("OffsetFetchRequest", "OffsetFetchRequest.groups", n1, pos, size)
         l1: list[OffsetFetchRequestGroup] = []
         m.groups = l1
@@ -971,7 +971,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetFetchRequest, int]:
                 e1.topics = None
             else:
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 18 > size - pos:
                     raise overrun("OffsetFetchRequest", "OffsetFetchRequestGroup.topics", n4, pos, size)
                 l2: list[OffsetFetchRequestTopics] = []
                 e1.topics = l2

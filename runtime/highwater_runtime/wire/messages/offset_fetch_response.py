@@ -648,7 +648,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         m.groups = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.topics", n1, pos, size)
         l1: list[OffsetFetchResponseTopic] = []
         m.topics = l1
@@ -664,7 +664,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetFetchResponsePartition] = []
             e1.partitions = l2
@@ -698,7 +698,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         m.groups = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.topics", n1, pos, size)
         l1: list[OffsetFetchResponseTopic] = []
         m.topics = l1
@@ -714,7 +714,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetFetchResponsePartition] = []
             e1.partitions = l2
@@ -749,7 +749,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         m.groups = []
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.topics", n1, pos, size)
         l1: list[OffsetFetchResponseTopic] = []
         m.topics = l1
@@ -765,7 +765,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetFetchResponsePartition] = []
             e1.partitions = l2
@@ -800,7 +800,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         m.groups = []
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.topics", n1, pos, size)
         l1: list[OffsetFetchResponseTopic] = []
         m.topics = l1
@@ -816,7 +816,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 20 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetFetchResponsePartition] = []
             e1.partitions = l2
@@ -853,7 +853,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.topics", n1, pos, size)
         l1: list[OffsetFetchResponseTopic] = []
         m.topics = l1
@@ -874,7 +874,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 20 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopic.partitions", n3, pos, size)
             l2: list[OffsetFetchResponsePartition] = []
             e1.partitions = l2
@@ -922,7 +922,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.groups", n1, pos, size)
         l1: list[OffsetFetchResponseGroup] = []
         m.groups = l1
@@ -943,7 +943,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 3 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseGroup.topics", n3, pos, size)
             l2: list[OffsetFetchResponseTopics] = []
             e1.topics = l2
@@ -965,7 +965,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
                 if n5 > 127:
                     n5, pos = uvarint_at(data, pos - 1)
                 n5 -= 1
-                if n5 < 0 or n5 > size - pos:
+                if n5 < 0 or n5 * 20 > size - pos:
                     raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopics.partitions", n5, pos, size)
                 l3: list[OffsetFetchResponsePartitions] = []
                 e2.partitions = l3
@@ -1017,7 +1017,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("OffsetFetchResponse", "OffsetFetchResponse.groups", n1, pos, size)
         l1: list[OffsetFetchResponseGroup] = []
         m.groups = l1
@@ -1038,7 +1038,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 18 > size - pos:
                 raise overrun("OffsetFetchResponse", "OffsetFetchResponseGroup.topics", n3, pos, size)
             l2: list[OffsetFetchResponseTopics] = []
             e1.topics = l2
@@ -1052,7 +1052,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[OffsetFetchResponse, int]:
                 if n4 > 127:
                     n4, pos = uvarint_at(data, pos - 1)
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 20 > size - pos:
                     raise overrun("OffsetFetchResponse", "OffsetFetchResponseTopics.partitions", n4, pos, size)
                 l3: list[OffsetFetchResponsePartitions] = []
                 e2.partitions = l3

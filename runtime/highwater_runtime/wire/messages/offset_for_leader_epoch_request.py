@@ -271,7 +271,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
         m.replica_id = -2
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderEpochRequest.topics", n1, pos, size)
         l1: list[OffsetForLeaderTopic] = []
         m.topics = l1
@@ -287,7 +287,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 12 > size - pos:
                 raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderTopic.partitions", n3, pos, size)
             l2: list[OffsetForLeaderPartition] = []
             e1.partitions = l2
@@ -308,7 +308,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
         m = OffsetForLeaderEpochRequest.__new__(OffsetForLeaderEpochRequest)
         m.replica_id, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderEpochRequest.topics", n1, pos, size)
         l1: list[OffsetForLeaderTopic] = []
         m.topics = l1
@@ -324,7 +324,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 12 > size - pos:
                 raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderTopic.partitions", n3, pos, size)
             l2: list[OffsetForLeaderPartition] = []
             e1.partitions = l2
@@ -348,7 +348,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderEpochRequest.topics", n1, pos, size)
         l1: list[OffsetForLeaderTopic] = []
         m.topics = l1
@@ -369,7 +369,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochRequest, int
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 13 > size - pos:
                 raise overrun("OffsetForLeaderEpochRequest", "OffsetForLeaderTopic.partitions", n3, pos, size)
             l2: list[OffsetForLeaderPartition] = []
             e1.partitions = l2

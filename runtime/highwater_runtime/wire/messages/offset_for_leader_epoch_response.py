@@ -255,7 +255,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochResponse, in
         m = OffsetForLeaderEpochResponse.__new__(OffsetForLeaderEpochResponse)
         m.throttle_time_ms, n1 = _unpack_ii(data, pos)
         pos += 8
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("OffsetForLeaderEpochResponse", "OffsetForLeaderEpochResponse.topics", n1, pos, size)
         l1: list[OffsetForLeaderTopicResult] = []
         m.topics = l1
@@ -271,7 +271,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochResponse, in
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 18 > size - pos:
                 raise overrun("OffsetForLeaderEpochResponse", "OffsetForLeaderTopicResult.partitions", n3, pos, size)
             l2: list[EpochEndOffset] = []
             e1.partitions = l2
@@ -295,7 +295,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochResponse, in
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("OffsetForLeaderEpochResponse", "OffsetForLeaderEpochResponse.topics", n1, pos, size)
         l1: list[OffsetForLeaderTopicResult] = []
         m.topics = l1
@@ -316,7 +316,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[OffsetForLeaderEpochResponse, in
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 19 > size - pos:
                 raise overrun("OffsetForLeaderEpochResponse", "OffsetForLeaderTopicResult.partitions", n3, pos, size)
             l2: list[EpochEndOffset] = []
             e1.partitions = l2

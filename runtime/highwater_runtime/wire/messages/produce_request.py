@@ -298,7 +298,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ProduceRequest, int]:
             pos = z1
         m.acks, m.timeout_ms, n2 = _unpack_hii(data, pos)
         pos += 10
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 6 > size - pos:
             raise overrun("ProduceRequest", "ProduceRequest.topic_data", n2, pos, size)
         l1: list[TopicProduceData] = []
         m.topic_data = l1
@@ -314,7 +314,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ProduceRequest, int]:
             pos = z2
             (n4,) = _unpack_i(data, pos)
             pos += 4
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 8 > size - pos:
                 raise overrun("ProduceRequest", "TopicProduceData.partition_data", n4, pos, size)
             l2: list[PartitionProduceData] = []
             e1.partition_data = l2
@@ -358,7 +358,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("ProduceRequest", "ProduceRequest.topic_data", n2, pos, size)
         l1: list[TopicProduceData] = []
         m.topic_data = l1
@@ -379,7 +379,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 6 > size - pos:
                 raise overrun("ProduceRequest", "TopicProduceData.partition_data", n4, pos, size)
             l2: list[PartitionProduceData] = []
             e1.partition_data = l2

@@ -617,7 +617,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         m.node_endpoints = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ProduceResponse", "ProduceResponse.responses", n1, pos, size)
         l1: list[TopicProduceResponse] = []
         m.responses = l1
@@ -633,7 +633,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 22 > size - pos:
                 raise overrun("ProduceResponse", "TopicProduceResponse.partition_responses", n3, pos, size)
             l2: list[PartitionProduceResponse] = []
             e1.partition_responses = l2
@@ -664,7 +664,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         m.node_endpoints = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ProduceResponse", "ProduceResponse.responses", n1, pos, size)
         l1: list[TopicProduceResponse] = []
         m.responses = l1
@@ -680,7 +680,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 30 > size - pos:
                 raise overrun("ProduceResponse", "TopicProduceResponse.partition_responses", n3, pos, size)
             l2: list[PartitionProduceResponse] = []
             e1.partition_responses = l2
@@ -710,7 +710,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         m.node_endpoints = []
         (n1,) = _unpack_i(data, pos)
         pos += 4
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("ProduceResponse", "ProduceResponse.responses", n1, pos, size)
         l1: list[TopicProduceResponse] = []
         m.responses = l1
@@ -726,7 +726,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 36 > size - pos:
                 raise overrun("ProduceResponse", "TopicProduceResponse.partition_responses", n3, pos, size)
             l2: list[PartitionProduceResponse] = []
             e1.partition_responses = l2
@@ -739,7 +739,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 o1.leader_epoch = -1
                 e2.index, e2.error_code, e2.base_offset, e2.log_append_time_ms, e2.log_start_offset, n4 = _unpack_ihqqqi(data, pos)
                 pos += 34
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 6 > size - pos:
                     raise overrun("ProduceResponse", "PartitionProduceResponse.record_errors", n4, pos, size)
                 l3: list[BatchIndexAndErrorMessage] = []
                 e2.record_errors = l3
@@ -784,7 +784,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ProduceResponse", "ProduceResponse.responses", n1, pos, size)
         l1: list[TopicProduceResponse] = []
         m.responses = l1
@@ -805,7 +805,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 33 > size - pos:
                 raise overrun("ProduceResponse", "TopicProduceResponse.partition_responses", n3, pos, size)
             l2: list[PartitionProduceResponse] = []
             e1.partition_responses = l2
@@ -821,7 +821,7 @@ def _decode_v9(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 if n4 > 127:
                     n4, pos = uvarint_at(data, pos - 1)
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 6 > size - pos:
                     raise overrun("ProduceResponse", "PartitionProduceResponse.record_errors", n4, pos, size)
                 l3: list[BatchIndexAndErrorMessage] = []
                 e2.record_errors = l3
@@ -884,7 +884,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("ProduceResponse", "ProduceResponse.responses", n1, pos, size)
         l1: list[TopicProduceResponse] = []
         m.responses = l1
@@ -905,7 +905,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 33 > size - pos:
                 raise overrun("ProduceResponse", "TopicProduceResponse.partition_responses", n3, pos, size)
             l2: list[PartitionProduceResponse] = []
             e1.partition_responses = l2
@@ -921,7 +921,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                 if n4 > 127:
                     n4, pos = uvarint_at(data, pos - 1)
                 n4 -= 1
-                if n4 < 0 or n4 > size - pos:
+                if n4 < 0 or n4 * 6 > size - pos:
                     raise overrun("ProduceResponse", "PartitionProduceResponse.record_errors", n4, pos, size)
                 l3: list[BatchIndexAndErrorMessage] = []
                 e2.record_errors = l3
@@ -1007,7 +1007,7 @@ def _decode_v10(data: Buffer, pos: int) -> tuple[ProduceResponse, int]:
                     if n7 > 127:
                         n7, pos = uvarint_at(data, pos - 1)
                     n7 -= 1
-                    if n7 < 0 or n7 > size - pos:
+                    if n7 < 0 or n7 * 11 > size - pos:
                         raise overrun("ProduceResponse", "ProduceResponse.node_endpoints", n7, pos, size)
                     l4: list[NodeEndpoint] = []
                     m.node_endpoints = l4

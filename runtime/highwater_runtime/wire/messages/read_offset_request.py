@@ -236,7 +236,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ReadOffsetRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("ReadOffsetRequest", "ReadOffsetRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -257,7 +257,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ReadOffsetRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 5 > size - pos:
                 raise overrun("ReadOffsetRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2

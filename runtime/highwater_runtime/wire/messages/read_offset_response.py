@@ -264,7 +264,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ReadOffsetResponse, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("ReadOffsetResponse", "ReadOffsetResponse.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -285,7 +285,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[ReadOffsetResponse, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 23 > size - pos:
                 raise overrun("ReadOffsetResponse", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2

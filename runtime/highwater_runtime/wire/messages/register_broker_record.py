@@ -582,7 +582,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.end_points", n1, pos, size)
         l1: list[BrokerEndpoint] = []
         m.end_points = l1
@@ -616,7 +616,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.features", n4, pos, size)
         l2: list[BrokerFeature] = []
         m.features = l2
@@ -671,7 +671,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.end_points", n1, pos, size)
         l1: list[BrokerEndpoint] = []
         m.end_points = l1
@@ -705,7 +705,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.features", n4, pos, size)
         l2: list[BrokerFeature] = []
         m.features = l2
@@ -759,7 +759,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.end_points", n1, pos, size)
         l1: list[BrokerEndpoint] = []
         m.end_points = l1
@@ -793,7 +793,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.features", n4, pos, size)
         l2: list[BrokerFeature] = []
         m.features = l2
@@ -847,7 +847,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.end_points", n1, pos, size)
         l1: list[BrokerEndpoint] = []
         m.end_points = l1
@@ -881,7 +881,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.features", n4, pos, size)
         l2: list[BrokerFeature] = []
         m.features = l2
@@ -965,7 +965,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 7 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.end_points", n1, pos, size)
         l1: list[BrokerEndpoint] = []
         m.end_points = l1
@@ -999,7 +999,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[RegisterBrokerRecord, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("RegisterBrokerRecord", "RegisterBrokerRecord.features", n4, pos, size)
         l2: list[BrokerFeature] = []
         m.features = l2

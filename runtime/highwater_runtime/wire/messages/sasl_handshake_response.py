@@ -128,7 +128,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[SaslHandshakeResponse, int]:
         m = SaslHandshakeResponse.__new__(SaslHandshakeResponse)
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 2 > size - pos:
             raise overrun("SaslHandshakeResponse", "SaslHandshakeResponse.mechanisms", n1, pos, size)
         l1: list[str] = []
         m.mechanisms = l1

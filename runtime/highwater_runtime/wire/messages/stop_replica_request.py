@@ -474,7 +474,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, m.delete_partitions, n1 = _unpack_iiTi(data, pos)
         pos += 13
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("StopReplicaRequest", "StopReplicaRequest.ungrouped_partitions", n1, pos, size)
         l1: list[StopReplicaPartitionV0] = []
         m.ungrouped_partitions = l1
@@ -505,7 +505,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, m.broker_epoch, m.delete_partitions, n1 = _unpack_iiqTi(data, pos)
         pos += 21
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("StopReplicaRequest", "StopReplicaRequest.topics", n1, pos, size)
         l1: list[StopReplicaTopicV1] = []
         m.topics = l1
@@ -543,7 +543,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("StopReplicaRequest", "StopReplicaRequest.topics", n1, pos, size)
         l1: list[StopReplicaTopicV1] = []
         m.topics = l1
@@ -595,7 +595,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("StopReplicaRequest", "StopReplicaRequest.topic_states", n1, pos, size)
         l1: list[StopReplicaTopicState] = []
         m.topic_states = l1
@@ -616,7 +616,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 10 > size - pos:
                 raise overrun("StopReplicaRequest", "StopReplicaTopicState.partition_states", n3, pos, size)
             l2: list[StopReplicaPartitionState] = []
             e1.partition_states = l2
@@ -653,7 +653,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("StopReplicaRequest", "StopReplicaRequest.topic_states", n1, pos, size)
         l1: list[StopReplicaTopicState] = []
         m.topic_states = l1
@@ -674,7 +674,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[StopReplicaRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 10 > size - pos:
                 raise overrun("StopReplicaRequest", "StopReplicaTopicState.partition_states", n3, pos, size)
             l2: list[StopReplicaPartitionState] = []
             e1.partition_states = l2

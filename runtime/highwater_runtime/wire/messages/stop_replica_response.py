@@ -201,7 +201,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[StopReplicaResponse, int]:
         m = StopReplicaResponse.__new__(StopReplicaResponse)
         m.error_code, n1 = _unpack_hi(data, pos)
         pos += 6
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("StopReplicaResponse", "StopReplicaResponse.partition_errors", n1, pos, size)
         l1: list[StopReplicaPartitionError] = []
         m.partition_errors = l1
@@ -232,7 +232,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[StopReplicaResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 8 > size - pos:
             raise overrun("StopReplicaResponse", "StopReplicaResponse.partition_errors", n1, pos, size)
         l1: list[StopReplicaPartitionError] = []
         m.partition_errors = l1

@@ -392,7 +392,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
         pos = z2
         (n3,) = _unpack_i(data, pos)
         pos += 4
-        if n3 < 0 or n3 > size - pos:
+        if n3 < 0 or n3 * 6 > size - pos:
             raise overrun("SyncGroupRequest", "SyncGroupRequest.assignments", n3, pos, size)
         l1: list[SyncGroupRequestAssignment] = []
         m.assignments = l1
@@ -451,7 +451,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
             pos = z3
         (n4,) = _unpack_i(data, pos)
         pos += 4
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 6 > size - pos:
             raise overrun("SyncGroupRequest", "SyncGroupRequest.assignments", n4, pos, size)
         l1: list[SyncGroupRequestAssignment] = []
         m.assignments = l1
@@ -519,7 +519,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
         if n4 > 127:
             n4, pos = uvarint_at(data, pos - 1)
         n4 -= 1
-        if n4 < 0 or n4 > size - pos:
+        if n4 < 0 or n4 * 3 > size - pos:
             raise overrun("SyncGroupRequest", "SyncGroupRequest.assignments", n4, pos, size)
         l1: list[SyncGroupRequestAssignment] = []
         m.assignments = l1
@@ -621,7 +621,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[SyncGroupRequest, int]:
         if n6 > 127:
             n6, pos = uvarint_at(data, pos - 1)
         n6 -= 1
-        if n6 < 0 or n6 > size - pos:
+        if n6 < 0 or n6 * 3 > size - pos:
             raise overrun("SyncGroupRequest", "SyncGroupRequest.assignments", n6, pos, size)
         l1: list[SyncGroupRequestAssignment] = []
         m.assignments = l1

@@ -226,7 +226,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[UpdateFeaturesRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("UpdateFeaturesRequest", "UpdateFeaturesRequest.feature_updates", n1, pos, size)
         l1: list[FeatureUpdateKey] = []
         m.feature_updates = l1
@@ -266,7 +266,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[UpdateFeaturesRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 5 > size - pos:
             raise overrun("UpdateFeaturesRequest", "UpdateFeaturesRequest.feature_updates", n1, pos, size)
         l1: list[FeatureUpdateKey] = []
         m.feature_updates = l1

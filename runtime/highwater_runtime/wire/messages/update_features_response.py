@@ -226,7 +226,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[UpdateFeaturesResponse, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 5 > size - pos:
             raise overrun("UpdateFeaturesResponse", "UpdateFeaturesResponse.results", n2, pos, size)
         l1: list[UpdatableFeatureResult] = []
         m.results = l1

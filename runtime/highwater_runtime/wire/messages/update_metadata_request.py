@@ -1013,7 +1013,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 30 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[UpdateMetadataPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -1042,7 +1042,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos += n4 * 4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n5, pos, size)
         l4: list[UpdateMetadataBroker] = []
         m.live_brokers = l4
@@ -1076,7 +1076,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 30 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[UpdateMetadataPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -1105,7 +1105,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos += n4 * 4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 8 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n5, pos, size)
         l4: list[UpdateMetadataBroker] = []
         m.live_brokers = l4
@@ -1117,7 +1117,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             e2.rack = ""
             e2.id, n6 = _unpack_ii(data, pos)
             pos += 8
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 8 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n6, pos, size)
             l5: list[UpdateMetadataEndpoint] = []
             e2.endpoints = l5
@@ -1150,7 +1150,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 30 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[UpdateMetadataPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -1179,7 +1179,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos += n4 * 4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n5, pos, size)
         l4: list[UpdateMetadataBroker] = []
         m.live_brokers = l4
@@ -1190,7 +1190,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             e2.v0_port = 0
             e2.id, n6 = _unpack_ii(data, pos)
             pos += 8
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 8 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n6, pos, size)
             l5: list[UpdateMetadataEndpoint] = []
             e2.endpoints = l5
@@ -1233,7 +1233,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 30 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[UpdateMetadataPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -1262,7 +1262,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos += n4 * 4
         (n5,) = _unpack_i(data, pos)
         pos += 4
-        if n5 < 0 or n5 > size - pos:
+        if n5 < 0 or n5 * 10 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n5, pos, size)
         l4: list[UpdateMetadataBroker] = []
         m.live_brokers = l4
@@ -1273,7 +1273,7 @@ def _decode_v3(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             e2.v0_port = 0
             e2.id, n6 = _unpack_ii(data, pos)
             pos += 8
-            if n6 < 0 or n6 > size - pos:
+            if n6 < 0 or n6 * 10 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n6, pos, size)
             l5: list[UpdateMetadataEndpoint] = []
             e2.endpoints = l5
@@ -1322,7 +1322,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.topic_states = []
         m.controller_id, m.controller_epoch, n1 = _unpack_iii(data, pos)
         pos += 12
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 34 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.ungrouped_partition_states", n1, pos, size)
         l1: list[UpdateMetadataPartitionState] = []
         m.ungrouped_partition_states = l1
@@ -1356,7 +1356,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos += n5 * 4
         (n6,) = _unpack_i(data, pos)
         pos += 4
-        if n6 < 0 or n6 > size - pos:
+        if n6 < 0 or n6 * 10 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n6, pos, size)
         l5: list[UpdateMetadataBroker] = []
         m.live_brokers = l5
@@ -1367,7 +1367,7 @@ def _decode_v4(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             e2.v0_port = 0
             e2.id, n7 = _unpack_ii(data, pos)
             pos += 8
-            if n7 < 0 or n7 > size - pos:
+            if n7 < 0 or n7 * 10 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n7, pos, size)
             l6: list[UpdateMetadataEndpoint] = []
             e2.endpoints = l6
@@ -1415,7 +1415,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         m.ungrouped_partition_states = []
         m.controller_id, m.controller_epoch, m.broker_epoch, n1 = _unpack_iiqi(data, pos)
         pos += 20
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 6 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.topic_states", n1, pos, size)
         l1: list[UpdateMetadataTopicState] = []
         m.topic_states = l1
@@ -1432,7 +1432,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             pos = z1
             (n3,) = _unpack_i(data, pos)
             pos += 4
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 32 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataTopicState.partition_states", n3, pos, size)
             l2: list[UpdateMetadataPartitionState] = []
             e1.partition_states = l2
@@ -1460,7 +1460,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
                 pos += n6 * 4
         (n7,) = _unpack_i(data, pos)
         pos += 4
-        if n7 < 0 or n7 > size - pos:
+        if n7 < 0 or n7 * 10 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n7, pos, size)
         l6: list[UpdateMetadataBroker] = []
         m.live_brokers = l6
@@ -1471,7 +1471,7 @@ def _decode_v5(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             e3.v0_port = 0
             e3.id, n8 = _unpack_ii(data, pos)
             pos += 8
-            if n8 < 0 or n8 > size - pos:
+            if n8 < 0 or n8 * 10 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n8, pos, size)
             l7: list[UpdateMetadataEndpoint] = []
             e3.endpoints = l7
@@ -1522,7 +1522,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.topic_states", n1, pos, size)
         l1: list[UpdateMetadataTopicState] = []
         m.topic_states = l1
@@ -1544,7 +1544,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 24 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataTopicState.partition_states", n3, pos, size)
             l2: list[UpdateMetadataPartitionState] = []
             e1.partition_states = l2
@@ -1592,7 +1592,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n7 > 127:
             n7, pos = uvarint_at(data, pos - 1)
         n7 -= 1
-        if n7 < 0 or n7 > size - pos:
+        if n7 < 0 or n7 * 7 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n7, pos, size)
         l6: list[UpdateMetadataBroker] = []
         m.live_brokers = l6
@@ -1606,7 +1606,7 @@ def _decode_v6(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n8 > 127:
                 n8, pos = uvarint_at(data, pos - 1)
             n8 -= 1
-            if n8 < 0 or n8 > size - pos:
+            if n8 < 0 or n8 * 9 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n8, pos, size)
             l7: list[UpdateMetadataEndpoint] = []
             e3.endpoints = l7
@@ -1673,7 +1673,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 19 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.topic_states", n1, pos, size)
         l1: list[UpdateMetadataTopicState] = []
         m.topic_states = l1
@@ -1695,7 +1695,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 24 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataTopicState.partition_states", n3, pos, size)
             l2: list[UpdateMetadataPartitionState] = []
             e1.partition_states = l2
@@ -1743,7 +1743,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n7 > 127:
             n7, pos = uvarint_at(data, pos - 1)
         n7 -= 1
-        if n7 < 0 or n7 > size - pos:
+        if n7 < 0 or n7 * 7 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n7, pos, size)
         l6: list[UpdateMetadataBroker] = []
         m.live_brokers = l6
@@ -1757,7 +1757,7 @@ def _decode_v7(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n8 > 127:
                 n8, pos = uvarint_at(data, pos - 1)
             n8 -= 1
-            if n8 < 0 or n8 > size - pos:
+            if n8 < 0 or n8 * 9 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n8, pos, size)
             l7: list[UpdateMetadataEndpoint] = []
             e3.endpoints = l7
@@ -1823,7 +1823,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 19 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.topic_states", n1, pos, size)
         l1: list[UpdateMetadataTopicState] = []
         m.topic_states = l1
@@ -1845,7 +1845,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 24 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataTopicState.partition_states", n3, pos, size)
             l2: list[UpdateMetadataPartitionState] = []
             e1.partition_states = l2
@@ -1893,7 +1893,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
         if n7 > 127:
             n7, pos = uvarint_at(data, pos - 1)
         n7 -= 1
-        if n7 < 0 or n7 > size - pos:
+        if n7 < 0 or n7 * 7 > size - pos:
             raise overrun("UpdateMetadataRequest", "UpdateMetadataRequest.live_brokers", n7, pos, size)
         l6: list[UpdateMetadataBroker] = []
         m.live_brokers = l6
@@ -1907,7 +1907,7 @@ def _decode_v8(data: Buffer, pos: int) -> tuple[UpdateMetadataRequest, int]:
             if n8 > 127:
                 n8, pos = uvarint_at(data, pos - 1)
             n8 -= 1
-            if n8 < 0 or n8 > size - pos:
+            if n8 < 0 or n8 * 9 > size - pos:
                 raise overrun("UpdateMetadataRequest", "UpdateMetadataBroker.endpoints", n8, pos, size)
             l7: list[UpdateMetadataEndpoint] = []
             e3.endpoints = l7

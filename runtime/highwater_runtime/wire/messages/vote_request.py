@@ -364,7 +364,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("VoteRequest", "VoteRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -385,7 +385,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 25 > size - pos:
                 raise overrun("VoteRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -434,7 +434,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("VoteRequest", "VoteRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -455,7 +455,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 57 > size - pos:
                 raise overrun("VoteRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -504,7 +504,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
         if n2 > 127:
             n2, pos = uvarint_at(data, pos - 1)
         n2 -= 1
-        if n2 < 0 or n2 > size - pos:
+        if n2 < 0 or n2 * 3 > size - pos:
             raise overrun("VoteRequest", "VoteRequest.topics", n2, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -525,7 +525,7 @@ def _decode_v2(data: Buffer, pos: int) -> tuple[VoteRequest, int]:
             if n4 > 127:
                 n4, pos = uvarint_at(data, pos - 1)
             n4 -= 1
-            if n4 < 0 or n4 > size - pos:
+            if n4 < 0 or n4 * 58 > size - pos:
                 raise overrun("VoteRequest", "TopicData.partitions", n4, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2

@@ -337,7 +337,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[VoteResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("VoteResponse", "VoteResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -358,7 +358,7 @@ def _decode_v0(data: Buffer, pos: int) -> tuple[VoteResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("VoteResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -393,7 +393,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[VoteResponse, int]:
         if n1 > 127:
             n1, pos = uvarint_at(data, pos - 1)
         n1 -= 1
-        if n1 < 0 or n1 > size - pos:
+        if n1 < 0 or n1 * 3 > size - pos:
             raise overrun("VoteResponse", "VoteResponse.topics", n1, pos, size)
         l1: list[TopicData] = []
         m.topics = l1
@@ -414,7 +414,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[VoteResponse, int]:
             if n3 > 127:
                 n3, pos = uvarint_at(data, pos - 1)
             n3 -= 1
-            if n3 < 0 or n3 > size - pos:
+            if n3 < 0 or n3 * 16 > size - pos:
                 raise overrun("VoteResponse", "TopicData.partitions", n3, pos, size)
             l2: list[PartitionData] = []
             e1.partitions = l2
@@ -451,7 +451,7 @@ def _decode_v1(data: Buffer, pos: int) -> tuple[VoteResponse, int]:
                     if n4 > 127:
                         n4, pos = uvarint_at(data, pos - 1)
                     n4 -= 1
-                    if n4 < 0 or n4 > size - pos:
+                    if n4 < 0 or n4 * 8 > size - pos:
                         raise overrun("VoteResponse", "VoteResponse.node_endpoints", n4, pos, size)
                     l3: list[NodeEndpoint] = []
                     m.node_endpoints = l3

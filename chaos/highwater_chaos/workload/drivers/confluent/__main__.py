@@ -32,9 +32,11 @@ def main() -> int:
 
 
 def _listen(finish: threading.Event) -> None:
-    for line in sys.stdin.buffer:
-        if line == FINISH:
-            finish.set()
+    # Unbuffered: a thread that waits inside of a buffered stdin holds its lock, and Python aborts at exit over that.
+    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as lines:
+        for line in lines:
+            if line == FINISH:
+                finish.set()
     # Nobody is left to tell, and the library may be in the middle of waiting for a broker that is gone as well.
     os._exit(_HARNESS_GONE)
 

@@ -1,0 +1,390 @@
+"""Coverage-guided fuzzing of everything that reads bytes from a network or a disk that may lie.
+
+    python benchmarks/fuzz.py --seconds 60            every target, so long each
+    python benchmarks/fuzz.py --seconds 600 batches   one of them
+
+A target takes any bytes and may end in the one exception type that it promises, and in nothing else; what it does
+decode must survive being encoded and decoded again. Each runs in a process of its own under libFuzzer (``atheris``),
+starting from one full and one empty example of each message. In the end it says how many inputs it has run, and how
+many memory blocks the process has more than after its first quarter: garbage that stays is a leak. A crash, a leak, a
+time-out or too much memory for one input makes the exit status 1; the input is left in the directory that is named.
+"""
+
+# What is fuzzed is imported late, while atheris watches imports to instrument them.
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+Target = Callable[[bytes], None]
+
+_LEAKED_BLOCKS = 20_000
+"""Growth beyond this is a leak. Caches of bounded size (UUIDs, compiled patterns) need some."""
+_BYTES_OF_ONE_INPUT = 4096
+
+
+# --- targets ----------------------------------------------------------------------------------------------------------
+
+
+def _messages() -> list[tuple[Any, int]]:
+    """Every message class with every version that it has."""
+    from highwater_runtime.wire.generate import load_schemas
+    from highwater_runtime.wire.generator.emit import module_name
+
+    found = []
+    for schema in load_schemas():
+        module = importlib.import_module(f"highwater_runtime.wire.messages.{module_name(schema)}")
+        cls = getattr(module, schema.name)
+        found += [(cls, version) for version in range(cls.MIN_VERSION, cls.MAX_VERSION + 1)]
+    return found
+
+
+def messages() -> Target:
+    """Each decoder of each message; the first two bytes choose it."""
+    from highwater_runtime.wire.codec import DecodeError
+
+    cases = _messages()
+
+    def run(data: bytes) -> None:
+        cls, version = cases[int.from_bytes(data[:2], "big") % len(cases)]
+        try:
+            message = cls.decode(data[2:], version)
+        except DecodeError:
+            return
+        # Compared by what is written: a float may be NaN, which equals nothing.
+        encoded = message.encode(version)
+        assert cls.decode(encoded, version).encode(version) == encoded, (cls.NAME, version)
+
+    return run
+
+
+def requests() -> Target:
+    """Whole request frames, as a server gets them."""
+    from highwater_runtime.wire.codec import WireError
+    from highwater_runtime.wire.framing import decode_request, decode_request_header, encode_request
+
+    def run(data: bytes) -> None:
+        for read in (decode_request_header, decode_request):
+            with suppress(WireError):
+                read(data)
+        try:
+            request = decode_request(memoryview(data))
+        except WireError:
+            return
+        frame = b"".join(encode_request(request.body, request.version, request.correlation_id, request.client_id))
+        again = decode_request(frame[4:])
+        assert again.body.encode(request.version) == request.body.encode(request.version)
+
+    return run
+
+
+def responses() -> Target:
+    """Whole response frames, as a client gets them; the first bytes choose what it had asked for."""
+    from highwater_runtime.wire.codec import WireError
+    from highwater_runtime.wire.framing import decode_response
+    from highwater_runtime.wire.registry import APIS
+
+    apis = list(APIS.values())
+
+    def run(data: bytes) -> None:
+        if len(data) < 2:
+            return
+        api = apis[data[0] % len(apis)]
+        version = api.min_version + data[1] % (api.max_version - api.min_version + 1)
+        with suppress(WireError):
+            decode_response(data[2:], api.key, version)
+
+    return run
+
+
+def stream() -> Target:
+    """The bytes of a connection in pieces: the frames are cut right, and the buffer stays in proportion."""
+    from highwater_runtime.host.frames import INITIAL_BYTES, FrameReceiver
+
+    class Receiver(FrameReceiver):
+        largest_frame = 1 << 20
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.stopped = False
+            self.frames: list[bytes] = []
+            self.complaint = ""
+
+        def frame_received(self, frame: bytes | memoryview) -> None:
+            self.frames.append(bytes(frame))
+
+        def malformed(self, why: str) -> None:
+            self.complaint = why
+
+    def run(data: bytes) -> None:
+        if not data:
+            return
+        receiver, step, sent = Receiver(), data[0] * 37 + 1, 0
+        content = data[1:]
+        while sent < len(content) and not receiver.complaint:
+            room = receiver.get_buffer(0)
+            assert len(room) > 0
+            piece = content[sent : sent + min(step, len(room))]
+            room[: len(piece)] = piece
+            sent += len(piece)
+            receiver.take_in(len(piece))
+            assert len(receiver.get_buffer(0)) <= 2 * sent + 5 * INITIAL_BYTES
+        whole = b"".join(len(frame).to_bytes(4, "big") + frame for frame in receiver.frames)
+        assert content.startswith(whole)
+        if not receiver.complaint:
+            assert receiver.buffered_bytes == len(content) - len(whole)
+
+    return run
+
+
+def metadata_records() -> Target:
+    """Records of the metadata log."""
+    from highwater_runtime.wire.codec import DecodeError
+    from highwater_runtime.wire.records_codec import decode_metadata_record
+
+    def run(data: bytes) -> None:
+        with suppress(DecodeError):
+            decode_metadata_record(data)
+
+    return run
+
+
+def coordinator_records() -> Target:
+    """Keys and values of ``__consumer_offsets``, and what consumers send each other."""
+    from highwater_runtime.wire import versioned
+    from highwater_runtime.wire.codec import DecodeError
+    from highwater_runtime.wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+    from highwater_runtime.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+    from highwater_runtime.wire.messages.group_metadata_value import GroupMetadataValue
+    from highwater_runtime.wire.messages.offset_commit_value import OffsetCommitValue
+
+    readers: list[Callable[[bytes], Any]] = [
+        versioned.decode_coordinator_key,
+        lambda data: versioned.decode_versioned(OffsetCommitValue, data),
+        lambda data: versioned.decode_versioned(GroupMetadataValue, data),
+        lambda data: versioned.decode_consumer_protocol(ConsumerProtocolSubscription, data),
+        lambda data: versioned.decode_consumer_protocol(ConsumerProtocolAssignment, data),
+    ]
+
+    def run(data: bytes) -> None:
+        for read in readers:
+            with suppress(DecodeError):
+                read(data)
+
+    return run
+
+
+def batches() -> Target:
+    """Record batches: as produced by a client, and as fetched from a leader. The CRC of half of them is put right."""
+    from highwater_runtime.log.admission import check_client_batch, whole_batches
+    from highwater_runtime.log.control import control_type_of, read_leader_change
+    from highwater_runtime.log.errors import LogError
+    from highwater_runtime.log.records import BatchView, iter_batches
+
+    def read(data: bytes) -> None:
+        for batch in iter_batches(data):
+            batch.ensure_valid()
+            for record in batch.records():
+                if batch.is_control:
+                    control_type_of(record)
+            read_leader_change(batch)
+
+    def admit(data: bytes) -> None:
+        views = whole_batches(data)
+        for batch in views:
+            check_client_batch(batch, 1 << 20, alone=len(views) == 1)
+
+    def run(data: bytes) -> None:
+        if data and data[0] & 1 and len(data) >= 62:
+            mended = bytearray(data[1:])
+            mended[16] = 2
+            mended[8:12] = (len(mended) - 12).to_bytes(4, "big")
+            mended[17:21] = BatchView(mended).computed_crc().to_bytes(4, "big")
+            data = bytes(mended)
+        for work in (read, admit):
+            with suppress(LogError):
+                work(data)
+
+    return run
+
+
+TARGETS: dict[str, Callable[[], Target]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (messages, requests, responses, stream, metadata_records, coordinator_records, batches)
+}
+
+
+# --- examples to start from -------------------------------------------------------------------------------------------
+
+
+def _full(schema: Any, struct: Any, module: Any, version: int) -> Any:
+    """A message with something in every field."""
+    filled: dict[str, Any] = {}
+    for field in struct.fields:
+        if version not in field.versions:
+            continue
+        if field.struct is not None:
+            one = _full(schema, field.struct, module, version)
+        else:
+            one = {"bool": True, "uuid": UUID(int=7), "string": "ab", "bytes": b"cd", "records": b"ef"}.get(
+                field.type, 3
+            )
+        filled[field.name] = [one, one] if field.is_array else one
+    return getattr(module, struct.name)(**filled)
+
+
+def examples(target: str) -> Iterator[bytes]:
+    """Inputs that reach deep at once."""
+    from highwater_runtime.log.control import build_leader_change
+    from highwater_runtime.log.records import Record, build_batch
+    from highwater_runtime.wire.framing import encode_request, encode_response
+    from highwater_runtime.wire.generate import load_schemas
+    from highwater_runtime.wire.generator.emit import module_name
+    from highwater_runtime.wire.records_codec import METADATA_RECORDS, encode_metadata_record
+    from highwater_runtime.wire.registry import APIS
+    from highwater_runtime.wire.versioned import encode_versioned
+
+    if target == "batches":
+        record = Record(key=b"k", value=b"v", headers=(("h", b"w"), ("n", None)))
+        batch = build_batch([b"a", record, b""], producer_id=1, producer_epoch=0, base_sequence=0, timestamp_ms=5)
+        for data in (batch, batch + build_batch([], last_offset=3), build_leader_change(1, [1, 2], [2])):
+            yield b"\0" + data
+            yield b"\1" + data
+        return
+    keys = list(APIS)
+    index = -1
+    for schema in load_schemas():
+        module = importlib.import_module(f"highwater_runtime.wire.messages.{module_name(schema)}")
+        for version in range(schema.versions.first, schema.versions.last + 1):
+            index += 1
+            for message in (getattr(module, schema.name)(), _full(schema, schema.root, module, version)):
+                try:
+                    body = message.encode(version)
+                except ValueError:
+                    continue  # null is the default of a field that this version has, and cannot have as null
+                if target == "messages":
+                    yield index.to_bytes(2, "big") + body
+                elif target in ("requests", "stream") and schema.kind == "request":
+                    frame = b"".join(encode_request(message, version, 7, "client"))
+                    yield frame[4:] if target == "requests" else b"\3" + frame * 2
+                elif target == "responses" and schema.kind == "response" and schema.key is not None:
+                    frame = b"".join(encode_response(message, version, 7))
+                    yield bytes((keys.index(schema.key), version - schema.versions.first)) + frame[4:]
+                elif target == "metadata-records" and schema.kind == "metadata" and schema.key in METADATA_RECORDS:
+                    yield encode_metadata_record(message, version)
+                elif target == "coordinator-records" and schema.kind in ("coordinator", "data"):
+                    yield encode_versioned(message, version)
+
+
+# --- one target under libFuzzer ---------------------------------------------------------------------------------------
+
+
+def fuzz(target: str, seconds: float, directory: Path) -> None:
+    """Run one target in this process; libFuzzer ends it."""
+    import atheris
+
+    with atheris.instrument_imports(include=["highwater_runtime"]):
+        run = TARGETS[target]()
+    from highwater_runtime.wire import codec
+
+    corpus = directory / "corpus"
+    corpus.mkdir()
+    for number, data in enumerate(examples(target)):
+        (corpus / str(number)).write_bytes(data)
+
+    begin = time.monotonic()
+    after_warming: list[int] = []
+    next_look = [0.0]
+    runs = 0
+
+    def blocks() -> int:
+        codec._uuids.clear()
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    def one(data: bytes) -> None:
+        nonlocal runs
+        runs += 1
+        run(data)
+        if runs % 128 == 0:
+            passed = time.monotonic() - begin
+            if not after_warming and passed > seconds / 4:
+                after_warming.append(blocks())
+            elif after_warming and passed > next_look[0]:
+                next_look[0] = passed + 1
+                after_warming[1:] = [blocks()]
+                (directory / "counts").write_text(f"{runs} {passed:.1f} {after_warming[0]} {after_warming[1]}")
+
+    atheris.Setup(
+        [
+            sys.argv[0],
+            f"-max_total_time={max(2, round(seconds))}",
+            f"-max_len={_BYTES_OF_ONE_INPUT}",
+            "-timeout=10",
+            "-rss_limit_mb=1024",
+            "-print_final_stats=1",
+            f"-artifact_prefix={directory}/",
+            str(corpus),
+        ],
+        one,
+    )
+    atheris.Fuzz()
+
+
+def main() -> int:
+    """Fuzz the chosen targets, one after the other."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="default: all")
+    parser.add_argument("--seconds", type=float, default=30, help="for each target")
+    parser.add_argument("--within", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.within is not None:
+        fuzz(options.targets[0], options.seconds, options.within)
+        return 0
+    failures = 0
+    print(f"{'target':20} {'executions':>12} {'per second':>11} {'blocks':>9} {'growth':>8} {'peak MiB':>9}")
+    for target in options.targets or TARGETS:
+        directory = Path(tempfile.mkdtemp(prefix=f"highwater-fuzz-{target}-"))
+        command = [sys.executable, __file__, target, "--seconds", str(options.seconds), "--within", str(directory)]
+        log = directory / "log"
+        with log.open("wb") as out:
+            status = subprocess.run(
+                command, stdout=out, stderr=subprocess.STDOUT, check=False, env=os.environ
+            ).returncode
+        counts = directory / "counts"
+        if status != 0 or not counts.exists():
+            failures += 1
+            print(f"{target:20} FAILED with status {status}; see {log}")
+            continue
+        runs, passed, before, after = counts.read_text().split()
+        text = log.read_text(errors="replace")
+        executions = re.search(r"stat::number_of_executed_units:\s+(\d+)", text)
+        peak = re.search(r"stat::peak_rss_mb:\s+(\d+)", text)
+        growth = int(after) - int(before)
+        leaks = growth > _LEAKED_BLOCKS
+        failures += leaks
+        total = int(executions[1]) if executions else int(runs)
+        print(
+            f"{target:20} {total:12,} {int(runs) / float(passed):11,.0f} {int(after):9,} {growth:+8,}"
+            f" {peak[1] if peak else '?':>9}{'  LEAK' if leaks else ''}",
+            flush=True,
+        )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""The properties and the JVM of one node of Apache Kafka.
+
+An experiment's ``cluster.config`` goes in as it is, under Kafka's names, and wins over what is set here for small
+clusters on one machine. What says who and where a node is cannot be set otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from highwater_chaos.backends.local.layout import voters_text
+from highwater_runtime.ports import Endpoint
+
+PLACES: Final = (
+    "process.roles",
+    "node.id",
+    "controller.quorum.voters",
+    "controller.listener.names",
+    "listeners",
+    "advertised.listeners",
+    "listener.security.protocol.map",
+    "inter.broker.listener.name",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+)
+"""What the layout of the run says, and an experiment must not."""
+
+_MOST_REPLICAS: Final = 3
+
+
+def node_properties(
+    *,
+    role: Literal["broker", "controller"],
+    node_id: int,
+    bind: Endpoint,
+    advertised: Endpoint,
+    voters: Sequence[tuple[int, Endpoint]],
+    data: Path,
+    brokers: int,
+    config: Mapping[str, str | int | bool],
+) -> dict[str, str | int | bool]:
+    """``server.properties`` of a node. ``voters``: id and address of every controller; ``brokers``: how many."""
+    replicas = min(_MOST_REPLICAS, brokers)
+    properties: dict[str, str | int | bool] = {
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": min(2, replicas),
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": min(2, replicas),
+        "group.initial.rebalance.delay.ms": 0,
+        # 128 MB by default, taken from the heap as soon as the node starts.
+        "log.cleaner.dedupe.buffer.size": 2 * 1024 * 1024,
+        **config,
+        "process.roles": role,
+        "node.id": node_id,
+        "controller.quorum.voters": voters_text(list(voters)),
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listeners": f"{'PLAINTEXT' if role == 'broker' else 'CONTROLLER'}://{bind}",
+        "log.dirs": str(data),
+    }
+    if role == "broker":
+        properties["advertised.listeners"] = f"PLAINTEXT://{advertised}"
+        properties["inter.broker.listener.name"] = "PLAINTEXT"
+    return properties
+
+
+def misplaced(config: Mapping[str, object]) -> list[str]:
+    """Properties that an experiment sets and must not, with the reason."""
+    return [
+        f"spec.cluster.config.{name} is said by the place where the node runs: leave it out"
+        for name in PLACES
+        if name in config
+    ]
+
+
+def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = False) -> tuple[str, ...]:
+    """Options of a node's JVM, which logs to ``log_file``.
+
+    By default small and quick to start, so that six fit on a laptop: the client compiler alone, the serial collector.
+    ``compile_fully``: as Kafka's own scripts run it, for measuring.
+    """
+    speed = (
+        ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
+        if compile_fully
+        else ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+    )
+    logger = "-Dorg.slf4j.simpleLogger"
+    return (
+        f"-Xms{min(64, heap_mb)}m",
+        f"-Xmx{heap_mb}m",
+        *speed,
+        "-XX:-UsePerfData",
+        "-XX:+ExitOnOutOfMemoryError",
+        # A failing disk under a mapped index kills the JVM; what it has to say of that belongs to the run.
+        f"-XX:ErrorFile={log_file}.crash",
+        "-Djava.awt.headless=true",
+        f"{logger}.logFile={log_file}",
+        f"{logger}.showDateTime=true",
+        f"{logger}.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+        f"{logger}.showThreadName=false",
+        # Each prints its whole configuration, a hundred lines at a time.
+        f"{logger}.log.org.apache.kafka.common.config.AbstractConfig=warn",
+        f"{logger}.log.kafka.server.KafkaConfig=warn",
+        f"{logger}.log.kafka.utils.Log4jControllerRegistration$=error",
+    )

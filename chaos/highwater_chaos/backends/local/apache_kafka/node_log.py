@@ -1,0 +1,134 @@
+"""What Apache Kafka's nodes say of themselves, read from their logs.
+
+The metadata log tells what the cluster has agreed upon. Two things it does not tell: under which epoch a broker's
+*present process* is registered (the log names an epoch and a random incarnation id, no process), and which controller
+leads right now, or has just resigned. Nodes log both, in lines that have been the same since Kafka 3.3 but for class
+names; the version is pinned, and a test reads the log of a real node.
+
+Times are the node's wall clock in milliseconds, which on one machine is ours.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import BrokerStateChanged, NodeEvent, RaftStateChanged
+
+_CHUNK: Final = 1 << 20
+_NOBODY: Final = -1
+
+_LIFECYCLE: Final = re.compile(r"^(\S+) INFO \S*BrokerLifecycleManager - \[BrokerLifecycleManager id=(\d+)\] (.*)$")
+_RAFT: Final = re.compile(r"^(\S+) INFO \S*QuorumState - \[RaftManager id=\d+\] Completed transition to (\w+)\((.*)$")
+
+_REGISTERED: Final = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
+_TO_STATE: Final = re.compile(r"Transitioning from \w+ to (\w+)")
+_CONTROLLED_SHUTDOWN: Final = "Beginning controlled shutdown"
+_STATES: Final = {"RECOVERY": "recovery", "RUNNING": "running"}
+
+_ROLES: Final = {
+    "UnattachedState": "unattached",
+    "FollowerState": "follower",
+    "ProspectiveState": "prospective",
+    "CandidateState": "candidate",
+    "Leader": "leader",
+    "LeaderState": "leader",
+    "ResignedState": "resigned",
+}
+_EPOCH: Final = re.compile(r"\bepoch=(\d+)")
+_LEADER: Final = re.compile(r"\b(?:leader=|leaderId=OptionalInt\[)(\d+)")
+_VOTED: Final = re.compile(r"\bvotedKey=Optional\[ReplicaKey\(id=(\d+)")
+
+
+class LogEvent(NamedTuple):
+    """An event and when the node logged it, in ns of its wall clock."""
+
+    wall_ns: int
+    event: NodeEvent
+
+
+class NodeLog:
+    """Understands the lines of one incarnation of one node. Of the quorum's states a controller's alone are told:
+    brokers observe it, and log what they observe in the same words."""
+
+    def __init__(self, node_id: int, *, is_controller: bool) -> None:
+        self._node_id = node_id
+        self._is_controller = is_controller
+        self._broker_epoch = -1
+
+    def event_of(self, line: str) -> LogEvent | None:
+        """The event that a line tells; None for all others."""
+        if (match := _LIFECYCLE.match(line)) is not None:
+            event = self._lifecycle(match[3])
+        elif self._is_controller and (match := _RAFT.match(line)) is not None:
+            event = self._raft(match[2], match[3])
+        else:
+            return None
+        return None if event is None else LogEvent(_wall_ns(match[1]), event)
+
+    def _lifecycle(self, text: str) -> NodeEvent | None:
+        if (registered := _REGISTERED.search(text)) is not None:
+            self._broker_epoch = int(registered[1])
+            return self._broker("registered")
+        if text.startswith(_CONTROLLED_SHUTDOWN):
+            return self._broker("controlled-shutdown")
+        if (moved := _TO_STATE.search(text)) is not None and moved[1] in _STATES:
+            return self._broker(_STATES[moved[1]])
+        return None
+
+    def _broker(self, reason: str) -> BrokerStateChanged:
+        return BrokerStateChanged(broker=self._node_id, broker_epoch=self._broker_epoch, reason=reason)
+
+    def _raft(self, state: str, text: str) -> NodeEvent | None:
+        now = text.partition(") from ")[0]
+        role, epoch = _ROLES.get(state), _EPOCH.search(now)
+        if role is None or epoch is None:
+            return None
+        leader, voted = _LEADER.search(now), _VOTED.search(now)
+        if role == "unattached" and voted is not None:
+            role = "voted"
+        leads = role in ("leader", "resigned")
+        return RaftStateChanged(
+            epoch=int(epoch[1]),
+            leader=self._node_id if leads else int(leader[1]) if leader is not None else _NOBODY,
+            broker=int(voted[1]) if voted is not None else self._node_id if role == "candidate" else _NOBODY,
+            reason=role,
+        )
+
+
+def _wall_ns(text: str) -> int:
+    return round(datetime.fromisoformat(text).timestamp() * 1000) * MS
+
+
+class LogTail:
+    """Reads along in a file that is being written, and may not be there yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+        self._partial = b""
+
+    def lines(self) -> Iterator[str]:
+        """Whole lines that have come up since the last call."""
+        if self._fd is None:
+            try:
+                self._fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return
+        parts = [self._partial]
+        while data := os.read(self._fd, _CHUNK):
+            parts.append(data)
+        *lines, self._partial = b"".join(parts).split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """Close the file. Idempotent."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None

@@ -1,0 +1,472 @@
+"""Backend ``local``: each node a real process on this machine, and faults done to the real kernel.
+
+As root every node has a network namespace and a file system of its own; without root nodes are plain processes on
+loopback, and what needs more is missing from the capabilities (so it is refused before a run starts).
+
+Threads: the harness's thread calls everything here and keeps all state. Clients live on a thread of their own
+(:mod:`~highwater_chaos.backends.local.client_loop`); nodes are other processes. The harness's thread never waits for a
+node for longer than a bound, since a fault may have stopped it.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from highwater_chaos.backends.client_process import LoopClientProcess
+from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.backends.local.ability import abilities, tool_problems
+from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.control import ControlChannel
+from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
+from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
+from highwater_chaos.backends.local.nodes import LocalNode
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer
+from highwater_chaos.backends.local.programs import program_of
+from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.local.rules import RuleBook
+from highwater_chaos.backends.local.samples import Samples
+from highwater_chaos.backends.protocol import (
+    Capability,
+    ClientProcess,
+    DiskTrouble,
+    InvariantViolation,
+    KeepMode,
+    MetricRow,
+    NodeState,
+    PowerLossReport,
+    RpcRule,
+    TimedEvent,
+    broker_names,
+    controller_names,
+    node_id,
+)
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.machine.run import MachineRun
+from highwater_runtime.host import HostedNode
+from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
+from highwater_runtime.ports.trace import NodeStopped
+
+_SLICE: Final = 0.02
+"""Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
+_COUNT_EVERY_NS: Final = 50 * MS
+_STALLED_NS: Final = 1_000 * MS
+"""A node's flush that takes longer than this is stalled; no disk that works is that slow."""
+
+
+class LocalBackend:
+    """See :class:`highwater_chaos.backends.protocol.Backend`.
+
+    Args:
+        root: the state directory; None: where this user's runs are.
+        as_root: whether nodes get namespaces and file systems; None: where this process may make them.
+    """
+
+    name = "local"
+    poll_ns = 20 * MS
+
+    def __init__(self, *, root: Path | None = None, as_root: bool | None = None) -> None:
+        self.as_root = os.geteuid() == 0 if as_root is None else as_root
+        self.capabilities = abilities(self.as_root)
+        self.plan: ClusterPlan
+        self._state_root = root
+        self._run: MachineRun | None = None
+        self._nodes: dict[str, LocalNode] = {}
+        self._network: NamespaceNetwork | LoopbackNetwork
+        self._program: NodeProgram
+        self._observer: Observer
+        self._clients: ClientLoop | None = None
+        self._hosted: list[HostedNode] = []
+        self._client_processes: list[LoopClientProcess] = []
+        self._start_ns = 0
+        self._log = EventLog()
+        self._rules: RuleBook
+        self._samples = Samples(self.now_ns)
+        self._counted_ns = 0
+        self._doubts: list[str] = []
+        self._kept: dict[str, Path] = {}
+        self._wiped: set[tuple[str, int]] = set()
+
+    # --- before the run ---
+
+    def can(self, cluster: Cluster) -> frozenset[Capability]:
+        """What the machine can do, less what the cluster's software does not support."""
+        return self.capabilities - program_of(cluster).lacks
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """A missing tool, or what the software says."""
+        return [*tool_problems(cluster, self.as_root), *program_of(cluster).problems(cluster)]
+
+    # --- life of the run ---
+
+    def build(self, cluster: Cluster, seed: int) -> None:
+        """Make the machine's part and start the processes."""
+        self._start_ns = self._log.start_ns = time.monotonic_ns()
+        self._program = program_of(cluster)
+        run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
+        self._network = NamespaceNetwork(run, cluster) if self.as_root else LoopbackNetwork(cluster)
+        (run.path / "logs").mkdir()
+        for name, endpoint in self._network.endpoints.items():
+            self._nodes[name] = self._make_node(run, cluster, name, endpoint)
+        self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
+        self._observer = self._program.observer(self)
+        self._rules = RuleBook(self._nodes, self._channel, self._answers)
+        self._clients = ClientLoop(self.enter_network)
+        for name in self._nodes:
+            self.start(name)
+
+    def _make_node(self, run: MachineRun, cluster: Cluster, name: str, endpoint: Endpoint) -> LocalNode:
+        disk = VolumeDisk(run, name, cluster.file_system) if self.as_root else DirectoryDisk(run.path / "disks" / name)
+        files = run.path / name
+        files.mkdir()
+        place = NodePlace(
+            name=name,
+            node_id=node_id(name),
+            role="controller" if name.startswith("controller-") else "broker",
+            bind=endpoint,
+            advertised=endpoint,
+            data=disk.data,
+            files=files,
+        )
+        log = run.path / "logs" / f"{name}.log"
+        self._kept[f"logs/{name}.log"] = log
+        return LocalNode(run, self._program, place, disk, namespace=self._network.namespace(name), log=log)
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC since the run began: the same clock for all processes of this machine."""
+        return time.monotonic_ns() - self._start_ns
+
+    def advance(self, until_ns: int) -> None:
+        """Sleep, looking after the nodes now and then."""
+        while (left := until_ns - self.now_ns()) > 0:
+            time.sleep(min(left / 1e9, _SLICE))
+            self._look_after()
+        self._take_events()
+
+    def close(self) -> None:
+        """Kill, unmount, remove.
+
+        Raises:
+            MachineError: something could not be undone; the guardian goes on trying.
+        """
+        for process in self._client_processes:
+            process.kill()
+        if self._clients is not None:
+            self._clients.close()
+        for node in self._nodes.values():
+            if node.channel is not None:
+                node.channel.close()
+        if self._run is None:
+            return
+        if hasattr(self, "_observer"):
+            self._observer.close()
+        if hasattr(self, "_network"):
+            self._network.close()
+        run, self._run = self._run, None
+        run.__exit__()
+
+    def _look_after(self) -> None:
+        """Notice what has come up since the last time."""
+        for node in self._nodes.values():
+            if node.is_gone:
+                self._ended_by_itself(node)
+            elif node.channel is not None:
+                was_open = node.channel.is_open
+                if node.channel.try_open() and not was_open:
+                    self._rules.opened(node.name)
+                node.channel.pump()
+        if self.now_ns() - self._counted_ns > _COUNT_EVERY_NS:
+            self._counted_ns = self.now_ns()
+            self._rules.tick()
+
+    def _take_events(self) -> None:
+        self._log.add(self._observer.poll())
+
+    # --- for observers (any thread) ---
+
+    def enter_network(self) -> None:
+        """See :class:`~highwater_chaos.backends.local.program.Site`."""
+        self._network.enter_as_client()
+
+    def is_up(self, node: str) -> bool:
+        """See :class:`~highwater_chaos.backends.local.program.Site`."""
+        return self._nodes[node].has_process
+
+    # --- observation ---
+
+    def bootstrap(self) -> tuple[Endpoint, ...]:
+        """All brokers."""
+        return tuple(self._network.endpoints[name] for name in broker_names(self.plan.cluster))
+
+    def controllers(self) -> tuple[Endpoint, ...]:
+        """All controllers."""
+        return tuple(self._network.endpoints[name] for name in controller_names(self.plan.cluster))
+
+    def state(self, node: str) -> NodeState:
+        """From the process, as the kernel sees it."""
+        return self._nodes[node].state()
+
+    def incarnation(self, node: str) -> int:
+        """Number of starts."""
+        return self._nodes[node].incarnation
+
+    def events_since(self, seq: int) -> Sequence[TimedEvent]:
+        """A slice of what has been taken in; taken in now what has come up."""
+        self._take_events()
+        return self._log.events[seq:]
+
+    def event_lines(self) -> Sequence[bytes]:
+        """All of them, by time."""
+        self._take_events()
+        return self._log.lines()
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """By datagram, from namespace to namespace."""
+        return self._network.reachable(source, destination)
+
+    def clock_error(self, node: str) -> tuple[int, float]:
+        """The node reads its own clock beside the machine's; right where it is down."""
+        channel = self._channel(node)
+        if channel is None:
+            return 0, 1.0
+        answer = channel.call("clockError")
+        return int(answer["offsetNs"]), float(answer["rate"])
+
+    def disk_probe(self, node: str) -> str:
+        """A write and a sync on the node's disk, then a flush by the node itself where it runs."""
+        local = self._nodes[node]
+        error = local.disk.probe()
+        channel = self._channel(node)
+        if error is not None or channel is None or not channel.is_open or not self._answers(node):
+            return error or "ok"
+        answer = channel.call("diskProbe")
+        if "ended" in answer:
+            return str(answer["ended"])
+        return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
+
+    def disk_is_empty(self, node: str) -> bool:
+        """Whether there is no name in its data directory."""
+        return not any(self._nodes[node].place.data.iterdir())
+
+    def metric_samples(self) -> Iterable[MetricRow]:
+        """What nodes have answered since the last time; they are asked again."""
+        self._samples.ask(
+            {
+                (node.name, node.incarnation): node.channel
+                for node in self._nodes.values()
+                if node.channel is not None and self._answers(node.name)
+            }
+        )
+        return self._samples.take()
+
+    def violations(self) -> Sequence[InvariantViolation]:
+        """What the controllers' events show."""
+        judge = QuorumJudge({node_id(name): name for name in controller_names(self.plan.cluster)}, self._wiped)
+        return judge.judge(self._log.by_time())
+
+    def replica_dump(self) -> list[dict[str, Any]]:
+        """From the files, which nobody writes to any more."""
+        rows: list[dict[str, Any]] = []
+        for name in broker_names(self.plan.cluster):
+            disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
+            rows += dump_replicas(node_id(name), disk)
+        return rows
+
+    def doubts(self) -> Sequence[str]:
+        """Nodes that ended by themselves, clients that did, events that could not be read."""
+        self._look_after()
+        ended = [
+            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
+            for client in self._hosted
+            if client.end is not None
+        ]
+        failures = self._clients.failures() if self._clients is not None else []
+        return [*self._doubts, *ended, *failures, *self._observer.notes()]
+
+    def files(self) -> Mapping[str, bytes]:
+        """Logs and last configs of all nodes."""
+        return {name: path.read_bytes() for name, path in sorted(self._kept.items()) if path.exists()}
+
+    def trace_digest(self) -> str:
+        """No two runs are equal."""
+        return ""
+
+    # --- nodes ---
+
+    def start(self, node: str) -> None:
+        """A process in the node's namespace."""
+        local = self._nodes[node]
+        if local.has_process:
+            return
+        self._take_events()
+        self._observer.starting(node, local.incarnation + 1, time.monotonic_ns())
+        self._kept.update(local.start(self.plan))
+        if local.began_wiped:
+            self._wiped.add((node, local.incarnation))
+
+    def kill(self, node: str) -> None:
+        """SIGKILL."""
+        local = self._nodes[node]
+        if local.has_process:
+            local.end()
+            self._stopped(local, "kill")
+
+    def stop(self, node: str) -> None:
+        """SIGTERM."""
+        local = self._nodes[node]
+        if local.has_process:
+            local.ask_to_stop()
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
+        local = self._nodes[node]
+        had_process = local.has_process
+        report = local.lose_power(keep)
+        if had_process:
+            self._stopped(local, "power-loss", report.lost_bytes)
+        return report
+
+    def wipe(self, node: str) -> None:
+        """A new file system."""
+        self._nodes[node].wipe()
+
+    def pause(self, node: str, until_ns: int | None = None) -> None:
+        """SIGSTOP."""
+        self._nodes[node].pause(self._monotonic(until_ns))
+
+    def resume(self, node: str) -> None:
+        """SIGCONT."""
+        self._nodes[node].resume()
+
+    def _ended_by_itself(self, local: LocalNode) -> None:
+        was_asked, troubled = local.stopping, local.disk_troubled
+        status = local.end()
+        if was_asked and status == self._program.stopped_status:
+            self._stopped(local, "stop")
+            return
+        self._stopped(local, "crash")
+        if not troubled:
+            how = f"signal {-status}" if status is not None and status < 0 else f"status {status}"
+            asked = "did not stop cleanly" if was_asked else "ended by itself"
+            self._doubts.append(
+                f"{local.name} {asked} in incarnation {local.incarnation} ({how}); its log ends:\n{local.tail()}"
+            )
+
+    def _stopped(self, local: LocalNode, reason: str, lost_bytes: int = 0) -> None:
+        """Note the end of an incarnation, behind everything that it said."""
+        self._rules.gone(local.name)
+        self._take_events()
+        self._log.host_event(local.name, local.incarnation, NodeStopped(reason=reason, offset=lost_bytes))
+
+    # --- network, disk, clock ---
+
+    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+        """A rule of nftables."""
+        self._network.cut(source, destination, self._monotonic(until_ns))
+
+    def uncut(self, source: str, destination: str) -> None:
+        """One rule less."""
+        self._network.uncut(source, destination)
+
+    def add_rule(self, rule: RpcRule) -> int:
+        """In the hosts of its destinations."""
+        return self._rules.add(rule)
+
+    def rule_matches(self, rule_id: int) -> int:
+        """As told by the hosts."""
+        return self._rules.caught(rule_id)
+
+    def remove_rule(self, rule_id: int) -> None:
+        """From all hosts."""
+        self._rules.remove(rule_id)
+
+    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
+        """The file system is filled or shut down; a stall is the host's."""
+        local = self._nodes[node]
+        if trouble == "stall":
+            if (channel := self._channel(node)) is not None:
+                channel.call("diskStall", {"on": True})
+            return
+        local.disk_troubled = True
+        local.disk.trouble(trouble, self._monotonic(until_ns))
+
+    def disk_heal(self, node: str) -> None:
+        """Make room, mount anew, let flushes go on."""
+        local = self._nodes[node]
+        if local.disk.fails and local.has_process:
+            # Its files belong to a file system that is dead for good.
+            local.end()
+            self._stopped(local, "crash")
+        local.disk.heal()
+        channel = self._channel(node)
+        if channel is not None and channel.is_open and self._answers(node):
+            channel.call("diskStall", {"on": False})
+
+    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
+        """The node's host shifts what its core reads."""
+        if (channel := self._channel(node)) is not None:
+            channel.call("clock", {"offsetNs": offset_ns, "rate": rate})
+
+    # --- clients ---
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """A core on the clients' thread."""
+        clients = self._clients
+        assert clients is not None
+
+        async def begin() -> None:
+            client = HostedNode(name, factory, seed=self.plan.seed)
+            self._hosted.append(client)
+            await client.start()
+
+        clients.wait(begin())
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+    ) -> ClientProcess:
+        """Started by the clients' thread, in its network."""
+        del name
+        clients = self._clients
+        assert clients is not None
+        process = clients.call(lambda: LoopClientProcess(clients.loop, argv, on_line, on_exit))
+        self._client_processes.append(process)
+        return process
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """On the clients' loop."""
+        assert self._clients is not None
+        self._clients.post(callback)
+
+    # --- small things ---
+
+    def _channel(self, node: str) -> ControlChannel | None:
+        return self._nodes[node].channel
+
+    def _answers(self, node: str) -> bool:
+        local = self._nodes[node]
+        return local.has_process and not local.is_gone and local.state() is not NodeState.PAUSED
+
+    def _monotonic(self, run_ns: int | None) -> int | None:
+        return None if run_ns is None else run_ns + self._start_ns
+
+
+def _cluster_id() -> str:
+    """22 characters, as Kafka's: a random uuid in URL-safe base 64 that does not begin with a dash."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()).startswith("-"):
+        pass
+    return text
+
+
+def _run_here(task: Callable[[], None]) -> None:
+    task()

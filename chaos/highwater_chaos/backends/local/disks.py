@@ -1,0 +1,144 @@
+"""The disk under one node: a file system of its own as root, a plain directory without.
+
+The node's data lie in ``data`` below the mount point, so that what ``mkfs`` puts there (``lost+found``) and what faults
+put there (ballast) are never taken for the node's.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Final, Protocol
+
+from highwater_chaos.backends.local.pacing import remaining_ns
+from highwater_chaos.backends.protocol import DiskTrouble, KeepMode, PowerLossReport
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
+from highwater_chaos.machine.processes import Process
+from highwater_chaos.machine.run import Held, MachineRun
+from highwater_chaos.machine.volumes import FileSystem, Volume
+from highwater_chaos.machine.wipe import Wipe
+
+DATA: Final = "data"
+VOLUME_BYTES: Final = 4 << 30
+"""Size of a node's file system. Its image is sparse: it takes what was written."""
+
+
+class NodeDisk(Protocol):
+    """What faults do to a disk. Raises ``MachineError`` or ``OSError`` where the machine does not do it."""
+
+    data: Path
+
+    def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
+        """Lose what is not durable, and with it the process; the disk is there again when this returns."""
+
+    def wipe(self) -> None:
+        """Replace it by an empty one. The node must be down."""
+
+    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
+        """Make it full or failing; undone at the run machine's deadline ``until_ns`` (CLOCK_MONOTONIC) at the
+        latest."""
+
+    def heal(self) -> bool:
+        """Undo :meth:`trouble`; whether there was any. Idempotent."""
+
+    def probe(self) -> str | None:
+        """Try to write and sync; the error's name, None: it worked."""
+
+
+class VolumeDisk:
+    """A loop-mounted file system."""
+
+    def __init__(self, run: MachineRun, node: str, file_system: FileSystem) -> None:
+        self._run = run
+        volume = Volume(
+            name=node,
+            run=run.directory,
+            image=str(run.path / f"{node}.img"),
+            mount_point=str(run.path / "mnt" / node),
+            file_system=file_system,
+            size=VOLUME_BYTES,
+        )
+        self._volume = run.make(volume).resource
+        self._point = Path(self._volume.mount_point)
+        self._full: Held[DiskFull] | None = None
+        self._error: Held[DiskError] | None = None
+        self.data = self._point / DATA
+        self.data.mkdir()
+
+    def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
+        """``FS_IOC_SHUTDOWN``, SIGKILL, mount."""
+        processes = () if process is None else (process,)
+        held = self._run.make(PowerLoss(self._volume, processes, keep))
+        self._run.undo(held)
+        # Before the node's first write its very directory may not have been durable.
+        self.data.mkdir(exist_ok=True)
+        return PowerLossReport(held.resource.lost_bytes)
+
+    def wipe(self) -> None:
+        """``mkfs``."""
+        self._run.undo(self._run.make(Wipe(self._volume)))
+        self.data.mkdir()
+
+    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
+        """Ballast, or a shut down file system."""
+        lasts = remaining_ns(until_ns)
+        if trouble == "full" and self._full is None:
+            self._full = self._run.make(DiskFull(self._volume), lasts_ns=lasts)
+        elif trouble == "error" and self._error is None:
+            self._error = self._run.make(DiskError(self._volume), lasts_ns=lasts)
+
+    def heal(self) -> bool:
+        """Ballast gone, file system mounted anew."""
+        full, error = self._full, self._error
+        self._full = self._error = None
+        if full is not None:
+            self._run.undo(full)
+        if error is not None:
+            self._run.undo(error)
+        return full is not None or error is not None
+
+    def probe(self) -> str | None:
+        """A small file, synced."""
+        return try_to_write(self._point)
+
+    @property
+    def fails(self) -> bool:
+        """Whether it has been made to fail: healing kills whoever still uses it."""
+        return self._error is not None
+
+
+class DirectoryDisk:
+    """A directory on whatever disk the machine has: it can be emptied, and no more."""
+
+    def __init__(self, directory: Path) -> None:
+        self.data = directory / DATA
+        self.data.mkdir(parents=True)
+        self._directory = directory
+
+    def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
+        """Needs a file system of its own."""
+        raise AssertionError(f"refused before the run: power loss (keep {keep}) of {process}")
+
+    def wipe(self) -> None:
+        """Empty the directory."""
+        shutil.rmtree(self.data)
+        self.data.mkdir()
+
+    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
+        """Needs a file system of its own."""
+        raise AssertionError(f"refused before the run: {trouble} disk until {until_ns}")
+
+    def heal(self) -> bool:
+        """Nothing to undo."""
+        return False
+
+    def probe(self) -> str | None:
+        """A small file, synced."""
+        return try_to_write(self._directory)
+
+    @property
+    def fails(self) -> bool:
+        """Never."""
+        return False

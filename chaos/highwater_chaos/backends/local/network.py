@@ -1,0 +1,183 @@
+"""The network of a run: as root a namespace for each node, joined by a bridge in the hub; otherwise loopback.
+
+Cuts are rules in the receiver's namespace. Whether one works is seen by datagrams sent from namespace to namespace; one
+that is lost shows only by its absence, so links are probed together: all datagrams are sent before any is waited for.
+"""
+
+from __future__ import annotations
+
+import secrets
+import select
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+
+from highwater_chaos.backends.local.layout import (
+    CLIENTS_ADDRESS,
+    PREFIX_LENGTH,
+    loopback_endpoints,
+    namespace_endpoints,
+    node_address,
+)
+from highwater_chaos.backends.local.pacing import remaining_ns
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.links import Hub, Link
+from highwater_chaos.machine.namespaces import Namespace, enter_namespace
+from highwater_chaos.machine.reach import Reach
+from highwater_chaos.machine.run import Held, MachineRun
+from highwater_runtime.ports import Endpoint
+
+_PROBE_SECONDS: Final = 0.15
+"""How long a probe's datagram may take. They travel within one kernel: far less unless the machine is overloaded, and
+then a link that was not cut is looked at again."""
+_FRESH_NS: Final = 250_000_000
+_AGAIN: Final = 0.04
+
+Pair = tuple[str, str]
+
+
+class NodeNetwork(Protocol):
+    """Where nodes live, and what cuts them off from each other."""
+
+    endpoints: Mapping[str, Endpoint]
+
+    def namespace(self, node: str) -> str | None:
+        """The network namespace of a node; None: the machine's own."""
+
+    def enter_as_client(self) -> None:
+        """Move the calling thread to where clients live."""
+
+    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
+        """Lose what ``source`` sends to ``destination``, until CLOCK_MONOTONIC ``until_ns`` at the latest."""
+
+    def uncut(self, source: str, destination: str) -> None:
+        """Undo one cut."""
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Probe: whether a datagram gets through."""
+
+    def close(self) -> None:
+        """Close the probes' sockets; what was made goes with the run."""
+
+
+class NamespaceNetwork:
+    """A bridge and a namespace for each node."""
+
+    def __init__(self, run: MachineRun, cluster: Cluster) -> None:
+        self.endpoints: Mapping[str, Endpoint] = namespace_endpoints(cluster)
+        self._run = run
+        self._hub = run.name("net")
+        self._cuts: dict[Pair, list[Held[Cut]]] = {}
+        self._reach = Reach()
+        self._unprobed: dict[Pair, None] = {}
+        self._seen: dict[Pair, tuple[int, bool]] = {}
+        run.make(Namespace(self._hub, run.directory))
+        run.make(Hub(self._hub, f"{CLIENTS_ADDRESS}/{PREFIX_LENGTH}"))
+        for number, node in enumerate(self.endpoints):
+            address = node_address(node)
+            run.make(Namespace(run.name(node), run.directory))
+            run.make(Link(self._hub, run.name(node), f"node{number}", f"{address}/{PREFIX_LENGTH}"))
+            self._reach.add(node, run.name(node), address)
+
+    def namespace(self, node: str) -> str | None:
+        """``hw-<run>-broker-0``."""
+        return self._run.name(node)
+
+    def enter_as_client(self) -> None:
+        """Into the hub."""
+        enter_namespace(self._hub)
+
+    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
+        """A rule in the namespace of ``destination``."""
+        rule = Cut(self._run.name(destination), self.endpoints[source].host)
+        held = self._run.make(rule, lasts_ns=remaining_ns(until_ns))
+        self._cuts.setdefault((source, destination), []).append(held)
+        self._unprobed[source, destination] = None
+
+    def uncut(self, source: str, destination: str) -> None:
+        """One rule less."""
+        cuts = self._cuts.get((source, destination))
+        if cuts:
+            self._run.undo(cuts.pop())
+            self._unprobed[source, destination] = None
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Whether a datagram got through less than a quarter of a second ago. Links that were cut or joined since the
+        last look are all looked at now."""
+        pair = (source, destination)
+        seen = self._seen.get(pair)
+        if pair not in self._unprobed and seen is not None and time.monotonic_ns() - seen[0] < _FRESH_NS:
+            return seen[1]
+        pairs, self._unprobed = list(self._unprobed), {}
+        if pair not in pairs:
+            pairs.append(pair)
+        arrived = self._probe(pairs)
+        now = time.monotonic_ns()
+        self._seen.update({one: (now, one in arrived) for one in pairs})
+        return pair in arrived
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._reach.close()
+
+    def _probe(self, pairs: Iterable[Pair]) -> set[Pair]:
+        """The pairs over which a datagram arrives in time."""
+        sockets = self._reach.sockets
+        tokens = {secrets.token_bytes(16): pair for pair in pairs}
+        poll = select.poll()
+        by_descriptor = {sockets[destination].fileno(): sockets[destination] for _, destination in tokens.values()}
+        for descriptor in by_descriptor:
+            poll.register(descriptor, select.POLLIN)
+        arrived: set[Pair] = set()
+        deadline = time.monotonic() + _PROBE_SECONDS
+        send_at = 0.0
+        while len(arrived) < len(tokens) and (now := time.monotonic()) < deadline:
+            if now >= send_at:
+                # More than once: the first datagram may be lost while the address is being resolved.
+                send_at = now + _AGAIN
+                for token, (source, destination) in tokens.items():
+                    if (source, destination) not in arrived:
+                        self._send(source, destination, token)
+            for descriptor, _ in poll.poll(max(0.0, min(send_at, deadline) - now) * 1000):
+                pair = tokens.get(by_descriptor[descriptor].recv(64))
+                if pair is not None:
+                    arrived.add(pair)
+        return arrived
+
+    def _send(self, source: str, destination: str, token: bytes) -> None:
+        try:
+            self._reach.sockets[source].sendto(token, self._reach.sockets[destination].getsockname())
+        except OSError:
+            # EHOSTUNREACH and its kin say what the probe asks: there is no way. What it saw is that nothing arrived.
+            return
+
+
+class LoopbackNetwork:
+    """All nodes on 127.0.0.1, which cannot be cut."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.endpoints: Mapping[str, Endpoint] = loopback_endpoints(cluster)
+
+    def namespace(self, node: str) -> str | None:
+        """The machine's own."""
+        del node
+        return None
+
+    def enter_as_client(self) -> None:
+        """Clients are there already."""
+
+    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
+        """Needs namespaces."""
+        raise AssertionError(f"refused before the run: a cut from {source} to {destination} until {until_ns}")
+
+    def uncut(self, source: str, destination: str) -> None:
+        """There are no cuts."""
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Nothing is cut."""
+        del source, destination
+        return True
+
+    def close(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,147 @@
+"""One node of a run: its process, the incarnations it goes through, and what is known of how each ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.backends.local.control import ControlChannel
+from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
+from highwater_chaos.backends.local.pacing import remaining_ns
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram
+from highwater_chaos.backends.protocol import KeepMode, NodeState, PowerLossReport
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.processes import Process, Spawn
+from highwater_chaos.machine.run import Held, MachineRun
+
+_TAIL_BYTES: Final = 1500
+_TAIL_LINES: Final = 8
+
+
+class LocalNode:
+    """See the module. Methods that end the process return once it is gone."""
+
+    def __init__(
+        self,
+        run: MachineRun,
+        program: NodeProgram,
+        place: NodePlace,
+        disk: VolumeDisk | DirectoryDisk,
+        *,
+        namespace: str | None,
+        log: Path,
+    ) -> None:
+        self.place = place
+        self.disk = disk
+        self.log = log
+        self.incarnation = 0
+        self.channel: ControlChannel | None = None
+        self.stopping = False
+        self.disk_troubled = False
+        """Whether its disk failed on purpose during this incarnation: then it may well exit by itself."""
+        self.began_wiped = False
+        """Whether the present incarnation began on an empty disk after another one had been there."""
+        self._run = run
+        self._program = program
+        self._namespace = namespace
+        self._process: Held[Process] | None = None
+        self._pause: Held[Pause] | None = None
+        self._wiped = False
+
+    @property
+    def name(self) -> str:
+        """``broker-0``."""
+        return self.place.name
+
+    @property
+    def has_process(self) -> bool:
+        """Whether a process was started whose end has not been noted yet."""
+        return self._process is not None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the process has ended and nobody has noted it yet."""
+        return self._process is not None and self._process.resource.state() == "gone"
+
+    def state(self) -> NodeState:
+        """What was done to it last; a pause that somebody ended (the guardian, at its deadline) is none."""
+        if self._process is None:
+            return NodeState.DOWN
+        if self._pause is not None and self._process.resource.state() == "stopped":
+            return NodeState.PAUSED
+        return NodeState.STOPPING if self.stopping else NodeState.UP
+
+    # --- life ---
+
+    def start(self, plan: ClusterPlan) -> dict[str, Path]:
+        """Start the next incarnation; returns files to keep with the run, by their path there."""
+        assert self._process is None, f"{self.name} runs"
+        self.incarnation += 1
+        self.stopping = self.disk_troubled = False
+        self.began_wiped, self._wiped = self._wiped and self.incarnation > 1, False
+        launch = self._program.launch(plan, self.place, self.incarnation)
+        environment = {**os.environ, **launch.env}
+        spawn = Spawn(launch.argv, self.log, namespace=self._namespace, environment=environment)
+        self._process = self._run.make(Process(self.name, self._run.directory, spawn=spawn))
+        socket = self._program.control_socket(self.place)
+        self.channel = None if socket is None else ControlChannel(socket, self.name)
+        return dict(launch.paths)
+
+    def ask_to_stop(self) -> None:
+        """SIGTERM."""
+        assert self._process is not None
+        self.stopping = True
+        self._process.resource.signal(signal.SIGTERM)
+
+    def end(self) -> int | None:
+        """SIGKILL, unless it is gone already; returns its exit status (−9 where this killed it)."""
+        assert self._process is not None
+        process = self._process.resource
+        self._run.undo(self._process)
+        self._forget()
+        return process.status()
+
+    def lose_power(self, keep: KeepMode) -> PowerLossReport:
+        """The process, if it runs, and whatever its disk had not made durable, are gone."""
+        report = self.disk.power_loss(None if self._process is None else self._process.resource, keep)
+        if self._process is not None:
+            self.end()
+        return report
+
+    def wipe(self) -> None:
+        """A new disk."""
+        self.disk.wipe()
+        self._wiped = True
+
+    def pause(self, until_ns: int | None) -> None:
+        """SIGSTOP; CLOCK_MONOTONIC ``until_ns`` at the latest it goes on."""
+        assert self._process is not None
+        if self._pause is None:
+            self._pause = self._run.make(Pause(self._process.resource), lasts_ns=remaining_ns(until_ns))
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        if self._pause is not None:
+            pause, self._pause = self._pause, None
+            self._run.undo(pause)
+
+    def tail(self) -> str:
+        """The end of what it logged."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(0, self.log.stat().st_size - _TAIL_BYTES))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-_TAIL_LINES:])
+
+    def _forget(self) -> None:
+        self._process = None
+        self.stopping = False
+        if self._pause is not None:
+            self.resume()
+        if self.channel is not None:
+            self.channel.close()
+            self.channel = None

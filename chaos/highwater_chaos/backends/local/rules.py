@@ -1,0 +1,162 @@
+"""Rules about RPCs, put into force in every host that they concern and kept in force while nodes come and go.
+
+A rule acts in the *receiving* host, so it is installed on each of its destinations (all nodes where it names none). A
+node that is down gets it when it is up again; a paused node gets it, by way of its socket's buffer, as it runs on.
+Counts of incarnations that are gone are kept: what a rule has caught, it has caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from highwater_chaos.backends.local.control import ControlChannel, ControlError
+from highwater_chaos.backends.protocol import RpcRule
+
+_FORGOTTEN: Final = -1
+"""Remote id of a rule whose node has not said yet under which id it has it."""
+
+
+@dataclass(slots=True)
+class _Installed:
+    """A rule on one incarnation of one node."""
+
+    channel: ControlChannel
+    remote_id: int | None = None
+    caught: int = 0
+    asking: bool = False
+
+
+@dataclass(slots=True)
+class _Rule:
+    rule: RpcRule
+    nodes: tuple[str, ...]
+    in_force: bool = True
+    caught_before: int = 0
+    """By incarnations that are gone."""
+    installed: dict[str, _Installed] = field(default_factory=dict)
+
+
+class RuleBook:
+    """The rules of one run.
+
+    Args:
+        nodes: all nodes' names.
+        channel: the control socket of a node's present incarnation; None while it has none.
+        answers: whether a node can be expected to answer now (it runs, and is not paused).
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[str],
+        channel: Callable[[str], ControlChannel | None],
+        answers: Callable[[str], bool],
+    ) -> None:
+        self._nodes = tuple(nodes)
+        self._channel = channel
+        self._answers = answers
+        self._rules: list[_Rule] = []
+
+    def add(self, rule: RpcRule) -> int:
+        """Put a rule into force on all nodes that answer, before this returns; returns its id.
+
+        Raises:
+            ControlError: where a node refuses it, or does not answer although it should.
+        """
+        made = _Rule(rule, rule.destinations or self._nodes)
+        self._rules.append(made)
+        for node in made.nodes:
+            self._install(made, node)
+        self._settle(made, lambda one: one.remote_id is not None)
+        return len(self._rules) - 1
+
+    def caught(self, rule_id: int) -> int:
+        """How many messages the rule had acted upon when its nodes were last asked (see :meth:`tick`)."""
+        rule = self._rules[rule_id]
+        return rule.caught_before + sum(one.caught for one in rule.installed.values())
+
+    def remove(self, rule_id: int) -> None:
+        """Take a rule out of force; nodes that answer have let go what it held, and told its last count, when this
+        returns. Idempotent."""
+        rule = self._rules[rule_id]
+        if not rule.in_force:
+            return
+        rule.in_force = False
+        for one in rule.installed.values():
+            if one.remote_id is not None:
+                self._uninstall(one)
+        self._settle(rule, lambda one: one.remote_id == _FORGOTTEN)
+
+    # --- nodes that come and go ---
+
+    def opened(self, node: str) -> None:
+        """A node can be reached: it gets what is in force."""
+        for rule in self._rules:
+            if rule.in_force and node in rule.nodes:
+                self._install(rule, node)
+
+    def gone(self, node: str) -> None:
+        """A node's incarnation is over."""
+        for rule in self._rules:
+            one = rule.installed.pop(node, None)
+            if one is not None:
+                rule.caught_before += one.caught
+
+    def tick(self) -> None:
+        """Ask for counts; answers come in with the channels' next pump."""
+        for rule in self._rules:
+            if not rule.in_force:
+                continue
+            for one in rule.installed.values():
+                if one.remote_id is not None and not one.asking:
+                    one.asking = True
+                    one.channel.ask("ruleMatches", {"rule": one.remote_id}, partial(_counted, one))
+
+    # --- one node ---
+
+    def _install(self, rule: _Rule, node: str) -> None:
+        channel = self._channel(node)
+        if channel is None or not channel.is_open:
+            return
+        one = rule.installed[node] = _Installed(channel)
+        params = {
+            "action": rule.rule.action,
+            "rpc": rule.rule.rpc,
+            "sources": list(rule.rule.sources),
+            "destinations": [node],
+            "part": rule.rule.part,
+            "delayNs": rule.rule.delay_ns,
+        }
+        channel.ask("addRule", params, partial(self._installed_as, rule, one))
+
+    def _installed_as(self, rule: _Rule, one: _Installed, remote_id: Any) -> None:
+        one.remote_id = int(remote_id)
+        if not rule.in_force:
+            self._uninstall(one)
+
+    def _uninstall(self, one: _Installed) -> None:
+        assert one.remote_id is not None
+        one.channel.ask("ruleMatches", {"rule": one.remote_id}, partial(_counted, one))
+        one.channel.ask("removeRule", {"rule": one.remote_id}, partial(_forgotten, one))
+
+    def _settle(self, rule: _Rule, is_settled: Callable[[_Installed], bool]) -> None:
+        """Wait for the nodes that can answer."""
+        for node, one in list(rule.installed.items()):
+            while not is_settled(one) and not one.channel.closed and self._answers(node):
+                # Answers come in order: once this one is there, the earlier ones are.
+                one.channel.call("ping")
+            if one.channel.closed:
+                continue
+            if not is_settled(one) and self._answers(node):
+                raise ControlError(f"{node} did not answer about a rule on {rule.rule.rpc}")
+
+
+def _counted(one: _Installed, count: Any) -> None:
+    one.asking = False
+    one.caught = int(count)
+
+
+def _forgotten(one: _Installed, _: Any) -> None:
+    one.remote_id = _FORGOTTEN

@@ -1,0 +1,20 @@
+"""A cluster of plain processes on loopback, for any Kafka client: brought up, looked at, taken down; data are kept."""
+
+from highwater_chaos.local_cluster.down import take_down
+from highwater_chaos.local_cluster.errors import LocalClusterError
+from highwater_chaos.local_cluster.record import ClusterRecord, find, names
+from highwater_chaos.local_cluster.status import ClusterStatus, NodeStatus, look
+from highwater_chaos.local_cluster.up import Wish, bring_up
+
+__all__ = [
+    "ClusterRecord",
+    "ClusterStatus",
+    "LocalClusterError",
+    "NodeStatus",
+    "Wish",
+    "bring_up",
+    "find",
+    "look",
+    "names",
+    "take_down",
+]

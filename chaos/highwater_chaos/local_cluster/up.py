@@ -1,0 +1,179 @@
+"""Brings a local cluster up: all of its nodes ready, or nothing."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from highwater_chaos.backends.local.layout import free_ports, is_free
+from highwater_chaos.backends.protocol import CONTROLLER_ID_BASE
+from highwater_chaos.local_cluster.errors import LocalClusterError
+from highwater_chaos.local_cluster.nodes import end, start, wait_ready, write_config
+from highwater_chaos.local_cluster.record import (
+    ClusterRecord,
+    NodeRecord,
+    directory_of,
+    load,
+    locked,
+    point_to,
+)
+from highwater_chaos.machine.identity import Identity
+
+FIRST_PORT: Final = 9092
+BROKERS: Final = 3
+CONTROLLERS: Final = 1
+_READY_WITHIN: Final = 120.0
+_UNDO_PATIENCE: Final = 10.0
+_UUID_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for; None: as the cluster was before, or the default for a new one.
+
+    ``port``: of broker 0, the others have the next ones. ``config``: properties of all nodes, by Kafka's names.
+    """
+
+    name: str = "default"
+    directory: Path | None = None
+    brokers: int | None = None
+    controllers: int | None = None
+    port: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+    wipe: bool = False
+
+
+def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> ClusterRecord:
+    """Start all nodes and wait until they work.
+
+    Raises:
+        LocalClusterError: it runs already, its data are of another shape, an address is taken, a property is wrong, a
+            node does not come up. Nothing runs then, and a directory that was made for it is gone again.
+    """
+    directory = directory_of(wish.name) if wish.directory is None else wish.directory.absolute()
+    _check_directory(wish, directory)
+    made = not directory.exists()
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(directory):
+            before = load(directory)
+            if before is not None and before.living():
+                pids = ", ".join(f"{node.name} (pid {identity.pid})" for node, identity in before.living())
+                raise LocalClusterError(f"cluster {before.name} runs already: {pids}; see 'highwater cluster status'")
+            cluster = _planned(wish, directory, None if wish.wipe else before)
+            _check_ports(cluster)
+            for node in cluster.nodes:
+                write_config(cluster, node)
+            if wish.wipe and before is not None:
+                # Last of all, once everything that can be wrong with what is asked for has been found.
+                for node in before.nodes:
+                    shutil.rmtree(before.node_path(node))
+            running = _start_all(cluster, progress)
+            point_to(wish.name, directory)
+            return running
+    except BaseException:
+        if made:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _check_directory(wish: Wish, directory: Path) -> None:
+    if wish.directory is None:
+        return
+    pointed = directory_of(wish.name)
+    if pointed != directory and load(pointed) is not None:
+        raise LocalClusterError(
+            f"cluster {wish.name} has its data in {pointed}; give another --name, or take it away first with"
+            f" 'highwater cluster down --name {wish.name} --wipe'"
+        )
+    if directory.is_dir() and any(directory.iterdir()) and load(directory) is None:
+        raise LocalClusterError(f"{directory} is not empty and holds no cluster of ours; give an empty directory")
+    there = load(directory)
+    if there is not None and there.name != wish.name:
+        raise LocalClusterError(f"{directory} holds the cluster {there.name!r}: give --name {there.name}")
+
+
+def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> ClusterRecord:
+    """What is to run: as before where nothing else is asked for."""
+    had = {} if before is None else {node.name: node for node in before.nodes}
+    brokers = wish.brokers or (BROKERS if before is None else len(before.of_role("broker")))
+    controllers = wish.controllers or (CONTROLLERS if before is None else len(before.of_role("controller")))
+    if before is not None:
+        if controllers != len(before.of_role("controller")):
+            raise LocalClusterError(
+                f"the data in {directory} are of a quorum of {len(before.of_role('controller'))}, not {controllers}:"
+                " leave --controllers out, or begin anew with --wipe"
+            )
+        if brokers < len(before.of_role("broker")):
+            raise LocalClusterError(
+                f"the data in {directory} are of {len(before.of_role('broker'))} brokers, not {brokers}:"
+                " leave --brokers out, or begin anew with --wipe"
+            )
+    first = wish.port or (had["broker-0"].port if "broker-0" in had else FIRST_PORT)
+    nodes: list[NodeRecord] = []
+    for index in range(brokers):
+        name = f"broker-{index}"
+        incarnation = had[name].incarnation if name in had else 0
+        nodes.append(NodeRecord(name, "broker", index, first + index, incarnation))
+    taken = {node.port for node in nodes}
+    unused = [port for port in free_ports(controllers + brokers) if port not in taken]
+    for index in range(controllers):
+        name = f"controller-{index}"
+        old = had.get(name)
+        port = unused.pop() if old is None or old.port in taken else old.port
+        incarnation = 0 if old is None else old.incarnation
+        nodes.insert(index, NodeRecord(name, "controller", CONTROLLER_ID_BASE + index, port, incarnation))
+    config = {**({} if before is None else before.config), **wish.config}
+    cluster_id = _cluster_id() if before is None else before.cluster_id
+    return ClusterRecord(wish.name, str(directory), cluster_id, tuple(nodes), config)
+
+
+def _check_ports(cluster: ClusterRecord) -> None:
+    if taken := [str(node.endpoint) for node in cluster.nodes if not is_free(node.port)]:
+        raise LocalClusterError(
+            f"in use by somebody else: {', '.join(taken)}; give another --port, or end what listens there"
+        )
+
+
+def _start_all(cluster: ClusterRecord, progress: Callable[[str], None]) -> ClusterRecord:
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        started: list[NodeRecord] = []
+        for node in cluster.nodes:
+            running, child = start(cluster, node)
+            children[node.name] = child
+            started.append(running)
+            # After each: whoever takes it down must find every process, also if this one is killed meanwhile.
+            rest = cluster.nodes[len(started) :]
+            msgspec.structs.replace(cluster, nodes=(*started, *rest)).save()
+        cluster = msgspec.structs.replace(cluster, nodes=tuple(started))
+        wait_ready(cluster, children, _READY_WITHIN, progress)
+    except BaseException:
+        _undo(cluster, children)
+        raise
+    return cluster
+
+
+def _undo(cluster: ClusterRecord, children: Mapping[str, subprocess.Popen[bytes]]) -> None:
+    identities = [(node, Identity.of(children[node.name].pid)) for node in cluster.nodes if node.name in children]
+    end([(node, identity) for node, identity in identities if identity is not None], _UNDO_PATIENCE)
+    for child in children.values():
+        child.wait()
+
+
+def _cluster_id() -> str:
+    """22 characters, as Kafka's cluster ids."""
+    while (text := urlsafe_b64encode(secrets.token_bytes(_UUID_BYTES))[:22].decode()).startswith("-"):
+        pass
+    return text
+
+
+__all__ = ["BROKERS", "CONTROLLERS", "FIRST_PORT", "Wish", "bring_up"]

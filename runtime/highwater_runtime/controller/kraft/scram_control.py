@@ -1,0 +1,93 @@
+"""AlterUserScramCredentials: setting and deleting what users authenticate against (KIP-554).
+
+Rules in words: all changes of one user happen or none; a user and mechanism may be named once in a request; a deletion
+needs something to delete; iterations and salt have bounds. Credentials need a metadata.version that knows their record.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from highwater_runtime.controller.kraft.decision import Decision, Refused
+from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata.scram import (
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
+    MIN_SALT_BYTES,
+    ScramMechanism,
+    credential_of_salted,
+    credential_record,
+)
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.alter_user_scram_credentials_request import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from highwater_runtime.wire.messages.alter_user_scram_credentials_response import (
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+)
+from highwater_runtime.wire.messages.remove_user_scram_credential_record import RemoveUserScramCredentialRecord
+
+
+def alter_user_scram_credentials(
+    image: MetadataImage, request: AlterUserScramCredentialsRequest
+) -> Decision[AlterUserScramCredentialsResponse]:
+    """Change the credentials of each user for himself.
+
+    Raises:
+        Refused: UNSUPPORTED_VERSION where metadata.version is too low for the records.
+    """
+    if not image.metadata_version.scram_supported:
+        raise Refused(
+            ErrorCode.UNSUPPORTED_VERSION,
+            f"metadata.version {image.metadata_version.version} knows no SCRAM credentials; 3.5-IV2 does",
+        )
+    changes: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
+    named = Counter((change.name, change.mechanism) for change in changes)
+    records: list[Any] = []
+    results: list[AlterUserScramCredentialsResult] = []
+    for user in dict.fromkeys(change.name for change in changes):
+        try:
+            own = [
+                _record(image, change, named[change.name, change.mechanism])
+                for change in changes
+                if change.name == user
+            ]
+        except Refused as refused:
+            result = AlterUserScramCredentialsResult(user=user, error_code=refused.code, error_message=refused.message)
+        else:
+            records += own
+            result = AlterUserScramCredentialsResult(user=user, error_message=None)
+        results.append(result)
+    return Decision(AlterUserScramCredentialsResponse(results=results), records)
+
+
+def _record(image: MetadataImage, change: ScramCredentialDeletion | ScramCredentialUpsertion, times: int) -> Any:
+    if not change.name:
+        raise Refused(ErrorCode.UNACCEPTABLE_CREDENTIAL, "a user name must not be empty")
+    if times > 1:
+        raise Refused(
+            ErrorCode.DUPLICATE_RESOURCE, "a user's credential for one mechanism cannot be altered twice in a request"
+        )
+    try:
+        mechanism = ScramMechanism(change.mechanism)
+    except ValueError:
+        raise Refused(ErrorCode.UNSUPPORTED_SASL_MECHANISM, f"there is no SCRAM mechanism {change.mechanism}") from None
+    if isinstance(change, ScramCredentialDeletion):
+        if (change.name, mechanism) not in image.scram_credentials:
+            raise Refused(ErrorCode.RESOURCE_NOT_FOUND, "there is no such credential to delete")
+        return RemoveUserScramCredentialRecord(name=change.name, mechanism=int(mechanism))
+    if not MIN_ITERATIONS <= change.iterations <= MAX_ITERATIONS:
+        raise Refused(
+            ErrorCode.UNACCEPTABLE_CREDENTIAL,
+            f"iterations must be {MIN_ITERATIONS} to {MAX_ITERATIONS}, not {change.iterations}",
+        )
+    if len(change.salt) < MIN_SALT_BYTES or not change.salted_password:
+        raise Refused(
+            ErrorCode.UNACCEPTABLE_CREDENTIAL, f"a salt of at least {MIN_SALT_BYTES} bytes and a password are needed"
+        )
+    credential = credential_of_salted(mechanism, change.salt, change.salted_password, change.iterations)
+    return credential_record(change.name, mechanism, credential)

@@ -1,0 +1,115 @@
+"""From settings to a core: the broker or controller of a node process, and whether it does its work yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, NodeSettings
+from highwater_runtime.host.node import CoreFactory
+from highwater_runtime.metadata import BrokerListener, MetadataImage
+from highwater_runtime.ports import Endpoint, NodeCore
+
+
+def core_factory(
+    settings: NodeSettings, bound: Mapping[str, Endpoint], bootstrap_records: tuple[Any, ...] = ()
+) -> CoreFactory:
+    """Makes the core; ``bound`` tells, by then, where the listeners really listen."""
+    if settings.role == "controller":
+        controller = ControllerOptions(
+            node_id=settings.node_id,
+            voters=settings.voters,
+            cluster_id=settings.cluster_id,
+            switches=settings.switches,
+            config=settings.config,
+            bootstrap_metadata_version=settings.bootstrap_version,
+            bootstrap_records=bootstrap_records,
+        )
+        return lambda ports: QuorumController(controller, ports)
+    return lambda ports: Broker(
+        BrokerOptions(
+            node_id=settings.node_id,
+            endpoint=advertised(settings, bound, settings.inter_broker_listener),
+            controllers=settings.voters,
+            cluster_id=settings.cluster_id,
+            rack=settings.rack,
+            switches=settings.switches,
+            config=settings.config,
+            listeners=_registered(settings, bound),
+            properties=told(settings, bound),
+        ),
+        ports,
+    )
+
+
+def _registered(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> tuple[BrokerListener, ...]:
+    """The listeners as the metadata is to have them: that of the brokers among themselves first."""
+    first = settings.inter_broker_listener
+    in_order = sorted(settings.listeners, key=lambda listener: listener.name != first)
+    return tuple(
+        BrokerListener(one.name, advertised(settings, bound, one.name), SECURITY_PROTOCOLS.index(one.protocol))
+        for one in in_order
+    )
+
+
+def metadata_of(core: NodeCore | None) -> MetadataImage | None:
+    """The cluster as a core knows it; None before there is a core."""
+    match core:
+        case Broker():
+            return core.image
+        case QuorumController():
+            return core.committed_image
+        case _:
+            return None
+
+
+def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: str) -> Endpoint:
+    """What clients are told about a listener; port 0 stands for the one that was bound."""
+    told = settings.listener(listener).advertised
+    return told if told.port else Endpoint(told.host, bound[listener].port)
+
+
+def told(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str]:
+    """What DescribeConfigs tells of the host's own properties."""
+    advertised_listeners = (f"{one.name}://{advertised(settings, bound, one.name)}" for one in settings.listeners)
+    properties = {
+        "process.roles": settings.role,
+        "node.id": str(settings.node_id),
+        "broker.id": str(settings.node_id),
+        "controller.quorum.voters": ",".join(f"{voter}@{endpoint}" for voter, endpoint in settings.voters.items()),
+        "listeners": ",".join(f"{one.name}://{bound[one.name]}" for one in settings.listeners),
+        "advertised.listeners": ",".join(advertised_listeners),
+        "inter.broker.listener.name": settings.inter_broker_listener,
+        "log.dirs": str(settings.log_dir),
+    }
+    if settings.rack is not None:
+        properties["broker.rack"] = settings.rack
+    return properties | {name: entry.value for name, entry in settings.security.items()}
+
+
+def why_unready(core: NodeCore | None) -> str | None:
+    """Why a core does not do its work in the cluster yet (or now); None if it does.
+
+    A broker works once its registration, by this life, is unfenced in the metadata that it acts on; a controller once
+    it is active, or follows a live leader and knows what is committed.
+    """
+    match core:
+        case Broker():
+            own = core.image.brokers.get(core.options.node_id)
+            if own is None or own.epoch != core.broker_epoch:
+                return "the broker is not registered yet"
+            return "the broker is fenced" if own.fenced else None
+        case QuorumController():
+            if core.is_active:
+                return None
+            if core.raft.leader_id is None:
+                return "no leader of the quorum is known"
+            if not core.raft.hears_leader:
+                return f"does not hear the leader, {core.raft.leader_id}"
+            return "has not caught up with the metadata log" if core.committed_image.offset < 0 else None
+        case None:
+            return "starting"
+        case _:
+            return None

@@ -1,0 +1,100 @@
+"""``highwater-node``: one broker or controller, in a process of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from highwater_runtime.config import ConfigError
+from highwater_runtime.host.config_file import NodeSettings, read_settings
+from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.logs import NodeLog, configure
+from highwater_runtime.host.process import run_process
+from highwater_runtime.host.security import node_security
+
+_EPILOGUE: Final = """\
+the configuration file has Java's properties format and Kafka's names; a minimum for a broker:
+
+  process.roles=broker
+  node.id=0
+  cluster.id=highwater-cluster-0001
+  controller.quorum.voters=1000@127.0.0.1:9093
+  listeners=PLAINTEXT://127.0.0.1:9092
+  log.dirs=/var/lib/highwater/broker-0
+
+signals:
+  SIGTERM, SIGINT   stop cleanly: hand leaderships over, flush, exit; a second one: exit at once
+
+exit status:
+  0   stopped cleanly
+  1   disk failure, halt, bug, address or data directory in use, or told to exit at once; the log says which
+  2   the configuration cannot be used; standard error has a line for each thing that is wrong
+"""
+
+
+def run_node(arguments: Sequence[str] | None = None) -> int:
+    """Run a node; returns the exit status of the process."""
+    parser = argparse.ArgumentParser(
+        prog="highwater-node",
+        description="Run one Highwater broker or controller.",
+        epilog=_EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("config", metavar="CONFIG", type=Path, help="the configuration file")
+    parser.add_argument("--check", action="store_true", help="check the configuration and exit")
+    parser.add_argument(
+        "--log-level",
+        default="INFO",
+        choices=("DEBUG", "INFO", "WARNING", "ERROR"),
+        help="least level of what is logged (default: %(default)s)",
+    )
+    options = parser.parse_args(arguments)
+    try:
+        settings = read_settings(options.config)
+        security = node_security(settings)
+        loop_factory = _loop_factory(settings)
+    except ConfigError as error:
+        sys.stderr.write(f"{error}\n")
+        return ExitStatus.BAD_CONFIG
+    if options.check:
+        return ExitStatus.STOPPED
+    configure(settings.log_format, level=options.log_level)
+    log = NodeLog(settings.name)
+    try:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            return runner.run(run_process(settings, security))
+    except OSError as error:
+        log.error("cannot run", why=str(error))
+        return ExitStatus.CRASHED
+
+
+def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if settings.event_loop == "asyncio":
+        return None
+    try:
+        import uvloop  # noqa: PLC0415 - optional
+    except ImportError:
+        raise ConfigError(
+            "highwater.event.loop=uvloop: expected uvloop to be installed; pip install 'highwater[uvloop]'"
+        ) from None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+def main() -> None:
+    """Entry point of the process. Does not wait for an fsync that hangs in a thread: the disk's fate is the disk's."""
+    status = run_node()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

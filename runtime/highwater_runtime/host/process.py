@@ -1,0 +1,181 @@
+"""One node process from start to exit: its node, its side doors (admin, control), signals, and the status it ends with.
+
+Order of a start: lock the data directory, take the listeners' addresses, open the side doors, start the core, accept
+clients, write the ready file. Order of a stop: accept nobody new, let the core leave the cluster and flush, close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import gc
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from highwater_runtime.host.admin_http import AdminPages, AdminServer
+from highwater_runtime.host.config_file import NodeSettings
+from highwater_runtime.host.control import ControlServer
+from highwater_runtime.host.cores import core_factory, metadata_of, why_unready
+from highwater_runtime.host.exits import ExitStatus
+from highwater_runtime.host.listeners import Listener
+from highwater_runtime.host.metrics import Sample, exposition
+from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
+from highwater_runtime.host.security import NodeSecurity
+from highwater_runtime.host.server_metrics import host_metrics
+from highwater_runtime.host.trace import FileSink
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
+
+LOCK_FILE: Final = ".lock"
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+async def run_process(settings: NodeSettings, security: NodeSecurity) -> ExitStatus:
+    """Run the node until it ends; returns the exit status.
+
+    Raises:
+        OSError: the node cannot even begin (address in use, data directory not usable or in use).
+    """
+    process = _NodeProcess(settings, security)
+    try:
+        await process.start()
+        return await process.until_it_ends()
+    finally:
+        process.close()
+
+
+class _NodeProcess:
+    def __init__(self, settings: NodeSettings, security: NodeSecurity) -> None:
+        self._settings = settings
+        self._security = security
+        self._lock = _lock_directory(settings.log_dir)
+        sink = None if settings.trace_path is None else FileSink(settings.trace_path)
+        listeners = [Listener(one.name, one.endpoint, security.of(one.name)) for one in settings.listeners]
+        self._node = HostedNode(
+            settings.name,
+            self._make_core,
+            data_dir=settings.log_dir,
+            listeners=listeners,
+            trace=sink,
+            seed=settings.seed,
+            incarnation=settings.incarnation,
+            limits=settings.limits,
+            security=security.outbound,
+        )
+        security.read_credentials_from(lambda: metadata_of(self._node.core))
+        security.handshake_failed = self._handshake_failed
+        self._admin = AdminServer(AdminPages(self._metrics, self._why_unhealthy, self._why_unready))
+        self._control = ControlServer(self._node, self._samples)
+        self._stopping: asyncio.Task[None] | None = None
+
+    def _make_core(self, ports: Ports) -> NodeCore:
+        return core_factory(self._settings, self._node.bound, self._security.bootstrap_records)(ports)
+
+    def _handshake_failed(self, listener: str, why: str) -> None:
+        self._node.server.refused += 1
+        self._node.log.warning("TLS handshake failed", listener=listener, why=why)
+
+    # --- life ---
+
+    async def start(self) -> None:
+        settings, node = self._settings, self._node
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._asked_to_stop, number)
+        node.bind()
+        admin = None if settings.admin is None else await self._admin.start(settings.admin)
+        if settings.control_path is not None:
+            await self._control.start(settings.control_path)
+        await node.start()
+        if not node.is_alive:
+            return
+        node.log.info(
+            "started",
+            role=settings.role,
+            incarnation=settings.incarnation,
+            pid=os.getpid(),
+            listeners=",".join(f"{name}://{endpoint}" for name, endpoint in node.bound.items()),
+            admin=admin,
+        )
+        # What a node has loaded by now stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
+        if settings.ready_path is not None:
+            _write_ready(settings.ready_path, node.bound, admin)
+
+    async def until_it_ends(self) -> ExitStatus:
+        end: NodeEnd = await asyncio.shield(self._node.ended)
+        if end.ending is Ending.STOPPED:
+            # Closing transports send what they still hold; give them a turn of the loop to do so.
+            await asyncio.sleep(0)
+            self._node.log.info("stopped")
+            return ExitStatus.STOPPED
+        return ExitStatus.CRASHED
+
+    def close(self) -> None:
+        self._control.close()
+        self._admin.close()
+        self._node.kill()
+        os.close(self._lock)
+
+    def _asked_to_stop(self, number: int) -> None:
+        name = signal.Signals(number).name
+        if self._stopping is not None:
+            self._node.log.warning("stopping at once", signal=name)
+            self._node.kill()
+            return
+        self._node.log.info("stopping", signal=name)
+        self._stopping = asyncio.get_running_loop().create_task(self._stop())
+
+    async def _stop(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.shutdown_timeout_s):
+                await self._node.stop()
+        except TimeoutError:
+            self._node.log.error("could not stop in time", timeout_s=self._settings.shutdown_timeout_s)
+            self._node.kill()
+
+    # --- side doors ---
+
+    def _metrics(self) -> bytes:
+        return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network), process=True)
+
+    def _samples(self) -> list[Sample]:
+        host = host_metrics(self._node.server, self._node.network)
+        return [*self._node.metrics.samples(), *host.samples()]
+
+    def _why_unhealthy(self) -> str | None:
+        return None if self._node.is_alive else "the node has ended"
+
+    def _why_unready(self) -> str | None:
+        if not self._node.is_alive or self._stopping is not None:
+            return "the node is stopping"
+        return why_unready(self._node.core)
+
+
+def _lock_directory(directory: Path) -> int:
+    """Keep other processes out of a data directory, which is made where it is missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    fd = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        raise OSError(errno.EBUSY, "another process uses this data directory", str(directory)) from None
+    return fd
+
+
+def _write_ready(path: Path, bound: Mapping[str, Endpoint], admin: Endpoint | None) -> None:
+    """Tell whoever waits for it where this process listens; the file is whole as soon as it is there."""
+    ready: dict[str, object] = {"pid": os.getpid(), "listeners": {name: at.port for name, at in bound.items()}}
+    if admin is not None:
+        ready["admin"] = admin.port
+    whole = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    whole.write_bytes(msgspec.json.encode(ready) + b"\n")
+    whole.replace(path)

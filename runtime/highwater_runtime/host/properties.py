@@ -1,0 +1,73 @@
+"""Java's properties format, as Kafka's configuration files have it, with the line of each property kept.
+
+``key=value``, ``key: value`` or ``key value``; ``#`` and ``!`` begin comments; a backslash at the end of a line goes
+on in the next; ``\\t``, ``\\n``, ``\\uXXXX`` and escaped characters as in Java. Unlike in Java, a property that is
+given twice is an error: one of the two is not what somebody meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from highwater_runtime.config import ConfigError
+
+
+class Property(NamedTuple):
+    """One property; ``where`` is ``file:line``."""
+
+    name: str
+    value: str
+    where: str
+
+
+_ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_KEY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
+
+
+def read_properties(path: Path) -> dict[str, Property]:
+    """The properties of a file, in its order.
+
+    Raises:
+        ConfigError: for a file that cannot be read, or a property given twice.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    found: dict[str, Property] = {}
+    for number, line in _logical_lines(text):
+        match = _KEY.match(line)
+        assert match is not None, "the expression matches every line"
+        name, value, where = _unescape(match[1]), _unescape(match[2]), f"{path}:{number}"
+        if name in found:
+            raise ConfigError(f"{where}: property {name!r} was given before, at {found[name].where}; keep one")
+        found[name] = Property(name, value, where)
+    return found
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with content, continuation lines joined, each with the number of its first."""
+    begun, parts = 0, ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.lstrip()
+        if not parts:
+            if not line or line[0] in "#!":
+                continue
+            begun = number
+        trailing = len(line) - len(line.rstrip("\\"))
+        if trailing % 2:
+            parts += line[:-1]
+            if parts:
+                continue
+        yield begun, (parts + line).rstrip() if trailing == 0 else parts + line
+        parts = ""
+    if parts:
+        yield begun, parts
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else _ESCAPES.get(m[2], m[2]), text)

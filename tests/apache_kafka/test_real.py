@@ -1,0 +1,90 @@
+"""Apache Kafka, really run and judged. Half a minute each: JVMs start, sessions expire."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import refusals
+from highwater_chaos.experiment import load_experiment, parse_experiment
+from highwater_chaos.judged_run import JudgedRun, run_and_judge
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"
+
+ORDINARY_TROUBLE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: ordinary-trouble}
+spec:
+  seed: 3
+  timeout: 4m
+  cluster:
+    runtime: apache-kafka
+    brokers: 3
+    controllers: 1
+    config: {min.insync.replicas: 2, broker.session.timeout.ms: 3000, broker.heartbeat.interval.ms: 500}
+    topics: [{name: orders, partitions: 1, replicationFactor: 3}]
+  workload: {producers: 1, rate: 50/s, acks: all, consumers: 1}
+  schedule:
+    - await: {acked: {atLeast: 20}, within: 60s}
+    - inject: {kill: {target: {leaderOf: orders-0}, restartAfter: 1s}}
+    - await: {isr: {partition: orders-0, size: 2}, within: 60s}
+    - await: {underReplicated: 0, within: 90s}
+    - inject: {stop: {target: {leaderOf: orders-0}, restartAfter: 1s}}
+    - wait: 1s
+    - await: {underReplicated: 0, within: 90s}
+  checks: [all]
+"""
+
+
+def run(experiment: Any, parent: Path) -> JudgedRun:
+    return run_and_judge(experiment, "local", parent, lambda phase: None, varied={}, wire=False)
+
+
+@pytest.mark.usefixtures("apache_kafka")
+def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path) -> None:
+    done = run(parse_experiment(ORDINARY_TROUBLE, "ordinary-trouble.yaml"), tmp_path)
+    verdict = done.verdict
+    assert verdict["verdict"] == "pass", verdict["reasons"]
+    assert verdict["checks"]["committed-loss"] == verdict["checks"]["two-leaders"] == "not-available"
+    assert verdict["checks"]["leader-not-in-isr"] == verdict["checks"]["divergence"] == "ok"
+    (untold,) = verdict["reasons"]
+    assert untold.startswith("Apache Kafka's nodes do not report what they append and commit: not judged on")
+
+    events = [json.loads(line) for line in (done.directory / "events" / "nodes.jsonl").read_bytes().splitlines()]
+    assert {event["kind"] for event in events} == {
+        "node-started",
+        "node-stopped",
+        "raft-state",
+        "broker-registered",
+        "broker-registration-changed",
+        "broker-state",
+        "partition-changed",
+        "high-watermark",
+    }
+    stopped = {event["reason"] for event in events if event["kind"] == "node-stopped"}
+    assert {"kill", "stop"} <= stopped
+    assert "crash" not in stopped
+    rows = (done.directory / "dumps" / "replica_log.jsonl").read_bytes().splitlines()
+    assert len(rows) >= 3 * verdict["acknowledged"]
+    assert (done.directory / "logs" / "broker-0.1.log").stat().st_size > 1000
+
+
+@pytest.mark.usefixtures("apache_kafka")
+@pytest.mark.skipif(os.geteuid() != 0, reason="losing power needs root (loop devices, mounts)")
+def test_a_power_cut_of_all_replicas_loses_what_was_acknowledged(tmp_path: Path) -> None:
+    text = (SCENARIOS / "all-replicas-lose-power.yaml").read_text(encoding="utf-8")
+    text = text.replace("controllers: 3", "controllers: 1").replace("atLeast: 500", "atLeast: 200")
+    done = run(parse_experiment(text, "all-replicas-lose-power.yaml"), tmp_path)
+    assert done.verdict["asExpected"], done.verdict["reasons"]
+    assert done.verdict["anomalies"]["lost-write"]["count"] > 100
+
+
+def test_the_simulator_refuses_it() -> None:
+    for file in sorted(SCENARIOS.glob("*.yaml")):
+        assert any("apache-kafka" in problem for problem in refusals(load_experiment(file), SimBackend())), file

@@ -1,0 +1,106 @@
+"""Experiments whose clients are librdkafka's: refused where they cannot run, judged as ours where they can."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends import make_backend
+from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.engine import BackendCannotError, refusals, run_experiment
+from highwater_chaos.experiment import ExperimentError, parse_experiment
+from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.workload import drivers
+
+FILE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: librdkafka}
+spec:
+  seed: 7
+  timeout: 3m
+  cluster:
+    brokers: 3
+    controllers: 1
+    config: {min.insync.replicas: 2, broker.session.timeout.ms: 4000, broker.heartbeat.interval.ms: 500}
+    topics: [{name: orders, partitions: 2, replicationFactor: 3}]
+  workload: {driver: confluent-kafka, producers: 2, rate: 100/s, consumers: 1}
+  schedule:
+    - await: {acked: {atLeast: 100}, within: 60s}
+    - inject: {kill: {target: {leaderOf: orders-0}, restartAfter: 2s}}
+    - wait: 5s
+"""
+
+
+def experiment(text=FILE):
+    return parse_experiment(text, "test.yaml")
+
+
+def test_the_simulator_refuses_it():
+    with pytest.raises(BackendCannotError) as refused:
+        run_experiment(experiment(), make_backend("sim"))
+    assert str(refused.value) == (
+        "backend sim cannot run this experiment: workload.driver confluent-kafka needs clients in processes of their"
+        " own, which sim does not have"
+    )
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    backend = make_backend("local")
+    assert Capability.CLIENT_PROCESSES in backend.capabilities
+    find = importlib.util.find_spec
+    monkeypatch.setattr(drivers, "find_spec", lambda name: None if name == "confluent_kafka" else find(name))
+    assert refusals(experiment(), backend) == [
+        "workload.driver confluent-kafka needs the package confluent-kafka, which is not installed:"
+        " pip install 'highwater[drivers]'"
+    ]
+
+
+def test_an_unknown_driver_is_refused_with_the_known_ones():
+    with pytest.raises(ExperimentError, match=r"driver: expected 'highwater' or 'confluent-kafka'"):
+        experiment(FILE.replace("confluent-kafka", "sarama"))
+
+
+def test_librdkafka_writes_and_reads_while_a_leader_dies(tmp_path):
+    pytest.importorskip("confluent_kafka")
+    done = run_and_judge(experiment(), "local", tmp_path, lambda _: None, varied={}, wire=False)
+    verdict = done.verdict
+    assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
+    assert verdict["acknowledged"] > 300
+    history = (done.directory / "history" / "operations.jsonl").read_text().splitlines()
+    clients = {name for row in history for name in ("producer-0", "producer-1", "consumer-0") if f'"{name}"' in row}
+    assert clients == {"producer-0", "producer-1", "consumer-0"}
+
+
+def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
+    pytest.importorskip("confluent_kafka")
+    dying = "import sys,os,signal,threading;threading.Timer(3,os.kill,(os.getpid(),signal.SIGKILL)).start()"
+    code = (
+        f"{dying};sys.argv[0:1]=['driver'];from highwater_chaos.workload.drivers.confluent.__main__ import main;main()"
+    )
+    driver = drivers.DRIVERS["confluent-kafka"]
+    command = (sys.executable, "-c", code)
+    monkeypatch.setitem(
+        drivers.DRIVERS, driver.name, drivers.Driver(driver.name, command, driver.package, driver.extra)
+    )
+    short = experiment(FILE.replace("producers: 2", "producers: 1").replace("atLeast: 100", "atLeast: 1"))
+    done = run_and_judge(short, "local", tmp_path, lambda _: None, varied={}, wire=False)
+    assert done.verdict["verdict"] == "inconclusive"
+    assert any("producer-0: its driver ended with status -9" in reason for reason in done.verdict["reasons"])
+
+
+def test_the_soak_in_small():
+    pytest.importorskip("confluent_kafka")
+    power = Capability.POWER_LOSS in make_backend("local").capabilities
+    script = Path(__file__).parents[2] / "benchmarks" / "librdkafka_soak.py"
+    asked = ["--records", "30000", "--leader-changes", "2", "--power-losses", str(int(power))]
+    done = subprocess.run(
+        [sys.executable, str(script), *asked], capture_output=True, text=True, timeout=400, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "missing                     0\n" in done.stdout
+    assert "records read                30000\n" in done.stdout

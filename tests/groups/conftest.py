@@ -1,0 +1,298 @@
+"""Groups at two depths: the state machine alone with a store in the test's hands, and a cluster in the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+import pytest
+
+from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
+from highwater_runtime.broker.groups.membership import JoinRequest, Membership, SyncRequest
+from highwater_runtime.config import NodeConfig, PropertyValue
+from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
+from highwater_runtime.metadata import MetadataVersion
+from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.sim import Simulator
+from highwater_runtime.switches import Switches
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
+
+# --- the state machine alone ----------------------------------------------------------------------------------------
+
+
+class Clock:
+    """Stands until it is moved; due timers run in order, also those that they set."""
+
+    def __init__(self) -> None:
+        self.now = SECOND
+        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._count = 0
+
+    def now_ns(self) -> int:
+        return self.now
+
+    def wall_ms(self) -> int:
+        return self.now // MS
+
+    def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Any:
+        self._count += 1
+        entry = (self.now + delay_ns, self._count, callback)
+        self._timers.append(entry)
+        return _Timer(self._timers, entry)
+
+    def advance(self, by_ms: int) -> None:
+        end = self.now + by_ms * MS
+        while due := [timer for timer in self._timers if timer[0] <= end]:
+            first = min(due)
+            self._timers.remove(first)
+            self.now = max(self.now, first[0])
+            first[2]()
+        self.now = end
+
+    @property
+    def pending(self) -> int:
+        return len(self._timers)
+
+
+class _Timer:
+    def __init__(self, timers: list[Any], entry: Any) -> None:
+        self._timers, self._entry = timers, entry
+
+    def cancel(self) -> None:
+        if self._entry in self._timers:
+            self._timers.remove(self._entry)
+
+
+class Store:
+    """Keeps what is stored; commits it when told to, or at once (``immediate``)."""
+
+    def __init__(self) -> None:
+        self.immediate = True
+        self.stored: list[tuple[int, dict[str, bytes]]] = []
+        self.waiting: list[Callable[[ErrorCode], None]] = []
+
+    def store_group(self, group: Group, assignment: Mapping[str, bytes], on_done: Callable[[ErrorCode], None]) -> None:
+        self.stored.append((group.generation, dict(assignment)))
+        if self.immediate:
+            on_done(ErrorCode.NONE)
+        else:
+            self.waiting.append(on_done)
+
+    def finish(self, error: ErrorCode = ErrorCode.NONE) -> None:
+        """The oldest write ends."""
+        self.waiting.pop(0)(error)
+
+
+class Bench:
+    """One group, and members that do what the test says."""
+
+    def __init__(self, **properties: PropertyValue) -> None:
+        names = {key.replace("_", "."): value for key, value in properties.items()}
+        config = NodeConfig.of({"group.initial.rebalance.delay.ms": 0, **names})
+        self.clock = Clock()
+        self.store = Store()
+        self.membership = Membership(self.clock, Random(1), config, self.store)
+        self.group = Group("readers")
+
+    def join(self, member_id: str = "", *, version: int = 5, **changes: Any) -> list[Joined]:
+        """Join; the answer comes into the returned list."""
+        answers: list[Joined] = []
+        fields: dict[str, Any] = {
+            "member_id": member_id,
+            "instance_id": None,
+            "client_id": "client",
+            "client_host": "/host",
+            "protocol_type": "consumer",
+            "protocols": (Protocol("range", b"sub"),),
+            "session_timeout_ms": 10_000,
+            "rebalance_timeout_ms": 60_000,
+            "requires_known_member": version >= 4,
+            "can_skip_assignment": version >= 9,
+            **changes,
+        }
+        self.membership.join(self.group, JoinRequest(**fields), answers.append)
+        return answers
+
+    def enter(self, *, version: int = 5, **changes: Any) -> list[Joined]:
+        """Join as a new dynamic member does: be given an id, and join under it."""
+        (first,) = self.join(version=version, **changes)
+        assert first.error is ErrorCode.MEMBER_ID_REQUIRED
+        return self.join(first.member_id, version=version, **changes)
+
+    def sync(self, joined: Joined, assignment: Mapping[str, bytes] | None = None, **changes: Any) -> list[Synced]:
+        answers: list[Synced] = []
+        fields: dict[str, Any] = {
+            "member_id": joined.member_id,
+            "instance_id": None,
+            "generation": joined.generation,
+            "protocol_type": None,
+            "protocol": None,
+            "assignment": assignment or {},
+            **changes,
+        }
+        self.membership.sync(self.group, SyncRequest(**fields), answers.append)
+        return answers
+
+    def heartbeat(self, joined: Joined, instance_id: str | None = None) -> ErrorCode:
+        return self.membership.heartbeat(self.group, joined.member_id, instance_id, joined.generation)
+
+    def stable(self, count: int, **changes: Any) -> list[Joined]:
+        """A Stable group of ``count`` dynamic members, the leader first."""
+        answers = [self.enter(**changes)]
+        self.clock.advance(0)
+        for _ in range(count - 1):
+            present = [a[0] for a in answers if a]
+            answers.append(self.enter(**changes))
+            for joined in present:
+                answers[[a[0] if a else None for a in answers].index(joined)] = self.join(joined.member_id, **changes)
+        joined = [a[0] for a in answers]
+        assert {j.generation for j in joined} == {self.group.generation}
+        joined.sort(key=lambda j: j.leader_id != j.member_id)
+        synced = [self.sync(j) for j in joined[1:]]
+        synced.insert(0, self.sync(joined[0], {j.member_id: b"part of " + j.member_id.encode() for j in joined}))
+        assert [s[0].error for s in synced] == [ErrorCode.NONE] * count
+        return joined
+
+
+@pytest.fixture
+def make_bench() -> Callable[..., Bench]:
+    return Bench
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+# --- a cluster in the simulator -------------------------------------------------------------------------------------
+
+CLUSTER_ID = "test-cluster-of-groups"
+FAST: Mapping[str, PropertyValue] = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 500,
+    "replica.lag.time.max.ms": 3000,
+    "replica.fetch.backoff.ms": 100,
+    "replica.socket.timeout.ms": 3000,
+    "request.timeout.ms": 3000,
+    "controller.quorum.election.timeout.ms": 500,
+    "controller.quorum.fetch.timeout.ms": 1000,
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 4,
+}
+
+
+class Client:
+    """A client's core: sends what the test tells it to."""
+
+    def __init__(self, ports: Ports) -> None:
+        self.ports = ports
+
+    def start(self) -> None: ...
+
+    def on_request(self, request: Any) -> None:
+        raise AssertionError(f"a client is asked {request}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        on_stopped()
+
+
+class Cluster:
+    """Brokers, a controller and a client in a simulator."""
+
+    def __init__(self, seed: int = 1, *, brokers: int = 3, config: Mapping[str, PropertyValue] | None = None) -> None:
+        self.sim = Simulator(seed, check_mutation=True, codec="all")
+        properties = NodeConfig.of({**FAST, **(config or {})})
+        voters = {1000: Endpoint("controller-0", 9093)}
+
+        def controller(ports: Ports) -> QuorumController:
+            options = ControllerOptions(
+                node_id=1000,
+                voters=voters,
+                cluster_id=CLUSTER_ID,
+                switches=Switches(),
+                config=properties,
+                bootstrap_metadata_version=MetadataVersion.latest(),
+            )
+            return QuorumController(options, ports)
+
+        def broker(node_id: int) -> Callable[[Ports], Broker]:
+            options = BrokerOptions(
+                node_id=node_id,
+                endpoint=Endpoint(f"broker-{node_id}", 9092),
+                controllers=voters,
+                cluster_id=CLUSTER_ID,
+                config=properties,
+            )
+            return lambda ports: Broker(options, ports)
+
+        self.sim.add_node("controller-0", 9093, controller)
+        for b in range(brokers):
+            self.sim.add_node(f"broker-{b}", 9092, broker(b))
+        self.sim.add_node("client", 1, Client, disk=False)
+        for name in self.sim.nodes:
+            self.sim.start(name)
+        self.until(lambda: all(self.unfenced(b) for b in range(brokers)))
+
+    def until(self, predicate: Callable[[], bool], within_s: float = 30) -> None:
+        assert self.sim.run_for(int(within_s * SECOND), predicate=predicate), "not in time"
+
+    def run(self, seconds: float) -> None:
+        self.sim.run_for(int(seconds * SECOND))
+
+    def broker(self, broker_id: int) -> Broker | None:
+        core = self.sim.node(f"broker-{broker_id}").core
+        return core if isinstance(core, Broker) else None
+
+    def unfenced(self, broker_id: int) -> bool:
+        broker = self.broker(broker_id)
+        own = None if broker is None else broker.image.brokers.get(broker_id)
+        return own is not None and broker is not None and own.epoch == broker.broker_epoch and own.active
+
+    def send(self, to: int, request: Any, version: int, *, within_s: float = 30, channel: str = "") -> list[Any]:
+        """Send a request; the answer comes into the returned list."""
+        answers: list[Any] = []
+        client = self.sim.node("client").core
+        assert isinstance(client, Client)
+        client.ports.network.send(
+            Endpoint(f"broker-{to}", 9092),
+            request,
+            version,
+            answers.append,
+            timeout_ns=int(within_s * SECOND),
+            channel=channel,
+        )
+        return answers
+
+    def ask(self, to: int, request: Any, version: int, *, within_s: float = 30, channel: str = "") -> Any:
+        answers = self.send(to, request, version, within_s=within_s, channel=channel)
+        self.until(lambda: bool(answers), within_s + 1)
+        return answers[0]
+
+    def create_topic(self, name: str = "orders", partitions: int = 1, replication_factor: int = 1) -> None:
+        topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=replication_factor)
+        response = self.ask(0, CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
+        assert response.topics[0].error_code == ErrorCode.NONE, response.topics[0]
+        running = [b for b in (self.broker(i) for i in range(len(self.sim.nodes) - 2)) if b is not None]
+        self.until(lambda: all(name in b.image.topics_by_name for b in running))
+
+    def coordinator(self, group: str = "readers", *, at: int = 0, within_s: float = 30) -> int:
+        """The broker that coordinates ``group``, asking until there is one."""
+        found: list[int] = []
+        end = self.sim.now_ns + int(within_s * SECOND)
+        while not found:
+            assert self.sim.now_ns < end, "no coordinator in time"
+            response = self.ask(at, FindCoordinatorRequest(coordinator_keys=[group], key_type=0), 4)
+            if not isinstance(response, RpcFailure) and response.coordinators[0].error_code == ErrorCode.NONE:
+                found.append(response.coordinators[0].node_id)
+            else:
+                self.run(0.1)
+        return found[0]
+
+
+@pytest.fixture
+def make_cluster() -> Callable[..., Cluster]:
+    return Cluster

@@ -1,0 +1,244 @@
+"""Rules about single messages, as the simulator has them, at a server on real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from highwater_runtime.host.interference import ServerRule
+from highwater_runtime.ports import MS, SECOND, RpcFailure
+from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.api_versions_response import ApiVersionsResponse
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+
+
+class Scene:
+    """A server that answers at once, and two clients that ask by name."""
+
+    def __init__(self, hosts, tools):
+        self.hosts, self.tools = hosts, tools
+
+    async def begin(self):
+        self.server, self.core = await self.hosts.server()
+        self.core.answering = self.answer
+        self.a = await self.hosts.node("a", listeners=())
+        self.b = await self.hosts.node("b", listeners=())
+        self.answers = []
+        return self
+
+    def answer(self, request):
+        if isinstance(request.body, ApiVersionsRequest):
+            request.reply(ApiVersionsResponse())
+        else:
+            request.reply(self.tools.metadata(request.body.topics[0].name))
+
+    def rule(self, action, rpc="Metadata", **fields):
+        for key in ("sources", "destinations"):
+            fields[key] = frozenset(fields.get(key, ()))
+        return self.server.server.interference.add(ServerRule(action, rpc, **fields))
+
+    def matches(self, rule):
+        return self.server.server.interference.matches(rule)
+
+    def remove(self, rule):
+        self.server.server.interference.remove(rule)
+
+    def ask(self, node, name, request=None, version=12, timeout_ns=30 * SECOND):
+        from highwater_runtime.wire.messages.metadata_request import MetadataRequestTopic
+
+        body = request or MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+
+        def told(response):
+            self.answers.append((name, response if isinstance(response, RpcFailure) else response.NAME))
+
+        to = self.server.bound["PLAINTEXT"]
+        node.run(lambda: node.network.send(to, body, version, told, timeout_ns=timeout_ns))
+
+    async def answered(self, *names):
+        await self.tools.until(lambda: len(self.answers) >= len(names), f"{self.answers}")
+        assert [name for name, _ in self.answers] == list(names)
+
+    def seen(self):
+        """Names of the requests that the core has got."""
+        return [
+            "versions" if isinstance(request.body, ApiVersionsRequest) else request.body.topics[0].name
+            for request in self.core.requests
+        ]
+
+    async def settle(self):
+        """Until everything that is not held has gone both ways, on both connections."""
+        count = len(self.answers)
+        for node, name in ((self.a, "sync-a"), (self.b, "sync-b")):
+            self.ask(node, name, ApiVersionsRequest(), 3)
+        await self.tools.until(lambda: len(self.answers) == count + 2)
+        del self.answers[count:]
+
+
+@pytest.fixture
+def scene(play, tools):
+    def run(story):
+        async def whole(hosts):
+            await story(await Scene(hosts, tools).begin())
+
+        play(whole)
+
+    return run
+
+
+def test_a_held_request_is_overtaken_and_arrives_when_it_is_let_go(scene):
+    async def story(s):
+        rule = s.rule("hold", sources=["a"])
+        s.ask(s.a, "one")
+        s.ask(s.a, "versions", ApiVersionsRequest(), 3)
+        s.ask(s.a, "two")
+        s.ask(s.b, "other")
+        await s.tools.until(lambda: s.matches(rule) == 2)
+        await s.settle()
+        assert "one" not in s.seen()
+        assert {name for name, _ in s.answers} == {"versions", "other"}
+        s.remove(rule)
+        await s.tools.until(lambda: len(s.answers) == 4)
+        assert [name for name, _ in s.answers[2:]] == ["one", "two"]
+        assert s.matches(rule) == 2
+        s.ask(s.a, "three")
+        await s.tools.until(lambda: len(s.answers) == 5)
+
+    scene(story)
+
+
+def test_a_held_request_arrives_even_if_its_sender_has_given_up(scene):
+    async def story(s):
+        rule = s.rule("hold")
+        s.ask(s.a, "one", timeout_ns=200 * MS)
+        await s.answered("one")
+        assert s.answers == [("one", RpcFailure.TIMED_OUT)]
+        await s.tools.until(lambda: s.server.server.connections == 0)
+        assert s.seen() == []
+        s.remove(rule)
+        assert s.seen() == ["one"]
+        await asyncio.sleep(0.01)
+        assert s.answers == [("one", RpcFailure.TIMED_OUT)]
+
+    scene(story)
+
+
+def test_what_is_held_by_a_server_that_dies_is_lost(scene):
+    async def story(s):
+        rule = s.rule("hold")
+        s.ask(s.a, "one")
+        await s.tools.until(lambda: s.matches(rule) == 1)
+        s.server.kill()
+        s.remove(rule)
+        await s.answered("one")
+        assert (s.answers, s.seen()) == ([("one", RpcFailure.DISCONNECTED)], [])
+
+    scene(story)
+
+
+def test_a_held_response_holds_those_behind_it(scene):
+    async def story(s):
+        rule = s.rule("hold", part="response", sources=["a"])
+        s.ask(s.a, "one")
+        s.ask(s.a, "versions", ApiVersionsRequest(), 3)
+        s.ask(s.a, "two")
+        s.ask(s.b, "other")
+        await s.answered("other")
+        await s.tools.until(lambda: len(s.core.requests) == 4)
+        assert s.matches(rule) == 1, "what is behind it has not met the rule yet"
+        s.remove(rule)
+        await s.answered("other", "one", "versions", "two")
+
+    scene(story)
+
+
+def test_a_held_response_is_lost_with_its_connection(scene):
+    async def story(s):
+        rule = s.rule("hold", part="response")
+        s.ask(s.a, "one", timeout_ns=200 * MS)
+        await s.answered("one")
+        await s.tools.until(lambda: s.server.server.connections == 0)
+        s.remove(rule)
+        s.ask(s.a, "two")
+        await s.answered("one", "two")
+        assert s.answers[0] == ("one", RpcFailure.TIMED_OUT)
+
+    scene(story)
+
+
+@pytest.mark.parametrize("part", ["request", "response"])
+def test_a_dropped_message_vanishes_alone(scene, part):
+    async def story(s):
+        rule = s.rule("drop", part=part, sources=["a"])
+        s.ask(s.a, "one", timeout_ns=2 * SECOND)
+        s.ask(s.a, "versions", ApiVersionsRequest(), 3)
+        s.ask(s.b, "other")
+        await s.tools.until(lambda: len(s.answers) == 3)
+        assert s.answers[-1] == ("one", RpcFailure.TIMED_OUT)
+        assert ("one" in s.seen()) == (part == "response")
+        assert s.matches(rule) == 1
+
+    scene(story)
+
+
+@pytest.mark.parametrize("part", ["request", "response"])
+def test_a_delay(scene, part):
+    async def story(s):
+        rule = s.rule("delay", part=part, delay_ns=300 * MS, sources=["a"])
+        began = s.server.clock.now_ns()
+        s.ask(s.a, "one")
+        s.ask(s.a, "versions", ApiVersionsRequest(), 3)
+        s.ask(s.b, "other")
+        await s.tools.until(lambda: len(s.answers) == 3)
+        assert s.server.clock.now_ns() - began >= 300 * MS
+        order = [name for name, _ in s.answers if name != "other"]
+        assert order == (["versions", "one"] if part == "request" else ["one", "versions"])
+        assert s.matches(rule) == 1
+
+    scene(story)
+
+
+def test_a_duplicate_is_seen_twice_and_answered_once(scene):
+    async def story(s):
+        rule = s.rule("duplicate", sources=["a"])
+        s.ask(s.a, "one")
+        await s.tools.until(lambda: s.seen() == ["one", "one"])
+        s.ask(s.a, "versions", ApiVersionsRequest(), 3)
+        await s.answered("one", "versions")
+        assert s.matches(rule) == 1
+
+    scene(story)
+
+
+def test_a_rule_minds_its_destinations_and_its_api(scene):
+    async def story(s):
+        idle = [
+            s.rule("drop", destinations=["somebody-else"]),
+            s.rule("drop", "Fetch"),
+            s.rule("drop", sources=["c"]),
+        ]
+        active = s.rule("hold", "MetadataRequest", destinations=["server", "other"])
+        s.ask(s.a, "one")
+        await s.tools.until(lambda: s.matches(active) == 1)
+        assert [s.matches(rule) for rule in idle] == [0, 0, 0]
+        s.remove(active)
+        s.remove(active)
+        await s.answered("one")
+
+    scene(story)
+
+
+def test_what_cannot_be_a_rule(scene):
+    async def story(s):
+        for fields, message in (
+            ({"action": "burn"}, "action must be one of hold, drop, delay, duplicate"),
+            ({"action": "hold", "part": "both"}, "part must be one of request, response"),
+            ({"action": "duplicate", "part": "response"}, "cannot be duplicated"),
+            ({"action": "delay", "delay_ns": -1}, "is negative"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                s.rule(**fields)
+        with pytest.raises(KeyError):
+            s.matches(99)
+
+    scene(story)

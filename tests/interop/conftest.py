@@ -1,0 +1,266 @@
+"""One real cluster for all clients: three brokers and a controller as processes on loopback.
+
+Whoever kills a broker brings it back (``cluster.without_leader``), so that the tests can share it. Topics are made
+through librdkafka's admin client, so that a test of another client's producer does not depend on its admin client.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from highwater_chaos.backends.local.layout import free_ports, voters_text
+from highwater_chaos.backends.local.properties import render_properties
+from highwater_runtime.ports import Endpoint
+
+HERE = Path(__file__).parent
+BROKERS = 3
+CONTROLLER_ID = 1000
+PATIENCE = 60
+"""Seconds that anything may take on a machine with other worries."""
+
+
+def until(condition, what, seconds=PATIENCE):
+    """Wait until ``condition()`` is truthy; returns that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"still waiting for {what} after {seconds} s"
+        time.sleep(0.05)
+
+
+class Node:
+    """A process over a data directory; may be killed and started again."""
+
+    def __init__(self, folder, name, properties):
+        self.name = name
+        self.log = folder / f"{name}.log"
+        self.config = folder / f"{name}.properties"
+        self.ready = folder / f"{name}.ready.json"
+        self.properties = {**properties, "log.dirs": str(folder / name), "highwater.ready.path": str(self.ready)}
+        self.incarnation = 0
+        self.process = None
+
+    def start(self):
+        self.incarnation += 1
+        self.ready.unlink(missing_ok=True)
+        self.config.write_text(render_properties({**self.properties, "highwater.incarnation": self.incarnation}))
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "highwater_runtime.host.main", str(self.config)],
+                stdout=log,
+                stderr=log,
+            )
+
+    def is_ready(self):
+        assert self.process.poll() is None, f"{self.name} ended: {self.log.read_text()[-2000:]}"
+        return self.ready.exists() and json.loads(self.ready.read_text())["pid"] == self.process.pid
+
+    def end(self, how):
+        self.process.send_signal(how)
+        try:
+            return self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+
+
+class Cluster:
+    def __init__(self, folder):
+        controller, *brokers = free_ports(1 + BROKERS)
+        common = {
+            "cluster.id": "aW50ZXJvcC1jbHVzdGVyLT",
+            "controller.quorum.voters": voters_text([(CONTROLLER_ID, Endpoint("127.0.0.1", controller))]),
+            "auto.create.topics.enable": False,
+            "min.insync.replicas": 2,
+            "default.replication.factor": 3,
+            "offsets.topic.num.partitions": 3,
+            "group.initial.rebalance.delay.ms": 300,
+            "broker.session.timeout.ms": 4000,
+            "broker.heartbeat.interval.ms": 500,
+            "replica.lag.time.max.ms": 8000,
+        }
+        self.controller = Node(
+            folder,
+            "controller-0",
+            {
+                **common,
+                "process.roles": "controller",
+                "node.id": CONTROLLER_ID,
+                "listeners": f"PLAINTEXT://127.0.0.1:{controller}",
+            },
+        )
+        self.brokers = [
+            Node(
+                folder,
+                f"broker-{index}",
+                {
+                    **common,
+                    "process.roles": "broker",
+                    "node.id": index,
+                    "listeners": f"PLAINTEXT://127.0.0.1:{port}",
+                    "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+                    "broker.rack": f"rack-{index}",
+                },
+            )
+            for index, port in enumerate(brokers)
+        ]
+        self.ports = brokers
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in brokers)
+        self.admin = None
+
+    def start(self):
+        for node in (self.controller, *self.brokers):
+            node.start()
+        for node in (self.controller, *self.brokers):
+            until(node.is_ready, f"{node.name} to listen")
+        self.admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 2})
+        until(lambda: len(self.metadata().brokers) == BROKERS, "all brokers to be unfenced")
+
+    def stop(self):
+        """Stop all cleanly; returns each node's exit status."""
+        return {node.name: node.end(signal.SIGTERM) for node in (*self.brokers, self.controller)}
+
+    def metadata(self, topic=None):
+        return until(lambda: self._metadata(topic), "metadata")
+
+    def _metadata(self, topic):
+        try:
+            return self.admin.list_topics(topic, timeout=5) if topic else self.admin.list_topics(timeout=5)
+        except KafkaException:
+            return None
+
+    def partitions(self, topic):
+        """Partition metadata by index; empty while the topic is unknown."""
+        about = self.metadata(topic).topics[topic]
+        return {} if about.error else about.partitions
+
+    def leader(self, topic, index=0):
+        """Id of the leader, or −1."""
+        found = self.partitions(topic).get(index)
+        return -1 if found is None or found.error else found.leader
+
+    def in_sync(self, topic):
+        found = self.partitions(topic)
+        return bool(found) and all(sorted(one.isrs) == sorted(one.replicas) for one in found.values())
+
+    def create(self, topic, partitions=1, replicas=3, **config):
+        created = self.admin.create_topics(
+            [
+                NewTopic(
+                    topic, partitions, replicas, config={key.replace("_", "."): value for key, value in config.items()}
+                )
+            ]
+        )
+        created[topic].result(PATIENCE)
+        until(lambda: len(self.partitions(topic)) == partitions and self.in_sync(topic), f"{topic} to be in sync")
+        return topic
+
+    @contextmanager
+    def without_leader(self, topic, index=0):
+        """Kill the leader of a partition; inside, another one leads. It is back and in sync afterwards."""
+        with self.leader_killed(topic, index) as old:
+            until(lambda: self.leader(topic, index) not in (-1, old), f"a new leader of {topic}-{index}")
+            yield old
+
+    @contextmanager
+    def leader_killed(self, topic, index=0):
+        """The same without waiting for another leader: inside, nobody leads for a while."""
+        old = self.leader(topic, index)
+        self.brokers[old].end(signal.SIGKILL)
+        try:
+            yield old
+        finally:
+            self.brokers[old].start()
+            until(self.brokers[old].is_ready, f"broker {old} to be back")
+            until(lambda: self.in_sync(topic), f"{topic} to be in sync again")
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        made.start()
+        yield made
+    finally:
+        for node in (*made.brokers, made.controller):
+            if node.process is not None:
+                node.process.kill()
+                node.process.wait()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def topic_of(cluster, request):
+    """Makes a topic of its own for the test: ``topic_of(partitions=3, retention_ms="1000")``."""
+
+    def make(**options):
+        return cluster.create(f"{request.node.originalname.replace('_', '-')[:60]}-{next(_numbers)}", **options)
+
+    return make
+
+
+@pytest.fixture
+def topic(topic_of):
+    return topic_of()
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    return until
+
+
+# --- Java -----------------------------------------------------------------------------------------------------------
+
+JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
+"""Quick to start: these programs live for seconds."""
+RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
+
+
+def resolve(pom):
+    """The jars that a pom asks for, from Maven Central by way of Maven's own cache; skips where it cannot."""
+    for program in ("java", "javac", "mvn"):
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program} (Debian packages openjdk-17-jdk-headless and maven)")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "highwater" / "interop"
+    known = cache / f"{hashlib.sha256(pom.encode()).hexdigest()[:16]}.classpath"
+    if known.exists():
+        jars = known.read_text().split(os.pathsep)
+        if all(Path(jar).exists() for jar in jars):
+            return jars
+    cache.mkdir(parents=True, exist_ok=True)
+    file = known.with_suffix(".xml")
+    file.write_text(pom)
+    command = ["mvn", "-B", "-ntp", "-q", "-f", str(file), RESOLVE, f"-Dmdep.outputFile={known}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"Maven could not resolve what this needs: {done.stdout.strip().splitlines()[0][:500]}")
+    return known.read_text().split(os.pathsep)
+
+
+@pytest.fixture(scope="session")
+def kafka_jars():
+    """Kafka's client and command line tools with all that they need, as a class path."""
+    return os.pathsep.join(resolve((HERE / "java" / "pom.xml").read_text()))
+
+
+@pytest.fixture(scope="session")
+def resolve_pom():
+    return resolve

@@ -1,0 +1,67 @@
+"""Kafka's own Java client; the stories themselves are in ``java/Interop.java``."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
+SOURCE = Path(__file__).parent / "java" / "Interop.java"
+
+
+@pytest.fixture(scope="module")
+def java(cluster, kafka_jars, tmp_path_factory):
+    """Compiled once; ``java(story, …)`` starts it."""
+    classes = tmp_path_factory.mktemp("classes")
+    subprocess.run(["javac", "-cp", kafka_jars, "-d", str(classes), str(SOURCE)], check=True, timeout=120)
+
+    def start(*arguments, stdin=subprocess.DEVNULL):
+        command = ["java", *JVM, "-cp", f"{classes}:{kafka_jars}", "Interop", cluster.bootstrap, *arguments]
+        return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+@pytest.fixture
+def tell(java):
+    """Runs a story to its end."""
+
+    def run(*arguments):
+        process = java(*arguments)
+        try:
+            out, err = process.communicate(timeout=150)
+        finally:
+            process.kill()
+        assert (process.returncode, out.splitlines()[-1:]) == (0, ["done"]), err
+
+    return run
+
+
+def test_records_come_back_as_they_were_sent_with_every_codec(tell, topic):
+    tell("roundtrip", topic, "none", "gzip", "snappy", "lz4", "zstd")
+
+
+def test_a_group_shares_partitions_and_its_offsets_outlive_its_members(tell, topic_of):
+    tell("group", topic_of(partitions=4))
+
+
+def test_topics_are_created_enlarged_configured_and_deleted_and_the_cluster_describes_itself(tell):
+    tell("admin", "java-admin")
+
+
+def test_replicas_are_reassigned(tell, topic_of):
+    tell("reassign", topic_of(replicas=2))
+
+
+def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies(java, cluster, topic):
+    process = java("failover", topic, stdin=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == "sending\n", process.stderr.read()
+        with cluster.without_leader(topic):
+            out, err = process.communicate("stop\n", timeout=150)
+        assert (process.returncode, out) == (0, "done\n"), err
+    finally:
+        process.kill()
+        process.wait()

@@ -1,0 +1,149 @@
+"""Runs in a state directory of the test's own, and a look at the whole machine for what they leave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.capabilities import available
+from highwater_chaos.machine.links import Hub, Link
+from highwater_chaos.machine.namespaces import NETNS, Namespace, marked_for
+from highwater_chaos.machine.processes import RUN_MARK, Process, Spawn, marks
+from highwater_chaos.machine.reach import Reach
+from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.runs import run_directories
+from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
+
+MAKER = Path(__file__).with_name("maker.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reasons = [f"{ability.value}: {reason}" for ability, reason in available().items() if reason is not None]
+    for item in items:
+        if item.get_closest_marker("whole_machine") and reasons:
+            item.add_marker(pytest.mark.skip(reason="; ".join(reasons)))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "whole_machine: needs root, loop devices, ext4, XFS and nftables")
+
+
+def await_true(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.01)
+
+
+def leftovers(root: Path) -> list[str]:
+    """Everything of any run below a state directory that is on the machine."""
+    left = [f"mount {point}" for point in linux.mount_points(root)]
+    left += [f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root)]
+    left += [f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root)]
+    if NETNS.is_dir():
+        runs = {path.name: marked_for(path.name) for path in NETNS.glob("hw-*")}
+        left += [f"namespace {name}" for name, run in runs.items() if run and Path(run).is_relative_to(root)]
+    return left + [f"run {path.name}" for path in run_directories(root)]
+
+
+@dataclass
+class Machine:
+    """One run with what most tests need of it."""
+
+    run: MachineRun
+    folder: Path
+
+    def network(self, *nodes: str) -> Reach:
+        """A hub, and a namespace ``node`` at ``10.77.1.<n>`` for each; returns sockets in all."""
+        reach = Reach()
+        hub = self.run.name("net")
+        self.run.make(Namespace(hub, self.run.directory))
+        self.run.make(Hub(hub, "10.77.0.1/16"))
+        reach.add("net", hub, "10.77.0.1")
+        for number, node in enumerate(nodes, 1):
+            name = self.run.name(node)
+            self.run.make(Namespace(name, self.run.directory))
+            self.run.make(Link(hub, name, node, f"10.77.1.{number}/16"))
+            reach.add(node, name, f"10.77.1.{number}")
+        return reach
+
+    def volume(self, kind: FileSystem, size: int | None = None) -> Volume:
+        place = self.run.path / kind
+        size = size or SMALLEST[kind]
+        return self.run.make(Volume(kind, self.run.directory, f"{place}.img", str(place), kind, size)).resource
+
+    def process(self, *arguments: str, namespace: str | None = None, directory: Path | None = None) -> Process:
+        spawn = Spawn(arguments or ("sleep", "1000"), self.folder / "log", namespace, directory=directory)
+        return self.run.make(Process("p", self.run.directory, spawn=spawn)).resource
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    root = tmp_path / "state"
+    yield root
+    assert leftovers(root) == []
+
+
+@pytest.fixture
+def machine(state: Path, tmp_path: Path) -> Iterator[Machine]:
+    with MachineRun.open(label="test", root=state) as run:
+        yield Machine(run, tmp_path)
+
+
+@dataclass
+class Maker:
+    """A process that makes things in a run of its own; see ``maker.py``."""
+
+    process: subprocess.Popen[str]
+    root: Path
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    @property
+    def run(self) -> Path:
+        (path,) = run_directories(self.root)
+        return path
+
+
+@pytest.fixture
+def maker(state: Path) -> Iterator[Callable[..., Maker]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str) -> Maker:
+        process = subprocess.Popen(
+            [sys.executable, str(MAKER), str(state), *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            start_new_session=True,
+        )
+        started.append(process)
+        return Maker(process, state)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+    await_true(lambda: not leftovers(state), "the guardian has cleaned up")
+
+
+@pytest.fixture(name="leftovers")
+def leftovers_fixture() -> Callable[[Path], list[str]]:
+    return leftovers
+
+
+@pytest.fixture(name="await_true")
+def await_true_fixture() -> Callable[..., None]:
+    return await_true

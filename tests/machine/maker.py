@@ -1,0 +1,97 @@
+"""``maker.py STATE KIND hold|churn [LASTS_MS]``: makes one kind of fault in a run of its own, for tests that kill it.
+
+``hold`` makes it once, says ``made`` and stays; ``churn`` makes and undoes it for ever, so that a kill hits any moment.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.links import Hub, Link
+from highwater_chaos.machine.namespaces import Namespace
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.power_loss import PowerLoss
+from highwater_chaos.machine.processes import Process, Spawn
+from highwater_chaos.machine.resource import Resource
+from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
+from highwater_chaos.machine.wipe import Wipe
+
+
+def volume(run: MachineRun, name: str, kind: FileSystem) -> Volume:
+    place = run.path / name
+    return Volume(name, run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])
+
+
+def process(run: MachineRun, directory: Path | None = None) -> Process:
+    # A child as well, which the shell does not wait for when it is killed.
+    spawn = Spawn(["sh", "-c", "sleep 1000 & sleep 1000"], run.path / "log", run.name("node"), None, directory)
+    return Process("node", run.directory, spawn=spawn)
+
+
+def network(run: MachineRun) -> None:
+    for name in ("net", "node"):
+        run.make(Namespace(run.name(name), run.directory))
+    run.make(Hub(run.name("net"), "10.77.0.1/16"))
+    run.make(Link(run.name("net"), run.name("node"), "node", "10.77.1.1/16"))
+
+
+def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
+    """What the fault stands on; returns what makes a fresh one."""
+    network(run)
+    match kind.split("-"):
+        case ["namespace"]:
+            return lambda: Namespace(run.name("other"), run.directory)
+        case ["link"]:
+            run.make(Namespace(run.name("other"), run.directory))
+            return lambda: Link(run.name("net"), run.name("other"), "other", "10.77.1.2/16")
+        case ["cut"]:
+            return lambda: Cut(run.name("node"), "10.77.0.1")
+        case ["process"]:
+            return lambda: process(run)
+        case ["pause"]:
+            paused = run.make(process(run)).resource
+            return lambda: Pause(paused)
+        case ["volume", "ext4" | "xfs" as system]:
+            return lambda: volume(run, "other", system)
+        case [fault, "ext4" | "xfs" as system]:
+            disk = run.make(volume(run, "disk", system)).resource
+            writer = run.make(process(run, Path(disk.mount_point))).resource
+            match fault:
+                case "powerloss":
+                    return lambda: PowerLoss(disk, (writer,))
+                case "wipe":
+                    run.make(PowerLoss(disk, (writer,)))
+                    return lambda: Wipe(disk)
+                case "full":
+                    return lambda: DiskFull(disk)
+                case "error":
+                    return lambda: DiskError(disk)
+    raise ValueError(kind)
+
+
+def main() -> None:
+    state, kind, mode, *lasts = sys.argv[1:]
+    run = MachineRun.open(label=kind, root=Path(state))
+    fresh = prepare(run, kind)
+    lasts_ns = int(lasts[0]) * 1_000_000 if lasts else None
+    if mode == "churn":
+        sys.stdout.write("made\n")
+    sys.stdout.flush()
+    while True:
+        held = run.make(fresh(), lasts_ns=lasts_ns)
+        if mode == "hold":
+            sys.stdout.write("made\n")
+            sys.stdout.flush()
+            signal.pause()
+        run.undo(held)
+
+
+if __name__ == "__main__":
+    main()

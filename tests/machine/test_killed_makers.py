@@ -1,0 +1,162 @@
+"""Whoever makes a fault may be killed at any moment: after the deadline nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.journal import JOURNAL, Journal
+from highwater_chaos.machine.kinds import KINDS, from_journal
+from highwater_chaos.machine.runs import locked
+
+pytestmark = pytest.mark.whole_machine
+
+HEALER = """
+import sys, pathlib, highwater_chaos.machine.heal as healing
+for healed in healing.heal(pathlib.Path(sys.argv[1])):
+    print(*healed.undone, *(f"left {what}" for what in healed.left), sep="\\n")
+"""
+KINDS_TO_KILL = (
+    "namespace",
+    "link",
+    "cut",
+    "process",
+    "pause",
+    *(f"{fault}-{system}" for fault in ("volume", "powerloss", "wipe", "full", "error") for system in ("ext4", "xfs")),
+)
+FAULTS = ("cut", "pause", "powerloss-ext4", "full-ext4", "full-xfs", "error-ext4", "error-xfs")
+
+
+def guardian_of(run: Path) -> int:
+    """Its pid, by its command line."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"highwater_chaos.machine.guardian" in words and os.fsencode(run) in words:
+                return int(entry.name)
+    raise AssertionError(f"nobody guards {run}")
+
+
+def outstanding(run: Path) -> list[str]:
+    journal = Journal(run / JOURNAL)
+    with locked(run):
+        journal.refresh()
+    return [entry.kind for entry in journal.outstanding()]
+
+
+def test_every_kind_is_killed_here() -> None:
+    made = {
+        "namespace",
+        "hub",
+        "link",
+        "cut",
+        "process",
+        "pause",
+        "volume",
+        "power loss",
+        "wipe",
+        "full disk",
+        "disk error",
+    }
+    assert set(KINDS) == made
+
+
+@pytest.mark.parametrize("kind", KINDS_TO_KILL)
+def test_killed_while_it_lasts(maker: Any, leftovers: Any, await_true: Any, kind: str) -> None:
+    made = maker(kind, "hold")
+    assert made.line() == "made"
+    assert leftovers(made.root)
+    made.process.kill()
+    await_true(lambda: not leftovers(made.root), f"nothing is left of {kind}")
+
+
+@pytest.mark.parametrize("kind", KINDS_TO_KILL)
+def test_killed_at_any_moment(maker: Any, leftovers: Any, await_true: Any, kind: str) -> None:
+    moments = random.Random(kind)
+    for _ in range(2):
+        made = maker(kind, "churn")
+        assert made.line() == "made"
+        time.sleep(moments.uniform(0, 0.06))  # the moment itself is what varies
+        made.process.kill()
+        await_true(lambda root=made.root: not leftovers(root), f"nothing is left of {kind}")
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_maker_that_hangs_does_not_keep_its_fault(maker: Any, await_true: Any, kind: str) -> None:
+    made = maker(kind, "hold", "700")
+    assert made.line() == "made"
+    before = outstanding(made.run)
+    made.process.send_signal(signal.SIGSTOP)
+    await_true(lambda: outstanding(made.run) == before[:-1], f"{kind} ends at its deadline and nothing else does")
+    journal = Journal(made.run / JOURNAL)
+    with locked(made.run):
+        journal.refresh()
+        last = list(journal.entries.values())[-1]
+        assert last.undone_by == "guardian"
+        assert from_journal(last.kind, last.resource).left() is None
+    made.process.send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize("kind", KINDS_TO_KILL)
+def test_guardian_killed_too_then_heal(maker: Any, leftovers: Any, state: Path, kind: str) -> None:
+    made = maker(kind, "hold")
+    assert made.line() == "made"
+    os.kill(guardian_of(made.run), signal.SIGKILL)
+    made.process.kill()
+    made.process.wait()
+    assert leftovers(state)
+    (healed,) = heal(state)
+    assert (healed.label, healed.owner, healed.skipped, healed.left) == (kind, None, False, [])
+    assert f"network namespace hw-{healed.run}-node" in healed.undone
+    assert leftovers(state) == []
+    assert heal(state) == []
+
+
+def test_two_healers_at_once(maker: Any, leftovers: Any, state: Path) -> None:
+    made = maker("error-ext4", "hold")
+    assert made.line() == "made"
+    os.kill(guardian_of(made.run), signal.SIGKILL)
+    made.process.kill()
+    made.process.wait()
+    command = [sys.executable, "-c", HEALER, str(state)]
+    healers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [healer.communicate()[0] for healer in healers]
+    assert [healer.returncode for healer in healers] == [0, 0, 0]
+    assert leftovers(state) == []
+    assert sum("ext4 volume disk" in text for text in said) == 1, "each thing is undone by one of them"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_of_a_terminal_do_not_end_the_guardian(
+    maker: Any, leftovers: Any, await_true: Callable[..., None], number: signal.Signals
+) -> None:
+    made = maker("cut", "hold")
+    assert made.line() == "made"
+    guardian = Identity.of(guardian_of(made.run))
+    assert guardian is not None
+    guardian.send(number)
+    os.killpg(made.process.pid, number)
+    await_true(lambda: not leftovers(made.root), "nothing is left")
+    assert guardian.wait_gone(30), "and the guardian goes with the run"
+
+
+def test_a_run_whose_guardian_was_killed_gets_a_new_one(machine: Any) -> None:
+    first = machine.run.guardian
+    first.send(signal.SIGKILL)
+    assert first.wait_gone(30)
+    machine.network("a")
+    assert machine.run.guardian not in (None, first)

@@ -1,0 +1,202 @@
+"""Real ext4 and XFS: what a power loss takes, what full and failing disks say, and that all of it is undone."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
+from highwater_chaos.machine.volumes import MIB, SMALLEST, Volume, users_of
+from highwater_chaos.machine.wipe import Wipe
+
+pytestmark = [pytest.mark.whole_machine, pytest.mark.parametrize("kind", ["ext4", "xfs"])]
+
+PAGE = os.sysconf("SC_PAGESIZE")
+
+
+def write(path: Path, data: bytes, *, sync: bool) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    if sync:
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+def test_a_power_loss_keeps_what_was_synced_and_nothing_else(machine: Any, kind: Any) -> None:
+    point = Path(machine.volume(kind).mount_point)
+    write(point / "synced", b"s" * 10_000, sync=True)
+    write(point / "grown", b"s" * 10_000, sync=True)
+    write(point / "grown", b"l" * 10_000, sync=False)
+    write(point / "later", b"l" * 5_000, sync=False)
+    volume = machine.run.outstanding()[0][1]
+    loss = machine.run.make(PowerLoss(volume)).resource
+    assert (point / "synced").read_bytes() == b"s" * 10_000
+    assert (point / "grown").read_bytes() == b"s" * 10_000
+    assert not (point / "later").exists()
+    assert (loss.files, loss.bytes, loss.lost_bytes, loss.lost_files) == (3, 35_000, 15_000, 1)
+    assert loss.dirty_bytes is None or loss.dirty_bytes >= 15_000
+    assert loss.left() is None
+    assert try_to_write(point) is None
+
+
+def test_after_the_lights_went_out_every_write_fails(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    with (point / "file").open("wb", buffering=0) as file:
+        file.write(b"before")
+        shut_down(point, FLUSH_NOTHING)
+        for attempt in (lambda: file.write(b"after"), lambda: os.fsync(file.fileno()), (point / "other").touch):
+            with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+                attempt()
+    loss = PowerLoss(volume)
+    assert "EIO" in str(loss.left())
+    loss.undo()
+    assert loss.left() is None
+    assert list(point.glob("[fo]*")) == []
+
+
+@pytest.mark.parametrize("synced", [0, 3 * 16 * PAGE])
+def test_a_prefix_survives(machine: Any, kind: Any, synced: int) -> None:
+    point = Path(machine.volume(kind).mount_point)
+    later = 64 * 16 * PAGE
+    write(point / "log", b"s" * synced, sync=True)
+    write(point / "log", b"l" * later, sync=False)
+    loss = machine.run.make(PowerLoss(machine.run.outstanding()[0][1], keep="prefix")).resource
+    found = (point / "log").read_bytes()
+    assert found == b"s" * synced + b"l" * (len(found) - synced)
+    assert 0 < len(found) - synced < later
+    assert loss.lost_bytes == synced + later - len(found)
+
+
+def test_a_torn_file_has_a_hole(machine: Any, kind: Any) -> None:
+    point = Path(machine.volume(kind).mount_point)
+    synced, later = 3 * 16 * PAGE, 64 * 16 * PAGE
+    write(point / "log", b"s" * synced, sync=True)
+    write(point / "log", b"l" * later, sync=False)
+    loss = machine.run.make(PowerLoss(machine.run.outstanding()[0][1], keep="torn")).resource
+    found = (point / "log").read_bytes()
+    assert found.startswith(b"s" * synced + b"\0")
+    assert found.endswith(b"l" * 16 * PAGE)
+    assert loss.lost_bytes == found.count(b"\0") > 0
+
+
+def test_a_power_loss_takes_its_processes(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    script = "exec > written; while :; do echo $((n += 1)); done"
+    process = machine.process("sh", "-c", script, directory=point)
+    while not (point / "written").exists() or not (point / "written").stat().st_size:
+        assert process.state() == "running"
+    assert process.identity in users_of(point)
+    loss = machine.run.make(PowerLoss(volume, (process,))).resource
+    assert process.state() == "gone"
+    assert loss.lost_bytes > 0
+    assert "Input/output error" not in (machine.folder / "log").read_text(), "no process saw its disk fail"
+
+
+def test_full(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    write(point / "log", b"x" * MIB, sync=False)
+    held = machine.run.make(DiskFull(volume))
+    assert held.resource.probe() == "ENOSPC"
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        write(point / "log", b"x" * MIB, sync=True)
+    machine.run.undo(held)
+    assert held.resource.probe() is None
+    write(point / "log", b"x" * MIB, sync=True)
+
+
+def test_error_loses_nothing_and_heals(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    write(point / "log", b"x" * MIB, sync=False)
+    process = machine.process("sleep", "1000", directory=point)
+    held = machine.run.make(DiskError(volume))
+    assert held.resource.probe() == "EIO"
+    assert process.state() == "running"
+    machine.run.undo(held)
+    assert held.resource.probe() is None
+    assert (point / "log").read_bytes() == b"x" * MIB
+    assert process.state() == "gone", "its open files could never work again"
+
+
+def test_power_loss_of_a_failing_disk(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    error = machine.run.make(DiskError(volume))
+    machine.run.make(PowerLoss(volume))
+    assert error.resource.left() is None
+    assert try_to_write(Path(volume.mount_point)) is None
+
+
+def test_wipe(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    point = Path(volume.mount_point)
+    write(point / "log", b"x" * MIB, sync=True)
+    (point / "folder").mkdir()
+    held = machine.run.make(Wipe(volume))
+    assert held.resource.empty()
+    assert try_to_write(point) is None
+
+
+def test_a_wipe_that_stopped_in_the_middle(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    volume.unmount()
+    with Path(loop.devices_of(Path(volume.image))[0]).open("r+b", buffering=0) as device:
+        device.write(bytes(MIB))
+    wipe = Wipe(volume)
+    assert wipe.left() is not None
+    wipe.undo()
+    assert wipe.left() is None
+    assert wipe.empty()
+
+
+def test_undo_leaves_nothing_whatever_state_it_is_in(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    volume.unmount()
+    volume.undo()
+    assert volume.left() is None
+    volume.undo()
+    volume.make(())
+    shut_down(Path(volume.mount_point), FLUSH_NOTHING)
+    volume.undo()
+    assert volume.left() is None
+    assert not Path(volume.mount_point).exists()
+
+
+def test_an_image_that_is_kept(machine: Any, kind: Any, tmp_path: Path) -> None:
+    image, point = tmp_path / "kept.img", machine.run.path / "kept"
+    volume = Volume("kept", machine.run.directory, str(image), str(point), kind, SMALLEST[kind], keep_image=True)
+    for number in range(2):
+        held = machine.run.make(volume)
+        write(point / f"file-{number}", b"x", sync=True)
+        machine.run.undo(held)
+        assert volume.left() is None
+    machine.run.make(volume)
+    assert {path.name for path in point.iterdir()} >= {"file-0", "file-1"}
+
+
+def test_too_small(machine: Any, kind: Any) -> None:
+    with pytest.raises(MachineError, match=f"{kind} needs {SMALLEST[kind] // MIB} MiB, not 1"):
+        machine.volume(kind, MIB)
+    assert machine.run.outstanding() == []
+
+
+def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path, kind: Any) -> None:
+    del kind
+    with pytest.raises(MachineError, match="is not a mount point"):
+        shut_down(tmp_path, FLUSH_NOTHING)
+    assert linux.mounted_at(tmp_path) == []
+    (tmp_path / "still").touch()

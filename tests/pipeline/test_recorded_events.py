@@ -1,0 +1,69 @@
+"""Software that tells only some kinds of events: what is judged, what is said to be not available, and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_pipeline import BadTable, judge_run, load_run
+from highwater_pipeline.anomalies import INSIDE_CHECKS, NEEDED_EVENTS, NEEDS
+from highwater_pipeline.store import read_unit, stored_runs, write_units
+from highwater_pipeline.tables import RecordedEvents
+
+WHY = "the nodes do not tell what happens inside them"
+SOME = RecordedEvents(("node-started", "partition-changed", "broker-registered"), WHY)
+
+
+def _seen_in_part(story: Any) -> Any:
+    """A high watermark that was sampled once while it was high, and once when it seemed low."""
+    return story.send(1, at=0).poll((0, 1)).state([0], offset=20).moves_hw(0, 5).moves_hw(0, 4).dump(0, (0, 0, 1))
+
+
+def test_half_of_the_events_prove_nothing_and_pass_nothing(story: Any) -> None:
+    tables = _seen_in_part(story).tables()
+    assert judge_run(tables).checks["hw-regression"] == "failed"
+
+    judgement = judge_run(replace(tables, recorded_events=SOME))
+    not_available = [name for name, state in judgement.checks.items() if state == "not-available"]
+    assert not_available == ["committed-loss", "isr-incomplete", "stale-isr-join", "two-leaders", "hw-regression"]
+    assert judgement.checks["leader-not-in-isr"] == judgement.checks["divergence"] == "ok"
+    assert judgement.reasons == [f"{WHY}: not judged on {', '.join(not_available)}"]
+    assert judgement.verdict == "pass"
+    assert judgement.anomalies == {}
+
+
+def test_what_was_told_in_full_is_judged(story: Any) -> None:
+    tables = story.send(1, at=0).poll((0, 1)).state([1], offset=20, leader=0).tables()
+    judgement = judge_run(replace(tables, recorded_events=SOME))
+    assert (judgement.verdict, list(judgement.anomalies)) == ("fail", ["leader-not-in-isr"])
+
+
+def test_a_missing_table_is_named_beside_missing_kinds(story: Any) -> None:
+    tables = story.send(1, at=0).poll((0, 1)).state([0], offset=20).tables()
+    reasons = judge_run(replace(tables, recorded_events=SOME)).reasons
+    assert reasons[-1] == "no replica dumps recorded: not judged on divergence"
+
+
+def test_every_check_of_events_says_which_it_needs() -> None:
+    assert set(NEEDED_EVENTS) == {name for name in INSIDE_CHECKS if "events" in NEEDS[name]}
+
+
+def test_the_file_of_a_run_directory_is_read_strictly_and_kept_in_a_store(story: Any, tmp_path: Path) -> None:
+    run = _seen_in_part(story).write(tmp_path / "run")
+    recorded = run / "events" / "recorded.json"
+    recorded.write_text(json.dumps({"kinds": list(SOME.kinds), "why": WHY}), encoding="utf-8")
+    tables = load_run(run)
+    assert tables.recorded_events == SOME
+
+    write_units(tables, tmp_path / "store")
+    (stored,) = stored_runs(tmp_path / "store")
+    assert stored.facts.recorded_events == SOME.kinds
+    assert read_unit(stored.facts, stored.units[0]).facts.why_not_recorded == WHY
+
+    recorded.write_text('{"kinds": "all"}', encoding="utf-8")
+    with pytest.raises(BadTable, match=r"recorded\.json: expected the kinds of events"):
+        load_run(run)

@@ -1,0 +1,102 @@
+"""A short, repeatable run over the targets of ``benchmarks/fuzz.py``, which looks for longer and with more cunning.
+
+Inputs are random bytes, and examples of real ones with some bytes changed, cut out or doubled.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+WIRE = settings.get_profile("wire")
+FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz.py"
+_INTERESTING = (0, 1, 0x7F, 0x80, 0xFF)
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("highwater_fuzz", FUZZ)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+fuzz = _load()
+
+
+def _mutant(data: bytes, rng: random.Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(out) + 1)
+        match rng.randrange(5):
+            case 0:
+                del out[at : at + rng.randint(1, 8)]
+            case 1:
+                out[at:at] = rng.randbytes(rng.randint(1, 8))
+            case 2:
+                out[at:at] = out[at : at + rng.randint(1, 64)]
+            case 3:
+                out[at : at + 4] = b"\x7f\xff\xff\xff"
+            case _:
+                out[at : at + 1] = bytes([rng.choice(_INTERESTING)])
+    return bytes(out)
+
+
+@pytest.mark.parametrize("target", list(fuzz.TARGETS))
+def test_examples_and_what_is_like_them(target):
+    run = fuzz.TARGETS[target]()
+    rng = random.Random(target)
+    examples = list(fuzz.examples(target))
+    assert examples
+    for example in examples:
+        run(example)
+        for _ in range(max(2, 3000 // len(examples))):
+            run(_mutant(example, rng))
+
+
+@pytest.mark.parametrize("target", list(fuzz.TARGETS))
+def test_any_bytes(target):
+    run = fuzz.TARGETS[target]()
+
+    @settings(WIRE, max_examples=300)
+    @given(st.binary(max_size=400))
+    def check(data):
+        run(data)
+
+    check()
+
+
+def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
+    pytest.importorskip("atheris", reason="atheris is not installed")
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        FUZZ.read_text(encoding="utf-8").replace(
+            "    return run\n\n\ndef requests",
+            "    def faulty(data: bytes) -> None:\n        run(data)\n        assert data[2:5] != b'\\0\\0\\0'\n\n"
+            "    return faulty\n\n\ndef requests",
+        ),
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, broken, "messages", "--seconds", "20"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAILED" in done.stdout
+    log = Path(done.stdout.rpartition("see ")[2].strip())
+    assert "AssertionError" in log.read_text(errors="replace")
+    assert list(log.parent.glob("crash-*"))
