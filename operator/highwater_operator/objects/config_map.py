@@ -1,0 +1,101 @@
+"""The nodes' configuration: one properties file a pod, in one ConfigMap a role.
+
+A pod finds its own by its name, so that no script has to run before the node: the container's argument is
+``/etc/highwater/$(POD_NAME).properties``.
+"""
+
+from __future__ import annotations
+
+import json
+from hashlib import blake2b
+from typing import Any
+
+from highwater_chaos.backends.local.properties import render_properties
+from highwater_operator.objects.naming import (
+    ADMIN_PORT,
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    Owner,
+    Role,
+    host_of,
+    metadata_of,
+    node_id,
+    pod_name,
+    replicas_of,
+    set_name,
+)
+from highwater_runtime.metadata.metadata_version import MetadataVersion
+
+DATA_PATH = "/var/lib/highwater/data"
+EVENTS_PATH = "/var/lib/highwater/events"
+CONTROL_PATH = "/run/highwater"
+
+
+def config_map(owner: Owner, role: Role) -> dict[str, Any]:
+    """All files of one role."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata_of(owner, set_name(owner, role), role),
+        "data": {
+            f"{pod_name(owner, role, index)}.properties": render_properties(node_properties(owner, role, index))
+            for index in range(replicas_of(owner, role))
+        },
+    }
+
+
+def config_hash(owner: Owner, role: Role) -> str:
+    """Changes when a running node of this role would have to be restarted to follow its configuration.
+
+    How many brokers there are is not among that: a new one must not restart the others.
+    """
+    first = {
+        name: value
+        for name, value in node_properties(owner, role, 0).items()
+        if name not in ("node.id", "advertised.listeners", "highwater.node.name")
+    }
+    return blake2b(json.dumps(first, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int | bool]:
+    """The properties of one pod's node."""
+    spec = owner.spec
+    port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
+    voters = ",".join(
+        f"{node_id('controller', number)}@{host_of(owner, 'controller', number)}:{CONTROLLER_PORT}"
+        for number in range(spec.controllers)
+    )
+    properties: dict[str, str | int | bool] = {
+        "process.roles": role,
+        "node.id": node_id(role, index),
+        "cluster.id": cluster_id(owner),
+        "controller.quorum.voters": voters,
+        "listeners": f"PLAINTEXT://0.0.0.0:{port}",
+        "log.dirs": DATA_PATH,
+        **spec.config,
+        "highwater.node.name": f"{role}-{index}",
+        "highwater.trace.path": f"{EVENTS_PATH}/events.jsonl",
+        "highwater.control.path": f"{CONTROL_PATH}/control.sock",
+        "highwater.admin.listener": f"http://0.0.0.0:{ADMIN_PORT}",
+        "highwater.log.format": "json",
+    }
+    if spec.switches:
+        properties["highwater.switches"] = ",".join(f"{name}={value}" for name, value in sorted(spec.switches.items()))
+    if role == "broker":
+        properties["advertised.listeners"] = f"PLAINTEXT://{host_of(owner, role, index)}:{port}"
+    else:
+        asked = spec.metadata_version
+        version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
+        properties["highwater.bootstrap.metadata.version"] = version.version
+    return properties
+
+
+def cluster_id(owner: Owner) -> str:
+    """Kafka's cluster id, 22 characters, from the resource's uid: a cluster made anew is another cluster."""
+    alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    number = int.from_bytes(blake2b(owner.uid.encode(), digest_size=16).digest(), "big")
+    text = ""
+    for _ in range(22):
+        number, digit = divmod(number, len(alphabet))
+        text += alphabet[digit]
+    return text

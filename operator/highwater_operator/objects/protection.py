@@ -1,0 +1,59 @@
+"""What keeps others from breaking a cluster by accident: a budget for evictions, rules for the network, an identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_operator.objects.naming import (
+    ADMIN_PORT,
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    Owner,
+    Role,
+    metadata_of,
+    selector_of,
+    set_name,
+)
+
+
+def disruption_budget(owner: Owner, role: Role) -> dict[str, Any]:
+    """One pod of a role at a time may be evicted."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata_of(owner, set_name(owner, role), role),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector_of(owner, role)}},
+    }
+
+
+def network_policy(owner: Owner, role: Role) -> dict[str, Any]:
+    """Brokers and metrics may be reached by anyone; controllers by the cluster's own pods and Highwater's only."""
+    own: list[dict[str, Any]] = [
+        {"podSelector": {"matchLabels": selector_of(owner)}},
+        {"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": "highwater"}}, "namespaceSelector": {}},
+    ]
+    rules: list[dict[str, Any]] = [{"ports": [{"port": ADMIN_PORT, "protocol": "TCP"}]}]
+    if role == "broker":
+        rules.append({"ports": [{"port": CLIENT_PORT, "protocol": "TCP"}]})
+    else:
+        rules.append({"from": own, "ports": [{"port": CONTROLLER_PORT, "protocol": "TCP"}]})
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata_of(owner, set_name(owner, role), role),
+        "spec": {
+            "podSelector": {"matchLabels": selector_of(owner, role)},
+            "policyTypes": ["Ingress"],
+            "ingress": rules,
+        },
+    }
+
+
+def service_account(owner: Owner) -> dict[str, Any]:
+    """Nodes never talk to the API server, and get no token to do so."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata_of(owner, owner.name),
+        "automountServiceAccountToken": False,
+    }

@@ -1,0 +1,169 @@
+"""The pods of one role.
+
+Pods are replaced by the operator and not by Kubernetes (``OnDelete``): only it knows whether the cluster can do without
+one more broker at the moment. The pod template carries a hash of the configuration, by which it sees which are behind.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from highwater_operator.objects.config_map import CONTROL_PATH, DATA_PATH, EVENTS_PATH, config_hash
+from highwater_operator.objects.naming import (
+    ADMIN_PORT,
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    Owner,
+    Role,
+    labels_of,
+    metadata_of,
+    replicas_of,
+    selector_of,
+    service_name,
+    set_name,
+)
+
+CONFIG_HASH: Final = "highwater.dev/config-hash"
+NODE_USER: Final = 10001
+VOLUMES_ON_NODE: Final = "/var/lib/highwater/volumes"
+"""Where the node agent mounts crashable volumes on a Kubernetes node; a folder a pod (``<namespace>_<pod>``)."""
+
+_CRASHABLE_PATH: Final = "/var/lib/highwater/volumes"
+_STOP_SECONDS: Final = 60
+
+
+def stateful_set(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
+    """The StatefulSet of a role; ``default_image`` where the resource names none."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": metadata_of(owner, set_name(owner, role), role),
+        "spec": {
+            "serviceName": service_name(owner, role),
+            "replicas": replicas_of(owner, role),
+            "podManagementPolicy": "Parallel",
+            "updateStrategy": {"type": "OnDelete"},
+            "selector": {"matchLabels": selector_of(owner, role)},
+            "template": {
+                "metadata": {
+                    "labels": labels_of(owner, role),
+                    "annotations": {
+                        CONFIG_HASH: config_hash(owner, role),
+                        "prometheus.io/scrape": "true",
+                        "prometheus.io/port": str(ADMIN_PORT),
+                    },
+                },
+                "spec": _pod(owner, role, default_image),
+            },
+            **_claims(owner),
+        },
+    }
+
+
+def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
+    spec = owner.spec
+    return {
+        "serviceAccountName": owner.name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": _STOP_SECONDS,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": NODE_USER,
+            "runAsGroup": NODE_USER,
+            "fsGroup": NODE_USER,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": selector_of(owner, role)},
+            }
+        ],
+        "containers": [
+            {
+                "name": "node",
+                "image": spec.image or default_image,
+                "imagePullPolicy": spec.image_pull_policy,
+                "args": ["highwater-node", "/etc/highwater/$(POD_NAME).properties"],
+                "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+                "ports": [
+                    {
+                        "name": "kafka",
+                        "containerPort": CLIENT_PORT if role == "broker" else CONTROLLER_PORT,
+                        "protocol": "TCP",
+                    },
+                    {"name": "metrics", "containerPort": ADMIN_PORT, "protocol": "TCP"},
+                ],
+                "startupProbe": _probe("/healthz", period=1, failures=120),
+                "livenessProbe": _probe("/healthz", period=10, failures=6),
+                "readinessProbe": _probe("/readyz", period=2, failures=2),
+                "resources": {
+                    "requests": {"cpu": spec.resources.cpu, "memory": spec.resources.memory},
+                    "limits": {"memory": spec.resources.memory},
+                },
+                "securityContext": {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+                "volumeMounts": [
+                    {"name": "config", "mountPath": "/etc/highwater", "readOnly": True},
+                    {"name": "events", "mountPath": EVENTS_PATH},
+                    {"name": "control", "mountPath": CONTROL_PATH},
+                    {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - the container's own
+                    _data_mount(owner),
+                ],
+            }
+        ],
+        "volumes": [
+            {"name": "config", "configMap": {"name": set_name(owner, role)}},
+            {"name": "events", "emptyDir": {}},
+            {"name": "control", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
+            *_crashable_volumes(owner),
+        ],
+    }
+
+
+def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:
+    return {
+        "httpGet": {"path": path, "port": "metrics", "scheme": "HTTP"},
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+        "failureThreshold": failures,
+        "successThreshold": 1,
+    }
+
+
+def _data_mount(owner: Owner) -> dict[str, Any]:
+    if owner.spec.storage.crashable:
+        # The agent mounts and remounts the pod's file system below this folder, and the container has to see it.
+        return {"name": "data", "mountPath": _CRASHABLE_PATH, "mountPropagation": "HostToContainer"}
+    return {"name": "data", "mountPath": DATA_PATH}
+
+
+def _crashable_volumes(owner: Owner) -> list[dict[str, Any]]:
+    if not owner.spec.storage.crashable:
+        return []
+    return [{"name": "data", "hostPath": {"path": VOLUMES_ON_NODE, "type": "DirectoryOrCreate"}}]
+
+
+def _claims(owner: Owner) -> dict[str, Any]:
+    storage = owner.spec.storage
+    if storage.crashable:
+        return {}
+    claim: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": storage.size}},
+    }
+    if storage.class_name is not None:
+        claim["storageClassName"] = storage.class_name
+    return {
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
+        # Data outlives pods and scaling; it goes when the cluster is deleted, as the resource says by existing.
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+    }
