@@ -10,12 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from highwater_chaos.experiment.base import Model
-from highwater_chaos.experiment.model import API_VERSION, Cluster
+from highwater_chaos.experiment.model import Cluster
 from highwater_operator.resources.conditions import Condition
 
-Quantity = Annotated[
-    str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$", max_length=20)
-]
+Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$", max_length=20)]
 """A Kubernetes quantity: ``500m``, ``1Gi``."""
 
 
@@ -43,7 +41,8 @@ class LogClusterSpec(Cluster):
     """The cluster as it should be."""
 
     image: Annotated[
-        str | None, Field(max_length=500, description="Image of brokers and controllers; absent: the operator's default.")
+        str | None,
+        Field(max_length=500, description="Image of brokers and controllers; absent: the operator's default."),
     ] = None
     image_pull_policy: Annotated[
         Literal["Always", "IfNotPresent", "Never"], Field(description="When the kubelet pulls the image.")
@@ -74,8 +73,8 @@ class LogClusterStatus(Model):
 class LogCluster(Model):
     """A cluster of brokers and controllers of a replicated log."""
 
-    api_version: Literal["highwater.dev/v1alpha1"] = API_VERSION
+    api_version: Literal["highwater.dev/v1alpha1"] = "highwater.dev/v1alpha1"
     kind: Literal["LogCluster"] = "LogCluster"
     metadata: dict[str, Any]
     spec: Annotated[LogClusterSpec, Field(description="The cluster as it should be.")]
-    status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus()
+    status: Annotated[LogClusterStatus, Field(description="The cluster as it is.")] = LogClusterStatus(conditions=[])
