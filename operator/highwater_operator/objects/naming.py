@@ -1,7 +1,7 @@
 """Names, labels and addresses: the one place where they are made up.
 
-Pods are called ``<cluster>-broker-<id>`` and ``<cluster>-controller-<index>``; the node of a broker is its id, that of a
-controller 1000 and its index. Labels follow Kubernetes' recommendation, and those of Strimzi are added because the
+Pods are called ``<cluster>-broker-<id>`` and ``<cluster>-controller-<index>``; a broker's node id is that id, a
+controller's is 1000 and its index. Labels follow Kubernetes' recommendation, and those of Strimzi are added because the
 dashboards that people have select by them.
 """
 

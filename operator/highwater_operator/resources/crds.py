@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions, generated from the models. ``python -m highwater_operator.resources.crds`` writes them.
+"""The CustomResourceDefinitions, generated from the models: ``python -m highwater_operator.resources.crds``.
 
 They are committed, so that ``kubectl apply`` and Helm need no Python; a test fails when they differ from the models.
 """

@@ -42,7 +42,7 @@ class LogClusterSpec(Cluster):
 
     image: Annotated[
         str | None,
-        Field(max_length=500, description="Image of brokers and controllers; absent: the operator's default."),
+        Field(max_length=500, description="Image of every node; absent: the operator's default."),
     ] = None
     image_pull_policy: Annotated[
         Literal["Always", "IfNotPresent", "Never"], Field(description="When the kubelet pulls the image.")

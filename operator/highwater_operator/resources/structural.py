@@ -149,9 +149,8 @@ def _escaped(name: str) -> str:
 
 
 _RESERVED: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var"
-    " void while".split()
-)
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
+) | {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 
 
 def _one_paragraph(text: str) -> str:
