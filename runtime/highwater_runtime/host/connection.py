@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Listener, ServerAuthenticator
@@ -67,8 +67,8 @@ class ServerConnection(FrameReceiver):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client is there (TLS is up where it is used)."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are of no asyncio class.
+        self._transport = transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
             self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"

@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import OutboundSecurity
@@ -127,8 +127,8 @@ class OutboundConnection(FrameReceiver):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The transport is there, and TLS is up where it is used."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are of no asyncio class.
+        self._transport = transport = cast(asyncio.Transport, transport)
         self._connecting = None
         if self._closed:
             transport.abort()
