@@ -100,3 +100,8 @@ def checks() -> Document:
 @pytest.fixture(scope="session")
 def protocol() -> Document:
     return Document(ROOT / "docs" / "protocol.md")
+
+
+@pytest.fixture(scope="session")
+def node() -> Document:
+    return Document(ROOT / "docs" / "node.md")

@@ -98,6 +98,13 @@ def read_settings(path: Path) -> NodeSettings:
     return settings()
 
 
+def host_properties() -> list[str]:
+    """Names of all properties that the host reads itself, beside those of the cores and of security, sorted."""
+    reader = _Reader(Path(), {})
+    _settings(reader)
+    return sorted(reader.asked_for - {field.metadata["property"] for field in fields(NodeConfig)})
+
+
 class _Reader:
     """Takes properties out of a file, and gathers what is wrong with them."""
 
@@ -132,6 +139,11 @@ class _Reader:
         found = self._properties[name]
         reason = f" ({why})" if why else ""
         self.problems.append(f"{found.where}: property {name!r}: expected {expected}, found {found.value!r}{reason}")
+
+    @property
+    def asked_for(self) -> set[str]:
+        """Names that somebody wanted to know."""
+        return set(self._asked_for)
 
     def has(self, name: str) -> bool:
         """Whether the property is given."""
@@ -190,7 +202,7 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
     if role == "broker" and node_id in voters:
         reader.wrong("node.id", "an id that is none of the controllers'")
     protocols = _protocols(reader)
-    listeners = _listeners(reader, protocols)
+    listeners = _listeners(reader, role, protocols)
     inter_broker = _inter_broker_listener(reader, listeners)
     config = reader.node_config()
     log_dir = reader.require("log.dirs", "one directory", _one_directory, Path())
@@ -278,7 +290,7 @@ def _protocol_of(entry: str) -> tuple[str, str]:
     return name.upper(), protocol.upper()
 
 
-def _listeners(reader: _Reader, protocols: Mapping[str, str]) -> tuple[ListenerSetting, ...]:
+def _listeners(reader: _Reader, role: Role, protocols: Mapping[str, str]) -> tuple[ListenerSetting, ...]:
     expected = "NAME://host:port, separated by commas; port 0 for any free one"
     endpoints = reader.require("listeners", expected, _named_endpoints, {"PLAINTEXT": Endpoint("127.0.0.1", 0)})
     advertised = reader.take("advertised.listeners", expected, _named_endpoints, cast(dict[str, Endpoint], {}))
@@ -291,10 +303,12 @@ def _listeners(reader: _Reader, protocols: Mapping[str, str]) -> tuple[ListenerS
     settings = []
     for name, endpoint in endpoints.items():
         told = advertised.get(name, endpoint)
-        if told.host in ("", "0.0.0.0", "::"):  # noqa: S104
-            if reader.has("advertised.listeners") and name in advertised:
+        if told.host in ("", "0.0.0.0", "::") and role == "broker":  # noqa: S104
+            if name in advertised:
                 reader.wrong("advertised.listeners", "addresses that clients can reach", f"{told} is none")
-            told = Endpoint("127.0.0.1", told.port)
+            elif reader.has("listeners"):
+                expected = "an address that clients can reach, or advertised.listeners beside it"
+                reader.wrong("listeners", expected, f"{told} is none")
         settings.append(ListenerSetting(name, protocols.get(name, "PLAINTEXT"), endpoint, told))
     return tuple(settings)
 
