@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from ssl import SSLError
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -122,6 +123,8 @@ class OutboundConnection(FrameReceiver):
             )
         except (OSError, asyncio.CancelledError) as error:
             why = f"cannot connect: {error}"
+            if isinstance(error, SSLError) and not self._closed:
+                self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
             if not self._closed:
                 self._node.run(lambda: self.fail(why))
 
