@@ -483,3 +483,37 @@ def test_a_large_partition_is_loaded_with_other_events_between(make_cluster):
     new = cluster.coordinator(at=at)
     cluster.until(lambda: fetch(cluster, to=new, group="group-0") != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, 5)
     assert [fetch(cluster, to=new, group=f"group-{n}")[1] for n in range(60)] == list(range(60))
+
+
+def test_the_offsets_topic_is_compacted_and_nothing_committed_is_lost(make_cluster):
+    config = {
+        "offsets.topic.num.partitions": 1,
+        "offsets.topic.segment.bytes": 4000,
+        "log.retention.check.interval.ms": 2000,
+        "log.retention.ms": 1000,
+        "replica.high.watermark.checkpoint.interval.ms": 500,
+    }
+    cluster = make_cluster(config=config)
+    cluster.create_topic(replication_factor=3)
+    to = cluster.coordinator()
+    for n in range(150):
+        assert commit(cluster, n, to=to, group=f"group-{n % 7}") is NONE
+    cluster.run(10)
+    logs = [p.log for b in range(3) for p in cluster.broker(b).partitions.values() if p.topic == GROUP_OFFSETS_TOPIC]
+    counts = [sum(batch.record_count for batch in log.batches_between(0, log.log_end_offset)) for log in logs]
+    assert [log.log_end_offset for log in logs] == [150] * 3
+    assert max(counts) < 75, "on every replica, each by itself"
+    cluster.sim.power_loss(f"broker-{to}", wipe=True)
+    at = (to + 1) % 3
+    cluster.until(lambda: cluster.coordinator(at=at) != to, 20)
+    new = cluster.coordinator(at=at)
+    latest = {n % 7: n for n in range(150)}
+    assert [fetch(cluster, to=new, group=f"group-{g}")[1] for g in range(7)] == [latest[g] for g in range(7)]
+    # The wiped one copies a compacted log.
+    cluster.sim.start(f"broker-{to}")
+    cluster.until(lambda: cluster.unfenced(to), 20)
+    topic = cluster.broker(to).image.topics_by_name[GROUP_OFFSETS_TOPIC]
+    cluster.until(lambda: len(topic.partitions[0].isr) == 3, 20)
+    cluster.sim.power_loss(f"broker-{new}", wipe=True)
+    cluster.until(lambda: cluster.coordinator(at=to) != new, 20)
+    assert commit(cluster, 1000, to=cluster.coordinator(at=to), group="group-0") is NONE
