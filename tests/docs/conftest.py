@@ -105,3 +105,8 @@ def protocol() -> Document:
 @pytest.fixture(scope="session")
 def node() -> Document:
     return Document(ROOT / "docs" / "node.md")
+
+
+@pytest.fixture(scope="session")
+def security() -> Document:
+    return Document(ROOT / "docs" / "security.md")
