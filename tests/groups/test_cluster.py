@@ -517,3 +517,54 @@ def test_the_offsets_topic_is_compacted_and_nothing_committed_is_lost(make_clust
     cluster.sim.power_loss(f"broker-{new}", wipe=True)
     cluster.until(lambda: cluster.coordinator(at=to) != new, 20)
     assert commit(cluster, 1000, to=cluster.coordinator(at=to), group="group-0") is NONE
+
+
+def test_a_cluster_without_groups_runs_as_if_there_were_none(make_cluster, monkeypatch):
+    """Event for event: no timer, no message, no random draw and no series comes from what nobody uses."""
+
+    class NoGroups:
+        def __init__(self, *_):
+            pass
+
+        def publish(self, *_):
+            pass
+
+        def close(self):
+            pass
+
+    def run():
+        cluster = make_cluster(7)
+        events = []
+        cluster.sim.trace.subscribers.append(lambda t, node, _, event: events.append((t, node, event)))
+        cluster.create_topic(partitions=3, replication_factor=3)
+        cluster.run(5)
+        cluster.sim.stop("broker-1")
+        cluster.run(40)
+        cluster.sim.start("broker-1")
+        cluster.run(40)
+        assert cluster.unfenced(1)
+        return events, cluster.sim.loop.events_run
+
+    with_groups = run()
+    monkeypatch.setattr("highwater_runtime.broker.broker.Groups", NoGroups)
+    assert run() == with_groups
+    assert len(with_groups[0]) > 50
+
+
+def test_a_group_that_nobody_joined_leaves_no_record(make_cluster):
+    cluster = make_cluster(config={"offsets.retention.check.interval.ms": 1000})
+    consumer = Consumer(cluster)
+    request = JoinGroupRequest(
+        group_id="readers",
+        session_timeout_ms=6000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    assert cluster.ask(consumer.to, request, 5).error_code == ErrorCode.MEMBER_ID_REQUIRED
+    assert len(cluster.ask(consumer.to, ListGroupsRequest(), 4).groups) == 1
+    cluster.run(5)
+    assert len(cluster.ask(consumer.to, ListGroupsRequest(), 4).groups) == 1, "somebody may still join under his id"
+    cluster.run(3)
+    assert cluster.ask(consumer.to, ListGroupsRequest(), 4).groups == []
+    logs = [p.log for p in cluster.broker(0).partitions.values() if p.topic == GROUP_OFFSETS_TOPIC]
+    assert [log.log_end_offset for log in logs] == [0] * 4

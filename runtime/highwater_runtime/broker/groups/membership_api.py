@@ -40,12 +40,17 @@ def join(request: InboundRequest, coordinator: GroupCoordinator) -> None:
     if not body.group_id:
         answer(Joined(ErrorCode.INVALID_GROUP_ID, body.member_id))
         return
+    here = coordinator.shard_for(body.group_id)
+    if isinstance(here, ErrorCode):
+        answer(Joined(here, body.member_id))
+        return
+    if not coordinator.membership.session_timeout_allowed(body.session_timeout_ms):
+        answer(Joined(ErrorCode.INVALID_SESSION_TIMEOUT, body.member_id))
+        return
     # Only somebody new founds a group.
     found = coordinator.find(body.group_id) if body.member_id else coordinator.find_or_create(body.group_id)
     if isinstance(found, ErrorCode):
         answer(Joined(found, body.member_id))
-    elif not coordinator.membership.session_timeout_allowed(body.session_timeout_ms):
-        answer(Joined(ErrorCode.INVALID_SESSION_TIMEOUT, body.member_id))
     elif found is None:
         answer(Joined(ErrorCode.UNKNOWN_MEMBER_ID, body.member_id))
     else:
