@@ -133,6 +133,7 @@ def test_a_run_says_which_events_it_has(tmp_path: Path, without_jars: None) -> N
     assert set(paths) == {
         "config/controller-0.properties",
         "logs/controller-0.4.log",
+        "logs/controller-0.4.log.crash",
         RECORDED_EVENTS_FILE,
     }
     told = msgspec.json.decode(paths[RECORDED_EVENTS_FILE].read_bytes(), type=RecordedEvents)
