@@ -11,7 +11,7 @@ from typing import Final
 
 from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
-from highwater_runtime.broker.groups.membership import JoinRequest, SyncRequest
+from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.heartbeat_request import HeartbeatRequest
