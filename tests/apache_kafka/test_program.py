@@ -238,6 +238,20 @@ def test_what_only_our_nodes_tell_is_refused_in_the_file(replacement: str, compl
     assert complaint in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("found", "replacement", "path"),
+    [
+        ("replicationFactor: 3}", "replicationFactor: 3, config: {compression.type: zstd}}", "topics[0].config"),
+        ("log.cleaner.threads: 1", "compression.type: gzip", "config"),
+    ],
+)
+def test_a_broker_that_compresses_is_refused(found: str, replacement: str, path: str) -> None:
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml")
+    assert f"spec.cluster.{path}.compression.type: found" in str(refused.value)
+    assert parse_experiment(EXPERIMENT.replace("log.cleaner.threads: 1", "compression.type: producer"), "x.yaml")
+
+
 def test_properties_of_kafka_are_unknown_to_our_own_runtime() -> None:
     with pytest.raises(ExperimentError, match=r"unknown property 'log\.cleaner\.threads'"):
         parse_experiment(EXPERIMENT.replace("runtime: apache-kafka", "runtime: highwater"), "x.yaml")
