@@ -222,9 +222,42 @@ def batches() -> Target:
     return run
 
 
+def sasl() -> Target:
+    """Conversations with the server's end of each mechanism, messages separated by zero bytes; the first byte chooses.
+
+    Nobody without a password may ever become somebody.
+    """
+    from highwater_runtime.host.listeners import AuthenticationError
+    from highwater_runtime.host.security.plain import PlainServer
+    from highwater_runtime.host.security.scram import ScramClient, ScramServer
+    from highwater_runtime.metadata.scram import ScramMechanism, credential_of
+
+    credentials = {
+        mechanism.sasl_name: credential_of(mechanism, "a password", b"a salt of 20 bytes..", 4096)
+        for mechanism in ScramMechanism
+    }
+
+    def run(data: bytes) -> None:
+        kind, messages = data[:1], data[1:].split(b"\0\0")
+        name = list(credentials)[kind < b"\x80"]
+        server = (
+            PlainServer({"user": "a password"}) if kind < b"\x40" else ScramServer(name, lambda _: credentials[name])
+        )
+        client = ScramClient(name, "user", "another password")
+        client.first()
+        for message in messages:
+            for end in (server, client):
+                with suppress(AuthenticationError):
+                    end.respond(message)
+        assert server.user is None or b"a password" in data
+        assert not client.done
+
+    return run
+
+
 TARGETS: dict[str, Callable[[], Target]] = {
     function.__name__.replace("_", "-"): function
-    for function in (messages, requests, responses, stream, metadata_records, coordinator_records, batches)
+    for function in (messages, requests, responses, stream, metadata_records, coordinator_records, batches, sasl)
 }
 
 
@@ -264,6 +297,12 @@ def examples(target: str) -> Iterator[bytes]:
         for data in (batch, batch + build_batch([], last_offset=3), build_leader_change(1, [1, 2], [2])):
             yield b"\0" + data
             yield b"\1" + data
+        return
+    if target == "sasl":
+        yield b"\0\0user\0guess"
+        for kind in (b"\x40", b"\xff"):
+            yield kind + b"n,,n=user,r=abcdefgh\0\0c=biws,r=abcdefghij,p=" + b"A" * 43 + b"="
+            yield kind + b"r=abcdefghij,s=QSQhYSBzYWx0IGhlcmU=,i=4096\0\0v=" + b"A" * 43 + b"="
         return
     keys = list(APIS)
     index = -1

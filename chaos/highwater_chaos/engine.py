@@ -111,15 +111,20 @@ def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
     capabilities = backend.can(experiment.cluster)
     for inject in _injects(experiment.spec.schedule):
         for capability in sorted(fault_of(inject).needs - capabilities, key=lambda one: one.name):
-            missing[f"{inject.choice} needs {capability.value}, which {backend.name} does not have"] = None
+            missing[f"{inject.choice} {_lacking(experiment, backend, capability)}"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
     if driver is not None:
         if Capability.CLIENT_PROCESSES not in capabilities:
-            needs = f"needs {Capability.CLIENT_PROCESSES.value}, which {backend.name} does not have"
-            missing[f"workload.driver {driver.name} {needs}"] = None
+            lacking = _lacking(experiment, backend, Capability.CLIENT_PROCESSES)
+            missing[f"workload.driver {driver.name} {lacking}"] = None
         elif (problem := driver.missing()) is not None:
             missing[f"workload.driver {driver.name} {problem}"] = None
     return list(missing)
+
+
+def _lacking(experiment: ChaosExperiment, backend: Backend, capability: Capability) -> str:
+    why = backend.why_not(experiment.cluster, capability)
+    return f"needs {capability.value}, which {backend.name} does not have" + (f": {why}" if why else "")
 
 
 def available_faults(capabilities: frozenset[Capability]) -> list[str]:
@@ -249,7 +254,15 @@ class _Run:
     def _set_up(self) -> bool:
         self.clients.start_admin()
         administration = Administration(self.clients, self.view, self.backend)
-        if not self._until(self._nodes_ready, _SETUP_NS, lambda: f"the cluster did not come up: {self._unready()}"):
+        # A node that has ended by itself (and is a doubt of its own) will not come up, however long one waits.
+        if not self._until(
+            lambda: self._nodes_ready() or bool(self.backend.doubts()),
+            _SETUP_NS,
+            lambda: f"the cluster did not come up: {self._unready()}",
+        ):
+            return False
+        if not self._nodes_ready():
+            self.doubts.append(f"the cluster did not come up: {self._unready()}")
             return False
         for topic in (*self.cluster.topics, *self._register_topics()):
             if not self._create(administration, topic):

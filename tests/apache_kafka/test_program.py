@@ -133,6 +133,7 @@ def test_a_run_says_which_events_it_has(tmp_path: Path, without_jars: None) -> N
     assert set(paths) == {
         "config/controller-0.properties",
         "logs/controller-0.4.log",
+        "logs/controller-0.4.log.crash",
         RECORDED_EVENTS_FILE,
     }
     told = msgspec.json.decode(paths[RECORDED_EVENTS_FILE].read_bytes(), type=RecordedEvents)
@@ -235,6 +236,20 @@ def test_what_only_our_nodes_tell_is_refused_in_the_file(replacement: str, compl
     with pytest.raises(ExperimentError) as refused:
         parse_experiment(EXPERIMENT.replace("  schedule:", replacement), "x.yaml")
     assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "replacement", "path"),
+    [
+        ("replicationFactor: 3}", "replicationFactor: 3, config: {compression.type: zstd}}", "topics[0].config"),
+        ("log.cleaner.threads: 1", "compression.type: gzip", "config"),
+    ],
+)
+def test_a_broker_that_compresses_is_refused(found: str, replacement: str, path: str) -> None:
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml")
+    assert f"spec.cluster.{path}.compression.type: found" in str(refused.value)
+    assert parse_experiment(EXPERIMENT.replace("log.cleaner.threads: 1", "compression.type: producer"), "x.yaml")
 
 
 def test_properties_of_kafka_are_unknown_to_our_own_runtime() -> None:

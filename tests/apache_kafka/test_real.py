@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import load_experiment, parse_experiment
@@ -47,7 +48,9 @@ def run(experiment: Any, parent: Path) -> JudgedRun:
 
 
 @pytest.mark.usefixtures("apache_kafka")
-def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path) -> None:
+def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As plain processes on loopback, as without root."""
+    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda name, wire: LocalBackend(isolated=False))
     done = run(parse_experiment(ORDINARY_TROUBLE, "ordinary-trouble.yaml"), tmp_path)
     verdict = done.verdict
     assert verdict["verdict"] == "pass", verdict["reasons"]

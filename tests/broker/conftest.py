@@ -78,6 +78,7 @@ class Cluster:
         switches: Mapping[str, str] | None = None,
         metadata_version: str | None = None,
         codec: CodecMode = "some",
+        hold_until_published: bool = False,
     ) -> None:
         self.sim = Simulator(seed, check_mutation=True, codec=codec)
         self.events: list[tuple[int, str, NodeEvent]] = []
@@ -106,6 +107,7 @@ class Cluster:
                 cluster_id=CLUSTER_ID,
                 switches=chosen,
                 config=properties,
+                hold_until_published=hold_until_published,
             )
             return lambda ports: Broker(options, ports)
 

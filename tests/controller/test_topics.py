@@ -126,6 +126,7 @@ def test_validate_only_changes_nothing(three: Any) -> None:
             topic("orders", assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=[0])]),
             ErrorCode.INVALID_REQUEST,
         ),
+        (topic("orders", num_partitions=2**31 - 1), ErrorCode.POLICY_VIOLATION),
         (topic("orders", configs=[CreatableTopicConfig(name="colour", value="red")]), ErrorCode.INVALID_CONFIG),
         (topic("orders", configs=[CreatableTopicConfig(name="retention.ms", value=None)]), ErrorCode.INVALID_CONFIG),
     ],
@@ -234,6 +235,7 @@ def test_partitions_are_added_with_the_same_replication_factor(three: Any) -> No
         ("orders", 3, [[0]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         ("orders", 2, [[0, 1]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         ("orders", 2, [[9]], ErrorCode.INVALID_REPLICA_ASSIGNMENT),
+        ("orders", 2**31 - 1, None, ErrorCode.POLICY_VIOLATION),
     ],
 )
 def test_partitions_that_are_refused(
@@ -242,6 +244,12 @@ def test_partitions_that_are_refused(
     create(three, topic("orders"))
     assert ErrorCode(more(three, name, count, assignments).error_code) is error
     assert sorted(three.image.topics_by_name["orders"].partitions) == [0]
+
+
+def test_the_topics_of_one_request_have_at_most_so_many_partitions_together(three: Any) -> None:
+    results = create(three, topic("a", num_partitions=6000), topic("b", num_partitions=6000), topic("c"))
+    assert [ErrorCode(r.error_code) for r in results] == [ErrorCode.NONE, ErrorCode.POLICY_VIOLATION, ErrorCode.NONE]
+    assert more(three, "a", 16_001).error_code == ErrorCode.POLICY_VIOLATION
 
 
 def test_adding_partitions_can_be_tried_out(three: Any) -> None:

@@ -100,3 +100,13 @@ def checks() -> Document:
 @pytest.fixture(scope="session")
 def protocol() -> Document:
     return Document(ROOT / "docs" / "protocol.md")
+
+
+@pytest.fixture(scope="session")
+def node() -> Document:
+    return Document(ROOT / "docs" / "node.md")
+
+
+@pytest.fixture(scope="session")
+def security() -> Document:
+    return Document(ROOT / "docs" / "security.md")

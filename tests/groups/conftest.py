@@ -10,7 +10,8 @@ import pytest
 
 from highwater_runtime.broker import Broker, BrokerOptions
 from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
-from highwater_runtime.broker.groups.membership import JoinRequest, Membership, SyncRequest
+from highwater_runtime.broker.groups.membership import Membership
+from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
 from highwater_runtime.config import NodeConfig, PropertyValue
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataVersion

@@ -1,8 +1,8 @@
 """Random failures of coordinators in the simulator: no acknowledged commit is lost, whatever fails one at a time.
 
-A client commits ever larger offsets for several groups, retrying as clients do; brokers are killed, lose power (and their
-disks), are stopped and paused in between. At the end, and whenever a coordinator answers, the committed offset is at
-least the last one that was acknowledged, and none that was never asked for.
+A client commits ever larger offsets for several groups, retrying as clients do; brokers are killed, lose power (and
+their disks), are stopped and paused in between. At the end, and whenever a coordinator answers, the committed offset is
+at least the last one that was acknowledged, and none that was never asked for.
 """
 
 from __future__ import annotations

@@ -272,7 +272,9 @@ def static(bootstrap, topic, group, name, reading):
 def test_a_group_goes_on_when_its_coordinator_is_killed(processes, member):
     topic, group = f"topic-{member.__name__}", f"group-{member.__name__}"
     processes.create(topic)
-    producer = Producer({"bootstrap.servers": processes.bootstrap, "acks": "all", "message.timeout.ms": 120_000})
+    producer = Producer(
+        {"bootstrap.servers": processes.bootstrap, "enable.idempotence": True, "message.timeout.ms": 120_000}
+    )
     delivered = {}
 
     def note(error, message):

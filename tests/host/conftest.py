@@ -135,9 +135,10 @@ def metadata(name: str) -> MetadataResponse:
     return MetadataResponse(cluster_id=name, brokers=[], topics=[])
 
 
-@pytest.fixture
-def play() -> Callable[[Callable[[Hosts], Awaitable[Any]]], Any]:
-    """Runs ``story(hosts)`` on a loop of its own."""
+@pytest.fixture(params=["asyncio", "uvloop"])
+def play(request: pytest.FixtureRequest) -> Callable[[Callable[[Hosts], Awaitable[Any]]], Any]:
+    """Runs ``story(hosts)`` on a loop of its own, of either kind."""
+    factory = pytest.importorskip("uvloop").new_event_loop if request.param == "uvloop" else None
 
     def run(story: Callable[[Hosts], Awaitable[Any]]) -> Any:
         async def whole() -> Any:
@@ -148,7 +149,8 @@ def play() -> Callable[[Callable[[Hosts], Awaitable[Any]]], Any]:
                 hosts.close()
                 await asyncio.sleep(0)
 
-        return asyncio.run(whole())
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(whole())
 
     return run
 

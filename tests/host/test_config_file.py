@@ -169,6 +169,7 @@ WRONG = {
     ("listeners", "PLAINTEXT://a:1,PLAINTEXT://a:2"): "PLAINTEXT comes twice",
     ("listeners", "CLIENT://a:1"): "CLIENT is neither",
     ("advertised_listeners", "SSL://a:1"): "expected names that are among the listeners",
+    ("listeners", "PLAINTEXT://0.0.0.0:9092"): "expected an address that clients can reach, or advertised.listeners",
     ("advertised_listeners", "PLAINTEXT://0.0.0.0:1"): "expected addresses that clients can reach",
     ("listener_security_protocol_map", "CLIENT:TLS"): "'CLIENT:TLS' is not of that form",
     ("inter_broker_listener_name", "OTHER"): "expected the name of one of the listeners, found 'OTHER'",

@@ -181,8 +181,7 @@ def test_fsync_later_runs_off_the_loop_and_reports_on_it(tmp_path):
 
 
 def test_fsync_later_reports_failure_and_leaks_no_descriptor(disk, monkeypatch):
-    file = disk.open("f", create=True)
-    opened = len(list(Path("/proc/self/fd").iterdir()))
+    file = disk.open("leaked-file", create=True)
 
     def failing(fd):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -192,12 +191,21 @@ def test_fsync_later_reports_failure_and_leaks_no_descriptor(disk, monkeypatch):
     for _ in range(5):
         file.fsync_later(done.append)
     assert [error.errno for error in done] == [errno.EIO] * 5
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert descriptors_of("leaked-file") == 1
 
 
 def test_a_forgotten_file_is_closed(disk):
-    opened = len(list(Path("/proc/self/fd").iterdir()))
-    file = disk.open("f", create=True)
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened + 1
+    file = disk.open("forgotten-file", create=True)
+    assert descriptors_of("forgotten-file") == 1
     del file
-    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert descriptors_of("forgotten-file") == 0
+
+
+def descriptors_of(name):
+    """How many descriptors of this process are of a file with this name."""
+    links = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if is_open(fd)]  # noqa: PTH115, PTH208
+    return sum(link.endswith(f"/{name}") for link in links)
+
+
+def is_open(fd):
+    return os.path.lexists(f"/proc/self/fd/{fd}")

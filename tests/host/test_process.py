@@ -40,8 +40,11 @@ def run(*arguments):
     )
 
 
-def test_a_clean_stop(controller, processes):
-    node = controller().start()
+@pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
+def test_a_clean_stop(controller, processes, event_loop):
+    if event_loop == "uvloop":
+        pytest.importorskip("uvloop")
+    node = controller(highwater_event_loop=event_loop).start()
     ready = node.ready()
     processes.wait_until(lambda: node.http("/readyz")[0] == 200, "the controller to lead")
     assert node.http("/healthz") == (200, "ok\n")

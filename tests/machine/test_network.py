@@ -10,7 +10,7 @@ import pytest
 
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import NETNS, Namespace, enter_namespace, in_namespace, marked_for
+from highwater_chaos.machine.namespaces import Namespace, enter_namespace, in_namespace, in_thread, marked_for
 
 pytestmark = pytest.mark.whole_machine
 
@@ -101,9 +101,35 @@ def test_a_namespace_says_whose_it_is(machine: Any) -> None:
 
 def test_a_name_that_is_taken_is_refused_and_left_alone(machine: Any) -> None:
     taken = machine.run.make(Namespace(machine.run.name("x"), machine.run.directory)).resource
-    with pytest.raises(FileExistsError):
-        taken.make(())
-    assert (NETNS / taken.name).exists()
+    with pytest.raises(MachineError, match="cannot be made: there is"):
+        machine.run.make(taken)
+    assert marked_for(taken.name) == machine.run.directory
+
+
+def test_an_interruption_waits_for_what_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = threading.Event()
+    begun = threading.Event()
+
+    def make() -> None:
+        begun.set()
+        made.wait(60)
+
+    join = threading.Thread.join
+    calls: list[bool] = []
+
+    def interrupted(thread: threading.Thread, timeout: float | None = None) -> None:
+        calls.append(made.is_set())
+        if len(calls) == 1:
+            begun.wait(60)
+            made.set()
+            raise KeyboardInterrupt
+        join(thread, timeout)
+        assert not thread.is_alive()
+
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        in_thread(make)
+    assert calls == [False, True], "joined again after the interruption"
 
 
 def test_only_the_thread_that_enters_is_inside(machine: Any) -> None:

@@ -14,6 +14,7 @@ from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import FLUSH_NOTHING, PowerLoss, shut_down, try_to_write
+from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.machine.volumes import MIB, SMALLEST, Volume, users_of
 from highwater_chaos.machine.wipe import Wipe
 
@@ -200,3 +201,33 @@ def test_what_is_no_mount_point_is_never_shut_down(tmp_path: Path, kind: Any) ->
         shut_down(tmp_path, FLUSH_NOTHING)
     assert linux.mounted_at(tmp_path) == []
     (tmp_path / "still").touch()
+
+
+def test_a_volume_that_exists_is_not_made_again_and_stays(machine: Any, kind: Any) -> None:
+    volume = machine.volume(kind)
+    write(Path(volume.mount_point) / "log", b"x", sync=True)
+    with pytest.raises(MachineError, match=f"cannot be made: there is mount {volume.mount_point}"):
+        machine.volume(kind)
+    assert (Path(volume.mount_point) / "log").read_bytes() == b"x"
+
+
+def test_an_image_to_keep_must_not_lie_where_it_is_deleted(machine: Any, kind: Any) -> None:
+    place = machine.run.path / "kept"
+    volume = Volume("kept", machine.run.directory, f"{place}.img", str(place), kind, SMALLEST[kind], keep_image=True)
+    with pytest.raises(MachineError, match="cannot be kept"):
+        machine.run.make(volume)
+
+
+def test_a_state_directory_behind_a_symbolic_link(tmp_path: Path, kind: Any, leftovers: Any) -> None:
+    (tmp_path / "real").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    with MachineRun.open(root=link) as run:
+        place = link / run.id / "volume"
+        volume = Volume("v", run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])
+        held = run.make(volume)
+        assert volume.mounted()
+        assert len(loop.devices_of(Path(volume.image))) == 1
+        run.undo(held)
+        assert not volume.mounted()
+    assert leftovers(tmp_path / "real") == []

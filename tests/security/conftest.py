@@ -142,6 +142,7 @@ class Cluster:
 
     def __init__(self, folder, certificates):
         self.certificates = certificates
+        self.folder = folder
         ports = _free_ports(3)
         voters = ",".join(f"{1000 + i}@127.0.0.1:{port}" for i, port in enumerate(ports))
         common = {
@@ -253,6 +254,11 @@ class Cluster:
         """Whether a log of the nodes has ``text``."""
         return any(text in node.log.read_text() for node in nodes or self.brokers)
 
+    @staticmethod
+    def until(condition, what):
+        """Wait until ``condition()`` is truthy; returns that."""
+        return until(condition, what)
+
     def close(self):
         for node in self.nodes:
             node.end()
@@ -271,3 +277,18 @@ def cluster(tmp_path_factory, certificates):
         yield cluster
     finally:
         cluster.close()
+
+
+@pytest.fixture
+def make_node(cluster):
+    """``make_node(name, changes)``: one more broker as the others are, but for ``changes``; ended with the test."""
+    made = []
+
+    def make(name, changes):
+        node = Node(cluster.folder, name, {**cluster.brokers[0].properties, **changes})
+        made.append(node)
+        return node
+
+    yield make
+    for node in made:
+        node.end()

@@ -156,6 +156,10 @@ class Backend(Protocol):
     def can(self, cluster: Cluster) -> frozenset[Capability]:
         """What can be done to this cluster: less than :attr:`capabilities` where its runtime is not ours."""
 
+    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+        """What stands in the way of a capability that :meth:`can` does not list (``needs root``); None where there is
+        nothing to say but that the backend does not have it."""
+
     def problems(self, cluster: Cluster) -> list[str]:
         """Why this cluster cannot be brought up here (its runtime, its file system); nothing is made."""
 

@@ -83,6 +83,11 @@ class SimBackend:
         del cluster
         return self.capabilities
 
+    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+        """It is simulated or it is not."""
+        del cluster, capability
+        return None
+
     def problems(self, cluster: Cluster) -> list[str]:
         """Only our own runtime has no I/O of its own."""
         if cluster.runtime == "highwater":

@@ -24,6 +24,7 @@ from highwater_runtime.switches import SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
+_COMPRESSION: Final = "compression.type"
 _NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
 
@@ -305,6 +306,14 @@ def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, name in enumerate(experiment.spec.checks):
         if name in QUORUM_INVARIANTS or name in ON_REQUEST:
             yield Problem(f"spec.checks[{index}]", f"{name} is judged by what only our own nodes tell; not {runtime}")
+    configs = {"spec.cluster.config": experiment.cluster.config}
+    configs |= {f"spec.cluster.topics[{i}].config": topic.config for i, topic in enumerate(experiment.cluster.topics)}
+    for path, config in configs.items():
+        if config.get(_COMPRESSION, "producer") not in ("producer", "uncompressed"):
+            yield Problem(
+                f"{path}.{_COMPRESSION}",
+                f"found {config[_COMPRESSION]!r}; the harness's own readers do not decompress: leave it out",
+            )
 
 
 def _not_built(experiment: ChaosExperiment) -> Iterator[Problem]:

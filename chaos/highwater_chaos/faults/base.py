@@ -112,6 +112,16 @@ class FaultContext:
     random: Random
     record: FaultRecord
 
+    @property
+    def undone_by_ns(self) -> int | None:
+        """The run time at which the machine's guardian undoes the fault, if the harness has not done so.
+
+        Some time after the deadline. The harness itself ends a fault in time, and where it is gone, the guardian ends
+        everything at once; but a short fault on a busy machine must not be undone before it is seen to have taken hold.
+        """
+        deadline = self.record.deadline_ns
+        return None if deadline is None else deadline + CONFIRM_NS
+
     def resolve(self, target: Target | None) -> tuple[str, ...]:
         """Resolve a target (None: ``()``, meaning any node) and note the nodes in the record."""
         if target is None:

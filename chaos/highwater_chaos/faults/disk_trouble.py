@@ -98,7 +98,7 @@ class DiskStallFault:
 
 def _begin(context: FaultContext, nodes: tuple[str, ...], trouble: DiskTrouble) -> Process[None]:
     for node in nodes:
-        context.backend.disk_trouble(node, trouble, context.record.deadline_ns)
+        context.backend.disk_trouble(node, trouble, context.undone_by_ns)
     for node in nodes:
         expected = _SIGN[trouble]
         seen = yield from context.confirm(

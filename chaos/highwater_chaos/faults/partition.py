@@ -45,7 +45,7 @@ class PartitionFault:
         """Cut the links."""
         links = self._links(context)
         for source, destination in links:
-            context.backend.cut(source, destination, context.record.deadline_ns)
+            context.backend.cut(source, destination, context.undone_by_ns)
             self.cuts.append((source, destination))
         for source, destination in links:
             lost = yield from context.confirm(

@@ -37,7 +37,7 @@ class PauseFault:
             if context.backend.state(node) is not NodeState.UP:
                 context.saw(f"{node} is {context.backend.state(node).value}: nothing to pause", False, node=node)
                 continue
-            context.backend.pause(node, context.record.deadline_ns)
+            context.backend.pause(node, context.undone_by_ns)
         # What it said before it stood still may not have been looked at yet.
         context.look()
         before = {node: _events(context, node) for node in nodes}

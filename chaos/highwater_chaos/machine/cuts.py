@@ -29,6 +29,7 @@ class Cut:
     """Packets from the address ``source`` that arrive in ``namespace`` are dropped."""
 
     KIND: ClassVar[str] = "cut"
+    ALONE: ClassVar[bool] = False
     namespace: str
     source: str
     mark: str = field(default_factory=lambda: "highwater:" + secrets.token_hex(8))

@@ -20,6 +20,7 @@ class DiskError:
     """``volume`` fails with EIO."""
 
     KIND: ClassVar[str] = "disk error"
+    ALONE: ClassVar[bool] = False
     volume: Volume
 
     def make(self, _held: Sequence[int]) -> Self:

@@ -22,6 +22,7 @@ class DiskFull:
     """``volume`` has no free block. What its owner deletes meanwhile is free again, as on a real full disk."""
 
     KIND: ClassVar[str] = "full disk"
+    ALONE: ClassVar[bool] = True
     volume: Volume
 
     def make(self, _held: Sequence[int]) -> Self:

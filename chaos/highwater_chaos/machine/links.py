@@ -23,6 +23,7 @@ class Hub:
     """The bridge ``hub`` in ``namespace``, with ``address`` (``10.77.0.1/16``) for whoever lives there."""
 
     KIND: ClassVar[str] = "hub"
+    ALONE: ClassVar[bool] = True
     namespace: str
     address: str
 
@@ -58,6 +59,7 @@ class Link:
     bridge."""
 
     KIND: ClassVar[str] = "link"
+    ALONE: ClassVar[bool] = True
     hub: str
     namespace: str
     port: str

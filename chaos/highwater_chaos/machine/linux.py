@@ -88,7 +88,7 @@ def sync_file_system(fd: int) -> None:
 
 def mounted_at(target: Path) -> list[str]:
     """Sources of what is mounted at ``target`` or below it, innermost last; empty: nothing."""
-    wanted = str(target)
+    wanted = str(target.resolve())
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, _, after = line.partition(" - ")
@@ -100,7 +100,7 @@ def mounted_at(target: Path) -> list[str]:
 
 def mount_points(below: Path) -> list[Path]:
     """Mount points at or below a directory, in the order in which they were mounted."""
-    top = str(below)
+    top = str(below.resolve())
     points = (_unescape(line.split(" ")[4]) for line in Path("/proc/self/mountinfo").read_text().splitlines())
     return [Path(point) for point in points if point == top or point.startswith(top + "/")]
 

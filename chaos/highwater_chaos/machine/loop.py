@@ -40,7 +40,7 @@ def attach(image: Path) -> str:
 
 def devices_of(image: Path) -> list[str]:
     """Loop devices over an image file, also over one that was deleted meanwhile."""
-    return [device for device, backing in attached().items() if backing == image]
+    return [device for device, backing in attached().items() if backing == image.resolve()]
 
 
 def attached() -> dict[str, Path]:

@@ -30,6 +30,7 @@ class Namespace:
     """The namespace ``name``, with loopback up and nothing else. ``run`` is the directory of the run it belongs to."""
 
     KIND: ClassVar[str] = "namespace"
+    ALONE: ClassVar[bool] = True
     name: str
     run: str
 
@@ -103,10 +104,19 @@ def in_thread(call: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=body, name="highwater-namespace", daemon=True)
     thread.start()
-    thread.join()
+    _finish(thread)
     if failure:
         raise failure[0]
     return result[0]
+
+
+def _finish(thread: threading.Thread) -> None:
+    # An interruption (Ctrl-C) is raised once the thread is through, not while it makes what is about to be undone.
+    try:
+        thread.join()
+    except BaseException:
+        _finish(thread)
+        raise
 
 
 def marked_for(name: str) -> str | None:
@@ -140,6 +150,6 @@ def with_route(call: Callable[[Any], T]) -> T:
 def _share_netns_directory() -> None:
     # As `ip netns` does: names made here are seen, and can be taken away, in every mount namespace.
     NETNS.mkdir(parents=True, exist_ok=True)
-    if not linux.mounted_at(NETNS) or str(NETNS) not in map(str, linux.mount_points(NETNS)):
+    if NETNS not in linux.mount_points(NETNS):
         linux.mount(str(NETNS), NETNS, "none", linux.MS_BIND | linux.MS_REC)
     linux.mount("none", NETNS, "none", linux.MS_SHARED | linux.MS_REC)

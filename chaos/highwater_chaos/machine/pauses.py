@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.processes import Process
 
 _STOPPED_WITHIN: Final = 5.0
@@ -19,20 +20,24 @@ class Pause:
     """``process`` and everything that it started are stopped."""
 
     KIND: ClassVar[str] = "pause"
+    ALONE: ClassVar[bool] = False
     process: Process
 
     def make(self, _held: Sequence[int]) -> Self:
         """SIGSTOP; returns when the kernel says that every one of them stands still."""
-        members = self.process.members()
-        if not members:
-            raise MachineError(f"process {self.process.name} is gone and cannot be paused")
-        for member in members:
-            member.send(signal.SIGSTOP)
         deadline = time.monotonic() + _STOPPED_WITHIN
-        while any(member.state() == "running" for member in members):
-            if time.monotonic() > deadline:
-                raise MachineError(f"process {self.process.name} does not stop: it waits in the kernel")
-            time.sleep(0.001)
+        stopped: list[Identity] = []
+        # Looked for again until all that there are stand still: one that ran may have started another meanwhile.
+        while (members := self.process.members()) != stopped or not members:
+            if not members:
+                raise MachineError(f"process {self.process.name} is gone and cannot be paused")
+            for member in members:
+                member.send(signal.SIGSTOP)
+            while any(member.state() == "running" for member in members):
+                if time.monotonic() > deadline:
+                    raise MachineError(f"process {self.process.name} does not stop: it waits in the kernel")
+                time.sleep(0.001)
+            stopped = members
         return self
 
     def undo(self) -> None:

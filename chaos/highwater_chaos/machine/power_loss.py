@@ -60,6 +60,7 @@ class PowerLoss:
     pages, overwritten ones too; None where the kernel does not tell."""
 
     KIND: ClassVar[str] = "power loss"
+    ALONE: ClassVar[bool] = False
     volume: Volume
     processes: tuple[Process, ...] = ()
     keep: Keep = field(default="none", metadata=TRANSIENT)

@@ -47,6 +47,7 @@ class Process:
     """The process ``name`` of the run at directory ``run``."""
 
     KIND: ClassVar[str] = "process"
+    ALONE: ClassVar[bool] = False
     name: str
     run: str
     identity: Identity | None = None

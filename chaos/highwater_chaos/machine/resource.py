@@ -17,6 +17,9 @@ class Resource(Protocol):
     """One thing made on this machine, or one fault brought about on it."""
 
     KIND: ClassVar[str]
+    ALONE: ClassVar[bool]
+    """Whether there can be only one of it: where something is :meth:`left` before it is made, that is another's, and
+    making it is refused instead of undone."""
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def make(self, held: Sequence[int], /) -> Self:

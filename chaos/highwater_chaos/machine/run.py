@@ -71,7 +71,7 @@ class MachineRun:
         Raises:
             MachineError: the guardian does not start. Nothing is left then.
         """
-        root = state_root() if root is None else root.resolve()
+        root = (root or state_root()).resolve()
         root.mkdir(parents=True, exist_ok=True)
         path = root / secrets.token_hex(3)
         path.mkdir(mode=0o711)
@@ -94,7 +94,7 @@ class MachineRun:
         Raises:
             RunGoneError: there is no such run.
         """
-        path = (state_root() if root is None else root.resolve()) / run_id
+        path = (root or state_root()).resolve() / run_id
         RunInfo.read(path)
         return cls(path)
 
@@ -114,6 +114,8 @@ class MachineRun:
         with self._busy:
             self._guard()
             with locked(self.path) as lock:
+                if resource.ALONE and (left := resource.left()):
+                    raise MachineError(f"{resource.describe()} cannot be made: there is {left} already")
                 self._journal.refresh()
                 entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline)
                 try:

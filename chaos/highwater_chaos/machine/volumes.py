@@ -44,6 +44,7 @@ class Volume:
     taken as it is."""
 
     KIND: ClassVar[str] = "volume"
+    ALONE: ClassVar[bool] = True
     name: str
     run: str
     image: str
@@ -60,6 +61,8 @@ class Volume:
             least = SMALLEST[self.file_system] // MIB
             raise MachineError(f"volume {self.name}: {self.file_system} needs {least} MiB, not {self.size // MIB}")
         image = Path(self.image)
+        if self.keep_image and image.resolve().is_relative_to(Path(self.run).resolve()):
+            raise MachineError(f"volume {self.name}: {image} cannot be kept, the run's directory goes with the run")
         Path(self.mount_point).mkdir(parents=True, exist_ok=True)
         if not (self.keep_image and image.exists()):
             with image.open("xb") as file:

@@ -18,6 +18,7 @@ class Wipe:
     """``volume`` is empty."""
 
     KIND: ClassVar[str] = "wipe"
+    ALONE: ClassVar[bool] = False
     volume: Volume
 
     def make(self, held: Sequence[int]) -> Self:

@@ -68,6 +68,10 @@ class BrokerOptions:
     ``listeners`` are all that it registers, that of the brokers among themselves (``endpoint``) first; by default there
     is only that one. ``properties`` are those of its configuration file that concern its host (listeners, ``log.dirs``,
     …): the broker only tells of them.
+
+    ``hold_until_published``: a broker that starts lets requests wait until it has metadata to answer them from, as
+    Kafka's does. One that answers at once says that there are no brokers, and clients that believe it (librdkafka)
+    give up what they had for each of them. Simulated brokers answer at once: recorded seeds are of such.
     """
 
     node_id: int
@@ -79,6 +83,7 @@ class BrokerOptions:
     config: NodeConfig = field(default_factory=NodeConfig)
     listeners: tuple[BrokerListener, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    hold_until_published: bool = False
 
 
 class Broker:
@@ -90,6 +95,8 @@ class Broker:
         ports = with_step_after_events(ports, self._after_event)
         self._ports = ports
         self._stopping = False
+        self._held: list[InboundRequest] = []
+        """Requests that wait for the first metadata."""
         self._loader = MetadataLoader(self._has_own_registration, self._publish)
         self._logs = LogManager(ports, config, options.cluster_id, options.node_id, self._high_watermarks)
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
@@ -263,6 +270,8 @@ class Broker:
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
         self._groups.publish(image, delta)
+        if self._held:
+            self._ports.clock.call_later(0, self._answer_held)
 
     def _registered(self) -> None:
         self._loader.try_first_publication()
@@ -282,9 +291,25 @@ class Broker:
         """Answer a request, now or when its time has come."""
         if self._raft is not None and self._raft.handles(request):
             self._raft.on_request(request)
+        elif self._must_wait(request):
+            self._held.append(request)
         else:
             self._dispatch(request)
         self._after_event()
+
+    def _must_wait(self, request: InboundRequest) -> bool:
+        """Whether it cannot be answered truthfully yet. What a client needs to connect can; and a read of metadata has
+        rules of its own for what is current enough."""
+        return (
+            self.options.hold_until_published
+            and not self._loader.published
+            and request.api_key not in (ApiKey.API_VERSIONS, ApiKey.METADATA_READ)
+        )
+
+    def _answer_held(self) -> None:
+        held, self._held = self._held, []
+        for request in held:
+            self._dispatch(request)
 
     def _dispatch(self, request: InboundRequest) -> None:
         key = request.api_key

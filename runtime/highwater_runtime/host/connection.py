@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Listener, ServerAuthenticator
@@ -53,6 +53,10 @@ class ServerConnection(FrameReceiver):
         self._server = server
         self._node = server.node
         self._limits = server.limits
+        self._most_requests = server.limits.max_queued_requests
+        self._most_unread = server.limits.write_buffer_bytes
+        most = server.limits.max_queued_bytes
+        self._most_bytes = most if most >= 0 else 1 << 62
         self._transport: asyncio.Transport | None = None
         self._expiry: asyncio.TimerHandle | None = None
         """Of a client that must authenticate and has not yet: when it must have."""
@@ -67,8 +71,8 @@ class ServerConnection(FrameReceiver):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client is there (TLS is up where it is used)."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are of no asyncio class.
+        self._transport = transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple):
             self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
@@ -122,8 +126,8 @@ class ServerConnection(FrameReceiver):
     def _must_wait(self) -> bool:
         return (
             not self._peer_reads
-            or self._outbox.gathered_bytes > self._limits.write_buffer_bytes
-            or len(self.slots) >= self._limits.max_queued_requests
+            or self._outbox.gathered_bytes > self._most_unread
+            or len(self.slots) >= self._most_requests
             or self._server.is_over_its_share(self)
         )
 
@@ -179,7 +183,11 @@ class ServerConnection(FrameReceiver):
         started = perf_counter_ns()
         self._node.handle(server.on_request, request)
         server.count(request.body, perf_counter_ns() - started)
-        if self._must_wait:
+        if (
+            len(self.slots) >= self._most_requests
+            or self._outbox.gathered_bytes > self._most_unread
+            or server.queued_bytes > self._most_bytes
+        ) and self._must_wait:
             self._pause()
 
     def _is_for_authenticator(self, request: HostRequest) -> bool:
@@ -264,7 +272,7 @@ class ServerConnection(FrameReceiver):
         server.queued_bytes -= request.size
         if answer and not self._closed:
             self._outbox.put(answer)
-        if server.has_waiting:
+        if server.over_share:
             server.released()
 
     def cannot_answer(self, request: HostRequest, error: WireError) -> None:

@@ -39,6 +39,7 @@ def core_factory(
             config=settings.config,
             listeners=_registered(settings, bound),
             properties=told(settings, bound),
+            hold_until_published=True,
         ),
         ports,
     )

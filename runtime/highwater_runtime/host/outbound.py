@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from ssl import SSLError
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import OutboundSecurity
@@ -122,13 +123,15 @@ class OutboundConnection(FrameReceiver):
             )
         except (OSError, asyncio.CancelledError) as error:
             why = f"cannot connect: {error}"
+            if isinstance(error, SSLError) and not self._closed:
+                self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
             if not self._closed:
                 self._node.run(lambda: self.fail(why))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The transport is there, and TLS is up where it is used."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports are of no asyncio class.
+        self._transport = transport = cast(asyncio.Transport, transport)
         self._connecting = None
         if self._closed:
             transport.abort()

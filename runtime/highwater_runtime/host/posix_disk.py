@@ -44,7 +44,7 @@ class PosixFile:
         Not by ``O_APPEND``: with it, Linux lets ``pwrite`` append as well.
         """
         fd = self._descriptor()
-        position = os.fstat(fd).st_size
+        position = os.lseek(fd, 0, os.SEEK_END)
         _write_all(fd, position, data)
         return position
 
@@ -73,7 +73,7 @@ class PosixFile:
 
     def size(self) -> int:
         """See :class:`highwater_runtime.ports.DiskFile`."""
-        return os.fstat(self._descriptor()).st_size
+        return os.lseek(self._descriptor(), 0, os.SEEK_END)
 
     def truncate(self, length: int) -> None:
         """See :class:`highwater_runtime.ports.DiskFile`."""

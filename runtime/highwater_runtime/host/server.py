@@ -45,7 +45,8 @@ class Server:
         self._servers: list[asyncio.Server] = []
         self._connections: dict[ServerConnection, None] = {}
         self._by_address: dict[str, int] = {}
-        self._over_share: dict[ServerConnection, None] = {}
+        self.over_share: dict[ServerConnection, None] = {}
+        """Connections that are not read from until bytes are given back."""
         self._sweeper: asyncio.TimerHandle | None = None
 
     # --- life ---
@@ -122,7 +123,7 @@ class Server:
         else:
             del self._by_address[connection.address]
         self.queued_bytes -= connection.queued_bytes
-        self._over_share.pop(connection, None)
+        self.over_share.pop(connection, None)
         self.released()
 
     def is_over_its_share(self, connection: ServerConnection) -> bool:
@@ -134,18 +135,13 @@ class Server:
         most = self.limits.max_queued_bytes
         if most < 0 or self.queued_bytes <= most or connection.queued_bytes * len(self._connections) <= most:
             return False
-        self._over_share[connection] = None
+        self.over_share[connection] = None
         return True
-
-    @property
-    def has_waiting(self) -> bool:
-        """Whether connections wait for bytes to be given back."""
-        return bool(self._over_share)
 
     def released(self) -> None:
         """Bytes were given back: who waited for that may go on."""
-        if self._over_share and self.queued_bytes <= self.limits.max_queued_bytes:
-            waiting, self._over_share = self._over_share, {}
+        if self.over_share and self.queued_bytes <= self.limits.max_queued_bytes:
+            waiting, self.over_share = self.over_share, {}
             for connection in waiting:
                 connection.read_on()
 

@@ -11,7 +11,6 @@ node for longer than a bound, since a fault may have stopped it.
 from __future__ import annotations
 
 import base64
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.dump import dump_replicas
-from highwater_chaos.backends.local.ability import abilities, tool_problems
+from highwater_chaos.backends.local.ability import abilities, can_isolate, file_system_problem, reason_against
 from highwater_chaos.backends.local.client_loop import ClientLoop
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
@@ -51,12 +50,14 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.run import MachineRun
 from highwater_runtime.host import HostedNode
 from highwater_runtime.host.posix_disk import PosixDisk
-from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
 
 _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
+_GRACE_NS: Final = 15 * SECOND
+"""How much later than its deadline the guardian ends a fault that the harness has not ended itself."""
 _STALLED_NS: Final = 1_000 * MS
 """A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
@@ -66,15 +67,15 @@ class LocalBackend:
 
     Args:
         root: the state directory; None: where this user's runs are.
-        as_root: whether nodes get namespaces and file systems; None: where this process may make them.
+        isolated: whether nodes get network namespaces and file systems of their own; None: where they can.
     """
 
     name = "local"
     poll_ns = 20 * MS
 
-    def __init__(self, *, root: Path | None = None, as_root: bool | None = None) -> None:
-        self.as_root = os.geteuid() == 0 if as_root is None else as_root
-        self.capabilities = abilities(self.as_root)
+    def __init__(self, *, root: Path | None = None, isolated: bool | None = None) -> None:
+        self.isolated = can_isolate() if isolated is None else isolated
+        self.capabilities = abilities(self.isolated)
         self.plan: ClusterPlan
         self._state_root = root
         self._run: MachineRun | None = None
@@ -98,11 +99,16 @@ class LocalBackend:
 
     def can(self, cluster: Cluster) -> frozenset[Capability]:
         """What the machine can do, less what the cluster's software does not support."""
-        return self.capabilities - program_of(cluster).lacks
+        return abilities(self.isolated, cluster.file_system) - program_of(cluster).lacks
+
+    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+        """The machine's reason."""
+        return reason_against(capability, self.isolated, cluster.file_system)
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """A missing tool, or what the software says."""
-        return [*tool_problems(cluster, self.as_root), *program_of(cluster).problems(cluster)]
+        """A file system that cannot be made here, or what the software says."""
+        problem = file_system_problem(cluster.file_system, self.isolated)
+        return [*([] if problem is None else [problem]), *program_of(cluster).problems(cluster)]
 
     # --- life of the run ---
 
@@ -111,7 +117,7 @@ class LocalBackend:
         self._start_ns = self._log.start_ns = time.monotonic_ns()
         self._program = program_of(cluster)
         run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
-        self._network = NamespaceNetwork(run, cluster) if self.as_root else LoopbackNetwork(cluster)
+        self._network = NamespaceNetwork(run, cluster) if self.isolated else LoopbackNetwork(cluster)
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
             self._nodes[name] = self._make_node(run, cluster, name, endpoint)
@@ -123,7 +129,7 @@ class LocalBackend:
             self.start(name)
 
     def _make_node(self, run: MachineRun, cluster: Cluster, name: str, endpoint: Endpoint) -> LocalNode:
-        disk = VolumeDisk(run, name, cluster.file_system) if self.as_root else DirectoryDisk(run.path / "disks" / name)
+        disk = VolumeDisk(run, name, cluster.file_system) if self.isolated else DirectoryDisk(run.path / "disks" / name)
         files = run.path / name
         files.mkdir()
         place = NodePlace(
@@ -339,7 +345,7 @@ class LocalBackend:
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP."""
-        self._nodes[node].pause(self._monotonic(until_ns))
+        self._nodes[node].pause(self._guarded_until(until_ns))
 
     def resume(self, node: str) -> None:
         """SIGCONT."""
@@ -369,7 +375,7 @@ class LocalBackend:
 
     def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
-        self._network.cut(source, destination, self._monotonic(until_ns))
+        self._network.cut(source, destination, self._guarded_until(until_ns))
 
     def uncut(self, source: str, destination: str) -> None:
         """One rule less."""
@@ -395,7 +401,7 @@ class LocalBackend:
                 channel.call("diskStall", {"on": True})
             return
         local.disk_troubled = True
-        local.disk.trouble(trouble, self._monotonic(until_ns))
+        local.disk.trouble(trouble, self._guarded_until(until_ns))
 
     def disk_heal(self, node: str) -> None:
         """Make room, mount anew, let flushes go on."""
@@ -457,8 +463,9 @@ class LocalBackend:
         local = self._nodes[node]
         return local.has_process and not local.is_gone and local.state() is not NodeState.PAUSED
 
-    def _monotonic(self, run_ns: int | None) -> int | None:
-        return None if run_ns is None else run_ns + self._start_ns
+    def _guarded_until(self, run_ns: int | None) -> int | None:
+        """When the guardian ends a fault: later than the harness would, which may be busy looking for evidence."""
+        return None if run_ns is None else run_ns + self._start_ns + _GRACE_NS
 
 
 def _cluster_id() -> str:

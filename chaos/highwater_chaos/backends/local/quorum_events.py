@@ -29,6 +29,8 @@ from highwater_runtime.ports.trace import (
 
 SUBJECT: Final = "__cluster_metadata-0"
 _MOST: Final = 1000
+_NOTHING_TOLD: Final = 1 << 62
+"""As an offset: behind everything."""
 
 
 class _Batch(NamedTuple):
@@ -151,7 +153,7 @@ class QuorumJudge:
         leader = self._leaders.setdefault(epoch, node)
         if leader != node:
             self._add("raft-election-safety", SUBJECT, f"{node} and {leader} both lead epoch {epoch}", epoch)
-        start = min(voter.log, default=0 if voter.known else voter.end)
+        start = min(voter.log, default=0 if voter.known else _NOTHING_TOLD)
         for offset, batch in self._committed.items():
             # What it has of before a snapshot or a power loss, it has not told.
             if offset >= start and self._committed_in[offset] < epoch and voter.log.get(offset) != batch:

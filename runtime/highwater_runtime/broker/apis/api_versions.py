@@ -1,7 +1,8 @@
 """ApiVersions, and the list of what a broker offers to clients.
 
 Traps from practice: Produce is offered from version 0, though versions below 3 are refused, because librdkafka takes
-the absence of the old ones for an old broker and silently drops compression. A version of ApiVersions that is not known
+the absence of the old ones for an old broker and silently drops compression; so does it with SaslHandshake, without
+whose version 0 it does not even try to authenticate. A version of ApiVersions that is not known
 is answered with UNSUPPORTED_VERSION in the form of version 0 (the host writes it so), which every client can read.
 """
 
@@ -64,7 +65,7 @@ OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
 }
 """API → lowest and highest version that this broker offers."""
 
-LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3}
+LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3, ApiKey.SASL_HANDSHAKE: 1}
 """Where the lowest version served is not the lowest one offered."""
 
 _SERVED: Final[Mapping[int, range]] = {

@@ -106,9 +106,11 @@ class DelayedDeletion:
 
     def expire(self) -> None:
         """Answer with how far the followers have come."""
-        for partition, _, answer in self._waiting:
-            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-            answer.low_watermark = low_watermark(partition, self._replicas)
+        for entry in self._waiting:
+            if not self._decide(entry):
+                partition, _, answer = entry
+                answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+                answer.low_watermark = low_watermark(partition, self._replicas)
         self._request.reply(self._response)
 
     def _decide(self, entry: _Waiting) -> bool:

@@ -21,10 +21,9 @@ What a request of a fetch session asks, and what of the answer is told, is in
 from __future__ import annotations
 
 from typing import Final, NamedTuple
-from uuid import UUID
 
 from highwater_runtime.broker import metrics
-from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, FetchSessions, SessionFetch
+from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, AskedPartition, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.records import iter_batches
@@ -53,13 +52,8 @@ FINE: Final[Judgement] = (ErrorCode.NONE, None)
 """The one judgement of this content: compared by identity."""
 
 
-class _Asked(NamedTuple):
-    """One partition of the request: what was asked, and the replica or the error that was found for it."""
-
-    topic: str
-    topic_id: UUID
-    fetch: FetchPartition
-    found: Partition | ErrorCode
+_Asked = tuple[AskedPartition, Partition | ErrorCode]
+"""One partition of the request: what was asked, and the replica or the error that was found for it."""
 
 
 class _Who(NamedTuple):
@@ -87,28 +81,21 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
     asked = _resolve(session, request.version, replicas)
     replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(asked))
     if who.is_follower:
-        for item in asked:
-            if isinstance(item.found, Partition):
-                _learn(item.found, item.fetch, who)
+        for wanted, found in asked:
+            if isinstance(found, Partition):
+                _learn(found, wanted.fetch, who)
     delayed = DelayedFetch(request, body, who, session, asked, replicas)
     if body.max_wait_ms <= 0 or not asked:
         delayed.expire()
     else:
-        keys = [item.found.name for item in asked if isinstance(item.found, Partition)]
+        keys = [found.name for _, found in asked if isinstance(found, Partition)]
         replicas.fetches.park(delayed, keys, body.max_wait_ms * MS)
 
 
 def _resolve(session: SessionFetch, version: int, replicas: ReplicaManager) -> list[_Asked]:
-    by_id = version >= TOPIC_IDS_SINCE
-    return [
-        _Asked(
-            topic,
-            topic_id,
-            fetch,
-            replicas.find(topic_id, fetch.partition) if by_id else replicas.find_by_name(topic, fetch.partition),
-        )
-        for topic, topic_id, fetch in session.asked
-    ]
+    if version >= TOPIC_IDS_SINCE:
+        return [(asked, replicas.find(asked.topic_id, asked.fetch.partition)) for asked in session.asked]
+    return [(asked, replicas.find_by_name(asked.topic, asked.fetch.partition)) for asked in session.asked]
 
 
 def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
@@ -176,8 +163,7 @@ class DelayedFetch:
         """Answer if there is enough, or if there is anything that the fetcher should know at once."""
         with_data = False
         replica_id = self._who.replica_id
-        for item in self._asked:
-            found, fetch = item.found, item.fetch
+        for (_, _, fetch), found in self._asked:
             if isinstance(found, ErrorCode) or judge(found, fetch, replica_id) is not FINE:
                 self.expire()
                 return True
@@ -220,15 +206,15 @@ class DelayedFetch:
         """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""
         budget, total = self._max_bytes, 0
         topics: list[FetchableTopicResponse] = []
-        for item in self._asked:
-            if not topics or (topics[-1].topic_id, topics[-1].topic) != (item.topic_id, item.topic):
-                topics.append(FetchableTopicResponse(topic=item.topic, topic_id=item.topic_id, partitions=[]))
-            if isinstance(item.found, ErrorCode):
-                data = _failed(item.fetch.partition, item.found)
-                self._point_to_leader(data, *self._replicas.leader_of(item.topic, item.topic_id, item.fetch.partition))
+        for (topic, topic_id, fetch), found in self._asked:
+            if not topics or (topics[-1].topic_id, topics[-1].topic) != (topic_id, topic):
+                topics.append(FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[]))
+            if isinstance(found, ErrorCode):
+                data = _failed(fetch.partition, found)
+                self._point_to_leader(data, *self._replicas.leader_of(topic, topic_id, fetch.partition))
             else:
-                judgement = FINE if all_fine else judge(item.found, item.fetch, self._who.replica_id)
-                data = self._read_one(item.found, item.fetch, judgement, budget - total, first=total == 0)
+                judgement = FINE if all_fine else judge(found, fetch, self._who.replica_id)
+                data = self._read_one(found, fetch, judgement, budget - total, first=total == 0)
             total += len(data.records or b"")
             topics[-1].partitions.append(data)
         return topics, total

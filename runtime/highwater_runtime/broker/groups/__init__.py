@@ -4,6 +4,7 @@ From the inside out::
 
     states        what a group may be, and become
     group         one group: members, votes for a protocol, generation, committed offsets
+    sessions      who is alive
     membership    JoinGroup, SyncGroup, Heartbeat, LeaveGroup: what moves a group from state to state, and its time-outs
     offsets       what is committed, what is about to be, and what may be forgotten
     records       groups and offsets as records of ``__consumer_offsets``, in Kafka's own format

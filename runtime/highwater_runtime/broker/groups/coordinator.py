@@ -232,7 +232,8 @@ class GroupCoordinator:
         """Forget a group that has no members, with all its offsets."""
         assert not group.members
         records = [offset_record(group.id, partition, None) for partition in group.offsets.partitions()]
-        records.append(group_tombstone(group.id))
+        if group.generation > 0:  # else there has never been a record of it
+            records.append(group_tombstone(group.id))
         self._append(group, records, lambda w: on_done(FOR_OFFSETS.get(w.error, w.error)))
         shard = self._shard_of.pop(group, None)
         if shard is not None:
@@ -241,7 +242,9 @@ class GroupCoordinator:
 
     def _append(self, group: Group, records: list[Record], on_written: Callable[[Written], None]) -> None:
         shard = self._shard_of.get(group)
-        if shard is None:
+        if not records:
+            on_written(Written(ErrorCode.NONE))
+        elif shard is None:
             on_written(Written(ErrorCode.NOT_LEADER_OR_FOLLOWER))
         else:
             self._log.append(shard.partition, shard.leader_epoch, records, on_written)

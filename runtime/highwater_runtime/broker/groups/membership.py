@@ -14,21 +14,18 @@ Time-outs:
   minutes: its client knows no member id, so a retry makes another member and this one would wait for ever.
 * Who has been answered his join and does not send SyncGroup within the rebalance time-out is out.
 * A member id that was given out (MEMBER_ID_REQUIRED) is forgotten after the session time-out.
-
-A heartbeat only moves the member's deadline. The timer fires when it was first due and is set anew for the rest, which
-costs a timer per session time-out and not one per heartbeat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Final, Protocol
 from uuid import UUID
 
 from highwater_runtime.broker.groups.group import NO_MEMBER_ID, Group, Joined, Member, Synced
-from highwater_runtime.broker.groups.group import Protocol as GroupProtocol
+from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
+from highwater_runtime.broker.groups.sessions import Sessions
 from highwater_runtime.broker.groups.states import GroupState
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, Clock
@@ -37,38 +34,6 @@ from highwater_runtime.wire.errors import ErrorCode
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 
 _REBALANCEABLE: Final = (GroupState.EMPTY, GroupState.COMPLETING_REBALANCE, GroupState.STABLE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinRequest:
-    """A JoinGroup.
-
-    ``requires_known_member``: a new member is first given an id (from v4 on); ``can_skip_assignment``: the client
-    understands that a leader may keep the assignment (from v9 on).
-    """
-
-    member_id: str
-    instance_id: str | None
-    client_id: str
-    client_host: str
-    protocol_type: str
-    protocols: tuple[GroupProtocol, ...]
-    session_timeout_ms: int
-    rebalance_timeout_ms: int
-    requires_known_member: bool = False
-    can_skip_assignment: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncRequest:
-    """A SyncGroup; ``protocol_type`` and ``protocol`` from v5 on. ``assignment`` by member id, from the leader."""
-
-    member_id: str
-    instance_id: str | None
-    generation: int
-    protocol_type: str | None
-    protocol: str | None
-    assignment: Mapping[str, bytes]
 
 
 class GroupStore(Protocol):
@@ -87,6 +52,7 @@ class Membership:
         self._random = random
         self._config = config
         self._store = store
+        self._sessions = Sessions(clock, self._remove)
 
     # --- JoinGroup ------------------------------------------------------------------------------------------------
 
@@ -192,7 +158,7 @@ class Membership:
             joining=answer,
         )
         group.add(member)
-        self._keep_alive(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._sessions.keep_alive(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._prepare_if_possible(group)
 
     def _update(self, member: Member, request: JoinRequest, answer: Callable[[Joined], None] | None) -> None:
@@ -214,7 +180,7 @@ class Membership:
         group.rename(member, new_id)
         self._update(member, request, answer)
         member.is_new = False
-        self._keep_alive(group, member)
+        self._sessions.keep_alive(group, member)
         if group.state is GroupState.COMPLETING_REBALANCE:
             # The leader may be assigning to the earlier id.
             self._prepare(group)
@@ -227,7 +193,7 @@ class Membership:
             def stored(error: ErrorCode) -> None:
                 if member.joining is not answer:
                     return  # a rebalance, or the next one under this name, has answered it meanwhile
-                self._keep_alive(group, member)
+                self._sessions.keep_alive(group, member)
                 if error is not ErrorCode.NONE:
                     # A failover would not know the new id: take it back.
                     member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms = before
@@ -311,7 +277,7 @@ class Membership:
             return
         for member in list(group.members.values()):
             self._answer_join(member, self._joined(group, member))
-            self._keep_alive(group, member)
+            self._sessions.keep_alive(group, member)
             member.is_new = False
         generation = group.generation
         group.sync_timer = self._clock.call_later(
@@ -359,7 +325,7 @@ class Membership:
             case GroupState.STABLE:
                 group.awaiting_sync.pop(member.id, None)
                 answer(Synced(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment))
-                self._keep_alive(group, member)
+                self._sessions.keep_alive(group, member)
             case state:
                 raise AssertionError(f"group {group.id!r} is {state.value} and has member {member.id!r}")
 
@@ -405,7 +371,7 @@ class Membership:
         if answer is not None:
             answer(synced)
             # A session that ended while it waited was let pass, with nothing to end the next one.
-            self._keep_alive(group, member)
+            self._sessions.keep_alive(group, member)
 
     # --- Heartbeat ------------------------------------------------------------------------------------------------
 
@@ -418,13 +384,13 @@ class Membership:
             return error
         if generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
-        self._keep_alive(group, group.members[member_id])
+        self._sessions.keep_alive(group, group.members[member_id])
         preparing = group.state is GroupState.PREPARING_REBALANCE
         return ErrorCode.REBALANCE_IN_PROGRESS if preparing else ErrorCode.NONE
 
     def heard_of(self, group: Group, member_id: str) -> None:
         """Whatever else a member sends (a commit) shows that it is alive as well."""
-        self._keep_alive(group, group.members[member_id])
+        self._sessions.keep_alive(group, group.members[member_id])
 
     # --- LeaveGroup -----------------------------------------------------------------------------------------------
 
@@ -456,35 +422,8 @@ class Membership:
     def _drop(self, group: Group, member: Member, error: ErrorCode) -> None:
         """Take a member out; what it waits for is answered with ``error``."""
         self._stop_waiting(member, error)
-        self._stop_session(member)
+        self._sessions.stop(member)
         group.remove(member)
-
-    # --- sessions -------------------------------------------------------------------------------------------------
-
-    def _keep_alive(self, group: Group, member: Member, for_ms: int | None = None) -> None:
-        timeout_ns = (member.session_timeout_ms if for_ms is None else for_ms) * MS
-        earlier_ns, member.deadline_ns = member.deadline_ns, self._clock.now_ns() + timeout_ns
-        if member.timer is not None:
-            if member.deadline_ns >= earlier_ns:
-                return
-            member.timer.cancel()
-        self._watch(group, member, timeout_ns)
-
-    def _watch(self, group: Group, member: Member, delay_ns: int) -> None:
-        def due() -> None:
-            member.timer = None
-            left_ns = member.deadline_ns - self._clock.now_ns()
-            if left_ns > 0:
-                self._watch(group, member, left_ns)
-            elif member.is_new or (member.joining is None and member.syncing is None):
-                self._remove(group, member)
-
-        member.timer = self._clock.call_later(delay_ns, due)
-
-    def _stop_session(self, member: Member) -> None:
-        if member.timer is not None:
-            member.timer.cancel()
-            member.timer = None
 
     def _forget_pending(self, group: Group, member_id: str) -> None:
         timer = group.pending.pop(member_id, None)
@@ -511,7 +450,7 @@ class Membership:
     def take_up(self, group: Group) -> None:
         """A group has been loaded: its members have a session time-out to be heard of."""
         for member in list(group.members.values()):
-            self._keep_alive(group, member)
+            self._sessions.keep_alive(group, member)
         if len(group.members) > self._config.group_max_size:
             self._prepare_if_possible(group)
 
@@ -524,5 +463,5 @@ class Membership:
         group.rebalance_timer = group.sync_timer = None
         group.pending.clear()
         for member in group.members.values():
-            self._stop_session(member)
+            self._sessions.stop(member)
             self._stop_waiting(member, error)

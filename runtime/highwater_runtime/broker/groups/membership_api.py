@@ -11,7 +11,7 @@ from typing import Final
 
 from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
-from highwater_runtime.broker.groups.membership import JoinRequest, SyncRequest
+from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.heartbeat_request import HeartbeatRequest
@@ -40,12 +40,17 @@ def join(request: InboundRequest, coordinator: GroupCoordinator) -> None:
     if not body.group_id:
         answer(Joined(ErrorCode.INVALID_GROUP_ID, body.member_id))
         return
+    here = coordinator.shard_for(body.group_id)
+    if isinstance(here, ErrorCode):
+        answer(Joined(here, body.member_id))
+        return
+    if not coordinator.membership.session_timeout_allowed(body.session_timeout_ms):
+        answer(Joined(ErrorCode.INVALID_SESSION_TIMEOUT, body.member_id))
+        return
     # Only somebody new founds a group.
     found = coordinator.find(body.group_id) if body.member_id else coordinator.find_or_create(body.group_id)
     if isinstance(found, ErrorCode):
         answer(Joined(found, body.member_id))
-    elif not coordinator.membership.session_timeout_allowed(body.session_timeout_ms):
-        answer(Joined(ErrorCode.INVALID_SESSION_TIMEOUT, body.member_id))
     elif found is None:
         answer(Joined(ErrorCode.UNKNOWN_MEMBER_ID, body.member_id))
     else:

@@ -6,7 +6,8 @@ clients ask again, and the controller is asked to create the topic: ``offsets.to
 ``offsets.topic.replication.factor`` brokers. With fewer brokers than that it is refused, as in Apache Kafka, and no
 group works: a cluster of one or two brokers sets the property accordingly.
 
-There are no transactions here: who asks for a transaction's coordinator learns that at once (INVALID_REQUEST).
+There are no transactions here: who asks for a transaction's coordinator learns that at once, by an error
+that clients do not retry (TRANSACTIONAL_ID_AUTHORIZATION_FAILED).
 """
 
 from __future__ import annotations

@@ -42,6 +42,9 @@ from highwater_runtime.wire.messages.topic_record import TopicRecord
 
 _DEFAULT: Final = -1
 
+MOST_PARTITIONS: Final = 10_000
+"""How many partitions one request may make (Kafka's MAX_RECORDS_PER_USER_OP), so that no batch grows too large."""
+
 
 def create_topics(
     image: MetadataImage, request: CreateTopicsRequest, *, config: NodeConfig, new_uuid: Callable[[], UUID]
@@ -51,12 +54,13 @@ def create_topics(
     times = Counter(topic.name for topic in request.topics)
     taken = dict.fromkeys(image.topics_by_name)
     partitions_before = sum(len(topic.partitions) for topic in image.topics_by_name.values())
+    made = 0
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if times[topic.name] > 1:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
             check_topic_name(topic.name, taken)
-            placed = _placed(image, topic, config, first=partitions_before)
+            placed = _placed(image, topic, config, first=partitions_before + made, made=made)
             configs = _configs(topic)
         except Refused as refused:
             result = CreatableTopicResult(
@@ -64,7 +68,7 @@ def create_topics(
             )
         else:
             taken[topic.name] = None
-            partitions_before += len(placed)
+            made += len(placed)
             topic_id = ZERO_UUID if request.validate_only else new_uuid()
             result = CreatableTopicResult(
                 name=topic.name,
@@ -99,8 +103,16 @@ def check_topic_name(name: str, taken: Collection[str]) -> None:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing topic {other!r}")
 
 
-def _placed(image: MetadataImage, topic: CreatableTopic, config: NodeConfig, *, first: int) -> list[PlacedPartition]:
+def _check_size(partitions: int) -> None:
+    if partitions > MOST_PARTITIONS:
+        raise Refused(ErrorCode.POLICY_VIOLATION, f"one request may make at most {MOST_PARTITIONS} partitions")
+
+
+def _placed(
+    image: MetadataImage, topic: CreatableTopic, config: NodeConfig, *, first: int, made: int
+) -> list[PlacedPartition]:
     if topic.assignments:
+        _check_size(len(topic.assignments) + made)
         return _placed_by_hand(image, topic)
     if topic.replication_factor != _DEFAULT and topic.replication_factor < 1:
         raise Refused(
@@ -114,6 +126,7 @@ def _placed(image: MetadataImage, topic: CreatableTopic, config: NodeConfig, *, 
         )
     partitions = config.num_partitions if topic.num_partitions == _DEFAULT else topic.num_partitions
     factor = config.default_replication_factor if topic.replication_factor == _DEFAULT else topic.replication_factor
+    _check_size(partitions + made)
     return place(image, partitions, factor, first=first)
 
 
@@ -239,13 +252,15 @@ def _to_delete(image: MetadataImage, state: DeleteTopicState) -> TopicImage:
 def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) -> Decision[CreatePartitionsResponse]:
     """Add partitions to each topic of the request, or only say whether one could (``validate_only``)."""
     decision = Decision(CreatePartitionsResponse())
+    made = 0
     times = Counter(topic.name for topic in request.topics)
     for asked in {topic.name: topic for topic in request.topics}.values():
         result = CreatePartitionsTopicResult(name=asked.name)
         try:
             if times[asked.name] > 1:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"topic {asked.name!r} is named more than once")
-            records = _more_partitions(image, asked)
+            records = _more_partitions(image, asked, made)
+            made += len(records)
         except Refused as refused:
             result.error_code, result.error_message = int(refused.code), refused.message
         else:
@@ -255,7 +270,7 @@ def create_partitions(image: MetadataImage, request: CreatePartitionsRequest) ->
     return decision
 
 
-def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic) -> list[Any]:
+def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic, made: int) -> list[Any]:
     topic = image.topics_by_name.get(asked.name)
     if topic is None:
         raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {asked.name!r}")
@@ -266,6 +281,7 @@ def _more_partitions(image: MetadataImage, asked: CreatePartitionsTopic) -> list
             ErrorCode.INVALID_PARTITIONS,
             f"topic {asked.name!r} has {present} partition(s) already; {asked.count} asked",
         )
+    _check_size(more + made)
     factor = len(topic.partitions[0].replicas)
     if asked.assignments is None:
         placed = place(image, more, factor, first=present)

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
-_OF_A_LISTENER: Final = (
+OF_A_LISTENER: Final = (
     "ssl.keystore.type",
     "ssl.keystore.location",
     "ssl.keystore.certificate.chain",
@@ -36,8 +36,8 @@ _OF_A_LISTENER: Final = (
     "sasl.enabled.mechanisms",
     "sasl.server.max.receive.size",
 )
-_OF_A_MECHANISM: Final = ("sasl.jaas.config",)
-_OF_THE_NODE: Final = (
+OF_A_MECHANISM: Final = ("sasl.jaas.config",)
+OF_THE_NODE: Final = (
     "sasl.mechanism.inter.broker.protocol",
     "sasl.mechanism.controller.protocol",
     "highwater.scram.bootstrap",
@@ -60,7 +60,7 @@ class SecurityProperties:
                 self.problems.append(f"{found.where}: {why}")
 
     def _why_unknown(self, name: str) -> str | None:
-        if name in _OF_A_LISTENER or name in _OF_THE_NODE:
+        if name in OF_A_LISTENER or name in OF_THE_NODE:
             return None
         match = _PREFIX.fullmatch(name)
         rest = name
@@ -68,16 +68,16 @@ class SecurityProperties:
             listener, rest = match[1], match[2]
             if listener not in self._listeners:
                 return f"property {name!r}: no listener is called {listener!r}; there are {', '.join(self._listeners)}"
-            if rest in _OF_A_LISTENER:
+            if rest in OF_A_LISTENER:
                 return None
             mechanism, _, rest = rest.partition(".")
-            if rest in _OF_A_MECHANISM:
+            if rest in OF_A_MECHANISM:
                 if mechanism.upper() in MECHANISMS:
                     return None
                 return f"property {name!r}: no mechanism is called {mechanism!r}; there are {', '.join(MECHANISMS)}"
-        elif name in _OF_A_MECHANISM:
+        elif name in OF_A_MECHANISM:
             return f"property {name!r}: expected listener.name.<listener>.<mechanism>.{name}"
-        near = get_close_matches(rest, [*_OF_A_LISTENER, *_OF_A_MECHANISM, *_OF_THE_NODE], n=1)
+        near = get_close_matches(rest, [*OF_A_LISTENER, *OF_A_MECHANISM, *OF_THE_NODE], n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"unknown property {name!r}, or one that is not supported{hint}"
 

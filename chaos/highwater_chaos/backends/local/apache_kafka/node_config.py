@@ -98,6 +98,8 @@ def jvm_options(log_file: Path, *, heap_mb: int = 256, compile_fully: bool = Fal
         # A failing disk under a mapped index kills the JVM; what it has to say of that belongs to the run.
         f"-XX:ErrorFile={log_file}.crash",
         "-Djava.awt.headless=true",
+        # Native libraries are unpacked there; a JVM that is killed leaves them behind.
+        f"-Djava.io.tmpdir={log_file.parent}",
         f"{logger}.logFile={log_file}",
         f"{logger}.showDateTime=true",
         f"{logger}.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSSXXX",

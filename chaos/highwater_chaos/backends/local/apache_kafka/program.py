@@ -102,6 +102,7 @@ class ApacheKafkaProgram:
             paths={
                 f"config/{place.name}.properties": config,
                 f"logs/{place.name}.{incarnation}.log": log,
+                f"logs/{place.name}.{incarnation}.log.crash": Path(f"{log}.crash"),  # if the JVM itself dies
                 RECORDED_EVENTS_FILE: recorded,  # the same of every node
             },
         )

@@ -1,0 +1,199 @@
+"""Each fault once on real processes, as root: it takes hold, shows, is healed, and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.engine import RunResult, run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.run_directory import write_recordings
+from highwater_pipeline.anomalies import ON_REQUEST
+
+PROCESSES = """
+- inject: {kill: {target: {broker: 1}, restartAfter: 300ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- inject: {stop: {target: {broker: 1}, restartAfter: 300ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {restart: {target: {broker: 1}}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {pause: {target: {broker: 1}}, for: 1s}
+- wait: 1500ms
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {sessionExpiry: {target: {broker: 1}}, for: 500ms}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {clockSkew: {target: {broker: 1}, offset: 1h, rate: 1.5}, for: 500ms}
+- wait: 1s
+"""
+
+MESSAGES = """
+- inject: {name: held, hold: {rpc: BrokerHeartbeat, from: {broker: 1}}}
+- inject: {name: late, delay: {rpc: Fetch, from: {broker: 1}, to: {broker: 0}, of: response, by: 100ms}}
+- inject: {name: lost, drop: {rpc: BrokerHeartbeat, from: {broker: 0}}}
+- inject: {name: twice, duplicate: {rpc: Produce, to: {leaderOf: orders-0}}}
+- await: {caught: {name: held}, within: 30s}
+- await: {caught: {name: late, atLeast: 3}, within: 30s}
+- await: {caught: {name: lost}, within: 30s}
+- await: {caught: {name: twice}, within: 30s}
+- heal: all
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {name: again, hold: {rpc: BrokerHeartbeat, to: {controller: 0}, from: {broker: 0}}}
+- inject: {kill: {target: {controller: 0}, restartAfter: 200ms}}
+- await: {caught: {name: again}, within: 60s}
+- heal: again
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+"""
+
+DISKS = """
+- inject: {powerLoss: {target: {broker: 1}, keep: none, restartAfter: 200ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {powerLoss: {target: {broker: 1}, keep: torn, restartAfter: 200ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {powerLoss: {target: {broker: 1}, keep: prefix, wipe: true, restartAfter: 200ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {diskWipe: {target: {broker: 1}, restartAfter: 200ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {diskFull: {target: {broker: 1}}, for: 1s}
+- wait: 1500ms
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {diskError: {target: {broker: 1}}, for: 1s}
+- wait: 1500ms
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {diskStall: {target: {broker: 1}}, for: 2s}
+- wait: 3s
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+"""
+
+XFS = """
+- inject: {powerLoss: {target: {broker: 1}, keep: none, restartAfter: 200ms}}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {diskError: {target: {broker: 1}}, for: 500ms}
+- wait: 700ms
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+"""
+
+CUTS = """
+- inject: {name: both, partition: {between: [{broker: 0}, {broker: 1}]}}
+- await: {isr: {partition: orders-0, size: 1}, within: 60s}
+- heal: both
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+- inject: {name: oneway, partition: {isolate: {broker: 1}, direction: aToB}}
+- await: {isr: {partition: orders-0, equals: [0]}, within: 60s}
+- heal: oneway
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- await: {underReplicated: 0, within: 60s}
+"""
+
+
+def judged(experiment: ChaosExperiment, folder: Path) -> RunResult:
+    """Run, write down and judge; every fault is confirmed and healed, and nothing is wrong."""
+    result = run_experiment(experiment, LocalBackend())
+    write_recordings(folder, experiment, result)
+    assert result.doubts == []
+    assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
+    judgement = judge_recordings(experiment, folder)
+    assert (judgement.verdict, judgement.reasons) == ("pass", [])
+    assert [violation for violation in result.violations if violation.name not in ON_REQUEST] == []
+    return result
+
+
+def evidence(result: RunResult, kind: str) -> str:
+    """Everything that was seen of the faults of a kind."""
+    found = [record for record in result.faults if record.kind == kind]
+    assert found
+    return "; ".join(item.what for record in found for item in (*record.inject_evidence, *record.heal_evidence))
+
+
+@pytest.mark.whole_machine
+def test_faults_on_processes_network_and_messages(
+    experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path
+) -> None:
+    result = judged(experiment(PROCESSES + CUTS + MESSAGES), tmp_path)
+    assert "broker-1 is paused and said 0 things" in evidence(result, "pause")
+    assert "the session of broker-1 was seen expired" in evidence(result, "sessionExpiry")
+    assert "runs at rate 1.5" in evidence(result, "clockSkew")
+    seen = evidence(result, "partition")
+    assert "a probe from broker-0 to broker-1 was lost" in seen
+    assert "a probe from broker-1 to broker-0 was lost" in seen
+    assert "a probe from broker-1 to controller-0 was lost" in seen
+    assert "a probe from controller-0 to broker-1 was lost" not in seen, "only one way"
+    for kind in ("hold", "delay", "drop", "duplicate"):
+        assert "caught" in evidence(result, kind)
+    assert result.metrics, "nodes tell their metrics meanwhile"
+    assert {"logs/broker-1.log", "config/broker-1.properties", "logs/controller-0.log"} <= set(result.files)
+    incarnations = [item.data.get("incarnation") for record in result.faults for item in record.inject_evidence]
+    assert 4 in incarnations, "killed, stopped and restarted"
+
+
+@pytest.mark.whole_machine
+def test_faults_on_disks(experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path) -> None:
+    result = judged(experiment(DISKS), tmp_path)
+    assert "the disk of broker-1 is empty" in evidence(result, "powerLoss")
+    assert "unsynced bytes" in evidence(result, "powerLoss")
+    assert "the disk of broker-1 is empty" in evidence(result, "diskWipe")
+    assert "saw ENOSPC" in evidence(result, "diskFull")
+    assert "saw EIO" in evidence(result, "diskError")
+    assert "saw stalled" in evidence(result, "diskStall")
+    assert "saw ok" in evidence(result, "diskStall")
+
+
+@pytest.mark.whole_machine
+def test_power_loss_on_xfs(experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path) -> None:
+    result = judged(experiment(XFS, cluster="    fileSystem: xfs"), tmp_path)
+    assert "unsynced bytes" in evidence(result, "powerLoss")
+    assert "saw EIO" in evidence(result, "diskError")
+
+
+@pytest.mark.whole_machine
+def test_a_node_that_ends_by_itself_is_a_doubt(
+    experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
+) -> None:
+    """Who dies without a fault to blame for it makes the run one that cannot be judged; its log says why."""
+    backend = LocalBackend()
+    chosen = experiment("- wait: 1s", cluster="    metadataVersion: 3.6-IV0")
+    try:
+        backend.build(chosen.cluster, 1)
+        await_true(lambda: backend.events_since(0), "the first node runs")
+        (backend._nodes["broker-0"].place.files / "node.properties").write_text("node.id=nonsense\n")
+        backend.kill("broker-0")
+        backend._program.launch = lambda plan, place, incarnation: _broken(place)  # type: ignore[method-assign]
+        backend.start("broker-0")
+
+        def noticed() -> bool:
+            backend.advance(backend.now_ns() + 50_000_000)
+            return bool(backend.doubts())
+
+        await_true(noticed, "its end is noticed")
+        (doubt,) = backend.doubts()
+        assert doubt.startswith("broker-0 ended by itself in incarnation 2 (status 3); its log ends:")
+        assert doubt.endswith("this is the end")
+        last = [timed.event for timed in backend.events_since(0) if timed.node == "broker-0"][-1]
+        assert getattr(last, "reason", None) == "crash"
+    finally:
+        backend.close()
+
+
+def _broken(place: object) -> object:
+    from highwater_chaos.backends.local.program import Launch
+
+    return Launch(("sh", "-c", "echo this is the end; exit 3"))

@@ -1,0 +1,69 @@
+"""However ``highwater run`` ends, nothing of it stays on the machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FAULTS = """
+- parallel:
+  - - inject: {partition: {between: [{broker: 0}, {broker: 1}]}}
+    - inject: {pause: {target: {controller: 0}}}
+    - inject: {diskFull: {target: {broker: 1}}}
+    - inject: {diskError: {target: {broker: 0}}}
+    - wait: 1h
+"""
+
+
+@pytest.mark.whole_machine
+@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT], ids=lambda one: one.name)
+def test_nothing_stays(
+    signal_: signal.Signals,
+    state: Path,
+    tmp_path: Path,
+    small_file: Callable[..., Path],
+    await_true: Callable[..., None],
+    left_behind: Callable[[Path], list[str]],
+) -> None:
+    path = small_file(FAULTS, timeout="3h")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from highwater_chaos.cli import main; main()", "run", path, "--backend", "local"],
+        cwd=tmp_path,
+        env={**os.environ, "HIGHWATER_STATE_DIR": str(state)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+
+        def in_force() -> bool:
+            assert process.poll() is None, process.communicate()
+            (journal,) = state.glob("*/journal.jsonl") or (None,)
+            return (
+                journal is not None
+                and '"step":"done","id"' in (text := journal.read_text())
+                and all(f'"kind":"{kind}"' in text for kind in ("cut", "pause", "full disk", "disk error"))
+            )
+
+        await_true(lambda: list(state.glob("*/journal.jsonl")) and in_force(), "all faults are in force")
+        assert left_behind(state)
+        process.send_signal(signal_)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    await_true(lambda: left_behind(state) == [], "nothing is left")
+    if signal_ is signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert process.returncode == 2
+        assert "highwater: interrupted" in err
+        assert "Traceback" not in err
+    assert not list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").exists() else True

@@ -1,0 +1,172 @@
+"""``highwater cluster``: up and ready or not at all, found again, taken down; data kept unless told otherwise."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends.local.layout import free_ports, is_free
+from highwater_chaos.cli import execute
+from highwater_chaos.local_cluster import (
+    ClusterRecord,
+    LocalClusterError,
+    Wish,
+    bring_up,
+    find,
+    look,
+    names,
+    take_down,
+)
+from highwater_chaos.local_cluster.record import directory_of
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Clusters of the test's own, none of which runs when it ends."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    yield tmp_path
+    for name in names():
+        take_down(name, wipe=True, patience=5)
+
+
+def port() -> int:
+    """A port with free neighbours."""
+    while True:
+        (first,) = free_ports(1)
+        if all(is_free(first + step) for step in range(4)):
+            return first
+
+
+def pids(cluster: ClusterRecord) -> list[int]:
+    return [identity.pid for _, identity in cluster.living()]
+
+
+def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Callable[..., None]) -> None:
+    first = port()
+    assert execute(["cluster", "up", "--brokers", "2", "--port", str(first), "--config", "num.partitions=3"]) == 0
+    said = capsys.readouterr()
+    assert f"bootstrap: 127.0.0.1:{first},127.0.0.1:{first + 1}" in said.out
+    assert f"kcat -C -b 127.0.0.1:{first}" in said.out
+    assert "broker-1 is ready" in said.err
+
+    assert execute(["cluster", "status", "--json"]) == 0
+    status = json.loads(capsys.readouterr().out)
+    assert (status["state"], status["leader"], status["underReplicated"]) == ("up", "controller-0", 0)
+    assert [node["state"] for node in status["nodes"]] == ["ready"] * 3
+
+    # Twice is an error, and the cluster is none the worse for it.
+    assert execute(["cluster", "up"]) == 254
+    assert "runs already: controller-0 (pid" in capsys.readouterr().err
+    with pytest.raises(LocalClusterError, match="runs already"):
+        bring_up(Wish(wipe=True))
+
+    # A node that is gone shows, and its stale pid is nobody's.
+    cluster = find("default")
+    assert cluster is not None
+    running = dict(zip([node.name for node, _ in cluster.living()], [one for _, one in cluster.living()], strict=True))
+    running["broker-1"].send(signal.SIGKILL)
+    assert running["broker-1"].wait_gone(30)
+    assert execute(["cluster", "status"]) == 1
+    assert "cluster default is degraded" in capsys.readouterr().out
+
+    assert execute(["cluster", "down"]) == 0
+    assert "stopped broker-0, controller-0" in capsys.readouterr().out
+    assert execute(["cluster", "status"]) == 1
+    assert "cluster default is down" in capsys.readouterr().out
+    assert execute(["cluster", "down"]) == 0
+    assert "did not run" in capsys.readouterr().out
+
+    # As it was before: ports, shape, cluster id and data.
+    again = bring_up(Wish())
+    assert (again.cluster_id, again.bootstrap()) == (cluster.cluster_id, cluster.bootstrap())
+    assert again.config == {"num.partitions": "3"}
+    assert [node.incarnation for node in again.nodes] == [2, 2, 2]
+    await_true(lambda: look(again).state == "up", "all nodes work")
+    assert execute(["cluster", "down", "--wipe"]) == 0
+    assert find("default") is None
+    assert not directory_of("default").exists()
+    assert not pids(again)
+
+
+def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = home / "elsewhere"
+    wish = ["cluster", "up", "--name", "other", "--data", str(folder), "--brokers", "1", "--port", str(port())]
+    assert execute(wish) == 0
+    assert names() == ["other"]
+    assert (folder / "broker-0" / "data").is_dir()
+    assert "highwater cluster down --name other" in capsys.readouterr().out
+    assert execute(["cluster", "status"]) == 254
+    assert "there is no cluster 'default'; there is other" in capsys.readouterr().err
+    assert execute(["cluster", "down", "--name", "other", "--wipe"]) == 0
+    assert not folder.exists()
+    assert names() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--mode", "zookeeper"], "--mode 'zookeeper' is not built yet; expected 'kraft'"),
+        (["--controllers", "2"], "--controllers 2: expected 1, 3 or 5"),
+        (["--config", "num.partitions"], "--config 'num.partitions': expected NAME=VALUE"),
+        (["--config", "num.partitoins=3"], "num.partitoins"),
+        (["--config", "num.partitions=many"], "num.partitions"),
+        (["--name", "../x"], "--name '../x': expected letters, digits, - and _"),
+    ],
+)
+def test_what_cannot_be(arguments: list[str], message: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert execute(["cluster", "up", "--port", str(port()), *arguments]) == 254
+    assert message in capsys.readouterr().err
+    assert names() == []
+    assert not list(home.glob("share/highwater/clusters/*")), "nothing is left half-done"
+
+
+def test_a_port_that_somebody_has(home: Path) -> None:
+    first = port()
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", first + 1))
+        server.listen()
+        with pytest.raises(LocalClusterError, match=rf"in use by somebody else: 127.0.0.1:{first + 1};"):
+            bring_up(Wish(brokers=2, port=first))
+    assert names() == []
+
+
+def test_a_node_that_does_not_come_up_takes_all_with_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory that the node cannot lock: something else has it."""
+    from highwater_chaos.local_cluster import up
+
+    real, started = up.start, []
+
+    def start(cluster: ClusterRecord, node: object) -> object:
+        if node.name == "broker-1":  # type: ignore[attr-defined]
+            (cluster.node_path(node) / "data" / ".lock").mkdir(parents=True)  # type: ignore[arg-type]
+        begun = real(cluster, node)  # type: ignore[arg-type]
+        started.append(begun[1])
+        return begun
+
+    monkeypatch.setattr(up, "start", start)
+    with pytest.raises(LocalClusterError, match=r"broker-1 ended with status 1; its log ends:\n  broker-1: "):
+        bring_up(Wish(brokers=2, port=port()))
+    assert len(started) == 3
+    assert all(isinstance(child, subprocess.Popen) and child.poll() is not None for child in started)
+    assert names() == []
+
+
+def test_data_of_another_shape(home: Path) -> None:
+    wish = Wish(brokers=2, port=port())
+    bring_up(wish)
+    take_down("default", patience=30)
+    with pytest.raises(LocalClusterError, match="are of 2 brokers, not 1: leave --brokers out, or begin anew"):
+        bring_up(Wish(brokers=1))
+    with pytest.raises(LocalClusterError, match="are of a quorum of 1, not 3"):
+        bring_up(Wish(controllers=3))
+    (home / "full").mkdir()
+    (home / "full" / "mine.txt").write_text("not a cluster")
+    with pytest.raises(LocalClusterError, match="is not empty and holds no cluster of ours"):
+        bring_up(Wish(name="new", directory=home / "full"))
+    assert (home / "full" / "mine.txt").exists()

@@ -1,0 +1,38 @@
+"""What is written as a properties file is what the node reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_chaos.backends.local.properties import render_properties
+from highwater_runtime.host.properties import read_properties
+
+VALUES = st.text(
+    st.characters(
+        codec="utf-8", exclude_characters="\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", exclude_categories=["Cs", "Cc"]
+    )
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.dictionaries(st.from_regex(r"[a-z][a-z.]{0,20}", fullmatch=True), VALUES, max_size=5))
+def test_values_come_back(tmp_path_factory: pytest.TempPathFactory, properties: dict[str, str]) -> None:
+    # Java drops the space at the end of a line's beginning only; our reader drops it at the end too.
+    properties = {key: value.rstrip() for key, value in properties.items()}
+    path: Path = tmp_path_factory.mktemp("properties") / "node.properties"
+    path.write_text(render_properties(properties), encoding="utf-8")
+    assert {name: found.value for name, found in read_properties(path).items()} == properties
+
+
+def test_types_are_written_as_java_has_them() -> None:
+    assert render_properties({"a": True, "b": 3, "c": "x\\y\n"}) == "a=true\nb=3\nc=x\\\\y\\n\n"
+
+
+@pytest.mark.parametrize("key", ["", "two words", "a=b", "#comment", "a:b"])
+def test_no_property_has_such_a_name(key: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the name of a property"):
+        render_properties({key: "value"})
