@@ -1,0 +1,169 @@
+"""Who may do what: roles are checked as Kubernetes does, and every question is remembered.
+
+A token stands for a user with rules. With no user known (the default) everyone may do everything; what was asked is
+remembered all the same, so that a test can prove that the rules which are shipped suffice and hold nothing superfluous.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .errors import ApiError, forbidden
+from .http_request import Asked
+from .schema import Json
+
+_UNRESTRICTED: Final = "system:admin"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Rules in one namespace, or (with none) in all and for what has none."""
+
+    rules: Sequence[Json]
+    namespace: str = ""
+
+
+@dataclass
+class User:
+    """Who a token stands for."""
+
+    name: str
+    grants: list[Grant] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    """Every request, allowed or not."""
+    refused: list[Asked] = field(default_factory=list)
+
+    def unused(self) -> list[str]:
+        """What is granted and was never asked for: one line a verb and resource."""
+        granted = {
+            (verb, group, resource)
+            for grant in self.grants
+            for rule in grant.rules
+            for group in rule.get("apiGroups") or ()
+            for resource in rule.get("resources") or ()
+            for verb in rule.get("verbs") or ()
+        }
+        return sorted(
+            f"{verb} {resource}.{group or 'core'}"
+            for verb, group, resource in granted
+            if not any(_uses(asked, verb, group, resource) for asked in self.asked)
+        )
+
+
+def _uses(asked: Asked, verb: str, group: str, resource: str) -> bool:
+    return (
+        verb in (asked.verb, "*")
+        and group in (asked.group, "*")
+        and resource in ("*", asked.resource, f"*/{asked.subresource}")
+    )
+
+
+def allowed(rules: Iterable[Json], asked: Asked) -> bool:
+    """Whether any rule allows a request (``rbac.authorization.k8s.io/v1`` PolicyRules)."""
+    for rule in rules:
+        verbs = rule.get("verbs") or ()
+        if asked.verb not in verbs and "*" not in verbs:
+            continue
+        if not asked.plural:
+            urls = rule.get("nonResourceURLs") or ()
+            if any(asked.path == url or (url.endswith("*") and asked.path.startswith(url[:-1])) for url in urls):
+                return True
+            continue
+        if any(
+            _uses(asked, asked.verb, group, resource)
+            for group in rule.get("apiGroups") or ()
+            for resource in rule.get("resources") or ()
+        ):
+            names = rule.get("resourceNames") or ()
+            if not names or asked.name in names:
+                return True
+    return False
+
+
+_DISCOVERY: Final = ("/api", "/apis", "/version", "/openapi", "/healthz", "/livez", "/readyz", "/.well-known")
+
+
+class Authorizer:
+    """Tokens and what they may do."""
+
+    def __init__(self) -> None:
+        self._users: dict[str, User] = {}
+        self._lock = threading.Lock()
+        self.everyone = User(_UNRESTRICTED)
+        """Whoever comes without a token."""
+
+    def add_user(self, token: str, name: str, grants: Iterable[Grant]) -> User:
+        """From now on whoever shows the token may do what is granted and no more."""
+        user = self._users[token] = User(name, list(grants))
+        return user
+
+    def add_manifests(self, token: str, service_account: str, manifests: Iterable[Json]) -> User:
+        """A ServiceAccount (``namespace/name``) with the roles that bindings among the manifests give it."""
+        objs = list(manifests)
+        namespace, _, name = service_account.partition("/")
+        grants = []
+        for binding in objs:
+            if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
+                continue
+            own = binding["metadata"].get("namespace", namespace) if binding["kind"] == "RoleBinding" else ""
+            if not any(
+                subject.get("kind") == "ServiceAccount"
+                and subject.get("name") == name
+                and subject.get("namespace", own) == namespace
+                for subject in binding.get("subjects") or ()
+            ):
+                continue
+            grants.append(Grant(_role(objs, binding, own)["rules"], own))
+        if not grants:
+            raise ValueError(f"no binding among the manifests gives ServiceAccount {service_account} anything")
+        return self.add_user(token, f"system:serviceaccount:{namespace}:{name}", grants)
+
+    def user(self, token: str | None) -> User:
+        """401 for a token that nobody was given."""
+        if token is None or (not self._users and token):
+            return self.everyone
+        found = self._users.get(token)
+        if found is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
+        return found
+
+    def check(self, user: User, asked: Asked) -> None:
+        """Remembers the request; 403 where it is not allowed."""
+        with self._lock:
+            user.asked.append(asked)
+        if user is self.everyone:
+            return
+        if not asked.plural and asked.path.startswith(_DISCOVERY):
+            return
+        rules = [
+            rule
+            for grant in user.grants
+            if not grant.namespace or grant.namespace == asked.namespace
+            for rule in grant.rules
+        ]
+        if allowed(rules, asked):
+            return
+        with self._lock:
+            user.refused.append(asked)
+        raise _refusal(user, asked)
+
+
+def _role(objs: list[Json], binding: Json, namespace: str) -> dict[str, Any]:
+    reference = binding["roleRef"]
+    for obj in objs:
+        if obj.get("kind") != reference["kind"] or obj["metadata"]["name"] != reference["name"]:
+            continue
+        if obj["kind"] == "ClusterRole" or obj["metadata"].get("namespace", namespace) == namespace:
+            return obj
+    raise ValueError(f"{binding['kind']} {binding['metadata']['name']} refers to {reference}, which is not there")
+
+
+def _refusal(user: User, asked: Asked) -> ApiError:
+    if not asked.plural:
+        return ApiError(403, "Forbidden", f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
+    where = f' in the namespace "{asked.namespace}"' if asked.namespace else " at the cluster scope"
+    detail = f'User "{user.name}" cannot {asked.verb} resource "{asked.resource}" in API group "{asked.group}"{where}'
+    return forbidden(asked.group, asked.plural, asked.name, detail)
