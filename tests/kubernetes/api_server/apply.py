@@ -16,7 +16,7 @@ from .field_sets import (
     compare,
     decode,
     element_of,
-    encode,
+    encoded,
     fields_of,
     is_granular_list,
     prefixes,
@@ -99,7 +99,7 @@ class Ownership:
                 "apiVersion": owned.api_version,
                 **({"time": owned.time} if owned.time else {}),
                 "fieldsType": "FieldsV1",
-                "fieldsV1": encode(owned.fields),
+                "fieldsV1": encoded(frozenset(owned.fields)),
                 **({"subresource": manager.subresource} if manager.subresource else {}),
             }
             for manager, owned in kept
@@ -119,14 +119,14 @@ def after_update(schema: Schema, live: Json, new: Json, manager: Manager, api_ve
     # Whoever sends an object without managedFields, or with an empty list, resets or keeps them: the server keeps.
     metadata = new.get("metadata") or {}
     sent = metadata.get("managedFields")
-    ownership = Ownership() if sent == [] or sent == [{}] else Ownership.of(live)
+    ownership = Ownership() if sent in ([], [{}]) else Ownership.of(live)
     change = compare(schema, _without_managed(live), _without_managed(new))
     changed = {path for path in change.added | change.modified if not _ignored(path)}
     removed = change.removed
     if not changed and not removed:
         return ownership.entries()
     for other, owned in list(ownership.managers.items()):
-        if other != manager:
+        if other != manager and not owned.fields.isdisjoint(changed | removed):
             ownership.managers[other] = replace(owned, fields=owned.fields - changed - removed)
     before = ownership.managers.get(manager)
     mine = ((before.fields if before else set()) - removed) | changed

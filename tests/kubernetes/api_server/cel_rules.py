@@ -7,6 +7,7 @@ lists and sets libraries. A rule that names ``oldSelf`` is a transition rule and
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -175,7 +176,7 @@ def _evaluate(schema: Schema, rule: Json, value: Any, old: Any, path: str, *, un
 
 
 _FUNCTIONS_OF_KUBERNETES: Final[dict[str, Callable[..., Any]]] = {
-    "isSorted": lambda items: all(a <= b for a, b in zip(items, items[1:], strict=False)),
+    "isSorted": lambda items: all(a <= b for a, b in itertools.pairwise(items)),
     "find": lambda text, pattern: found.group() if (found := re.search(pattern, text)) else "",
     "findAll": lambda text, pattern: re.findall(pattern, text),
 }

@@ -9,13 +9,14 @@ import logging
 import threading
 from typing import Final
 
+from .deletion import CRD_FINALIZER, FOREGROUND, ORPHAN, DeleteOptions
 from .errors import ApiError
-from .operations import CRD_FINALIZER, CRDS, FOREGROUND, NAMESPACES, ORPHAN, PODS, DeleteOptions, Operations, Write
-from .resource_types import ResourceType, TableKey
+from .operations import Operations, Write
+from .resource_types import CRDS, NAMESPACES, PODS, ResourceType, TableKey
 from .schema import Json
 from .store import Change, Name
 
-_WRITE: Final = Write(manager="kube-controller-manager", validation="Ignore")
+_WRITE: Final = Write(manager="kube-controller-manager", validation="Ignore", trusted=True)
 log = logging.getLogger(__name__)
 
 

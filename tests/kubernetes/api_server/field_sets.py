@@ -166,8 +166,9 @@ def prefixes(fields: Iterable[Path]) -> Fields:
     return found
 
 
-def encode(fields: Fields) -> Json:
-    """As ``fieldsV1``."""
+@functools.lru_cache(maxsize=4096)
+def encoded(fields: frozenset[Path]) -> Json:
+    """As ``fieldsV1``; shared, so not to be changed."""
     root: Json = {}
     for path in sorted(fields):
         node = root
@@ -184,9 +185,19 @@ def _trimmed(node: Json) -> Json:
     return {key: {} if key == "." else _trimmed(below) for key, below in node.items()}
 
 
+_DECODED: Final[dict[int, tuple[Json, Fields]]] = {}
+
+
 def decode(fields: Json) -> Fields:
-    """From ``fieldsV1``."""
-    return set(_members(fields, ()))
+    """From ``fieldsV1``. Remembered for the very same object, which is never changed."""
+    known = _DECODED.get(id(fields))
+    if known is not None and known[0] is fields:
+        return known[1]
+    if len(_DECODED) > 4096:
+        _DECODED.clear()
+    found = set(_members(fields, ()))
+    _DECODED[id(fields)] = (fields, found)
+    return found
 
 
 def _members(node: Json, path: Path) -> Iterator[Path]:

@@ -14,10 +14,11 @@ import yaml
 from aiohttp import web
 
 from . import discovery, errors, http_request, selectors, tables, watching
+from .deletion import DeleteOptions
 from .errors import ApiError, no_such_page
 from .faults import Fault, Faults
 from .http_request import Asked
-from .operations import APPLY, DeleteOptions, Operations, Write
+from .operations import APPLY, Operations, Write
 from .rbac import Authorizer, User
 from .resource_types import Registry, ResourceType
 from .schema import Json

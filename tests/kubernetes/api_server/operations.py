@@ -1,8 +1,8 @@
 """The verbs on objects: what a request does between its authorization and its answer.
 
-Used by the HTTP side, and directly by the controllers of the miniature cluster and by tests that want to prepare a state.
-The steps of a write are those of a real server: decode, prune, default, keep what the client may not write, validate,
-count the generation, note who owns what, store.
+Used by the HTTP side, and directly by the controllers of the miniature cluster and by tests that prepare a state. The
+steps of a write are those of a real server: decode, prune, default, keep what the client may not write, validate, count
+the generation, note who owns what, store.
 """
 
 from __future__ import annotations
@@ -16,20 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from . import apply as server_side_apply
-from . import built_in_rules, errors, patches, structural
+from . import built_in_defaults, built_in_rules, deletion, errors, patches, structural
 from .apply import Manager
+from .deletion import DeleteOptions
 from .errors import FieldError
-from .resource_types import CRD_GROUP, Registry, ResourceType, TableKey
+from .resource_types import CRDS, NAMESPACES, PODS, Registry, ResourceType
 from .schema import Json
 from .store import Name, Store, Stored
-
-CRDS: Final = TableKey(CRD_GROUP, "customresourcedefinitions")
-NAMESPACES: Final = TableKey("", "namespaces")
-PODS: Final = TableKey("", "pods")
-JOBS: Final = TableKey("batch", "jobs")
-CRD_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-FOREGROUND: Final = "foregroundDeletion"
-ORPHAN: Final = "orphan"
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SYSTEM_FIELDS: Final = (
@@ -57,38 +50,10 @@ class Write:
     dry_run: bool = False
     validation: str = "Warn"
     force: bool = False
+    trusted: bool = False
+    """From the miniature cluster in this process: neither pruned nor validated, and not noted in managedFields."""
     warnings: list[str] = field(default_factory=list)
     """Filled with what the client should be told."""
-
-
-@dataclass(frozen=True)
-class DeleteOptions:
-    """``metav1.DeleteOptions``."""
-
-    propagation: str | None = None
-    grace: int | None = None
-    uid: str | None = None
-    resource_version: str | None = None
-    dry_run: bool = False
-
-    @staticmethod
-    def of(body: Json, query: dict[str, str] | None = None) -> DeleteOptions:
-        """From a body and the query, which may name the same things."""
-        asked = {**(query or {}), **body}
-        conditions = asked.get("preconditions") or {}
-        policy = asked.get("propagationPolicy")
-        if policy is None and asked.get("orphanDependents") is not None:
-            policy = "Orphan" if str(asked["orphanDependents"]).lower() == "true" else "Background"
-        if policy not in (None, "Orphan", "Background", "Foreground"):
-            raise errors.bad_request(f"invalid DeleteOptions: propagationPolicy: Unsupported value: {policy!r}")
-        grace = asked.get("gracePeriodSeconds")
-        return DeleteOptions(
-            policy,
-            None if grace is None else int(grace),
-            conditions.get("uid"),
-            conditions.get("resourceVersion"),
-            bool(asked.get("dryRun")),
-        )
 
 
 def now_text() -> str:
@@ -164,10 +129,11 @@ class Operations:
         if "status" in kind.subresources:
             obj.pop("status", None)
         obj = self._defaulted(kind, obj)
-        self._validate(kind, obj, None)
+        if not write.trusted:
+            self._validate(kind, obj, None)
         if applied:
             obj = _with_managed(obj, entries or [])
-        else:
+        elif not write.trusted:
             manager = Manager(write.manager, "Update", "")
             entries = server_side_apply.after_update(kind.schema, {}, obj, manager, kind.api_version, self.now())
             obj = _with_managed(obj, entries)
@@ -279,16 +245,20 @@ class Operations:
     # The steps of a write
 
     def _decoded(self, kind: ResourceType, namespace: str, name: str, sent: Any, write: Write) -> Json:
+        if write.trusted:
+            return {**sent, "metadata": {**sent["metadata"], **({"namespace": namespace} if kind.namespaced else {})}}
         if not isinstance(sent, dict):
             raise errors.bad_request("the object provided is unrecognized (must be of type Object)")
         api_version, kind_name = sent.get("apiVersion") or kind.api_version, sent.get("kind") or kind.kind
         if api_version != kind.api_version:
             raise errors.bad_request(
-                f"the API version in the data ({api_version}) does not match the expected API version ({kind.api_version})"
+                f"the API version in the data ({api_version}) does not match the expected API version "
+                f"({kind.api_version})"
             )
         if kind_name != kind.kind:
             raise errors.bad_request(
-                f'{kind_name} in version "{kind.version}" cannot be handled as a {kind.kind}: no kind "{kind_name}" is registered'
+                f'{kind_name} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+                f'no kind "{kind_name}" is registered'
             )
         metadata = dict(sent.get("metadata") or {})
         if name and metadata.get("name", name) != name:
@@ -316,7 +286,8 @@ class Operations:
         if dropped and write.validation == "Strict":
             said = ", ".join(f'unknown field "{path}"' for path in dropped)
             raise errors.bad_request(
-                f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: strict decoding error: {said}'
+                f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+                f"strict decoding error: {said}"
             )
         if write.validation != "Ignore":
             write.warnings.extend(f'unknown field "{path}"' for path in dropped)
@@ -334,7 +305,7 @@ class Operations:
 
     def _defaulted(self, kind: ResourceType, obj: Json) -> Json:
         if kind.crd is None:
-            return built_in_rules.with_defaults(kind, obj)
+            return built_in_defaults.with_defaults(kind, obj)
         filled: Json = structural.with_defaults(kind.schema, obj)
         return filled
 
@@ -376,14 +347,15 @@ class Operations:
                 new.pop("status", None)
                 if "status" in live:
                     new["status"] = live["status"]
-        new = self._defaulted(kind, new)
+        if subresource != "status" or kind.crd is not None:
+            new = self._defaulted(kind, new)
         self._check_finalizers(kind, live, new)
         generation = live_meta.get("generation")
         if generation is not None and _spec_changed(kind, live, new):
             new["metadata"] = {**new["metadata"], "generation": generation + 1}
-        if not _same(live, new):
+        if not write.trusted and live != new:
             self._validate(kind, new, live)
-        if not applied:
+        if not applied and not write.trusted:
             manager = Manager(write.manager, "Update", subresource)
             entries = server_side_apply.after_update(kind.schema, live, new, manager, kind.api_version, self.now())
             new = _with_managed(new, entries)
@@ -397,7 +369,10 @@ class Operations:
         added = [name for name in new["metadata"].get("finalizers") or () if name not in before]
         if added:
             listed = ", ".join(f'"{name}"' for name in added)
-            detail = f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
+            detail = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers []string{{{listed}}}"
+            )
             problem = errors.forbidden_field("metadata.finalizers", detail)
             raise errors.invalid(kind.group, kind.kind, live["metadata"]["name"], [problem])
 
@@ -451,62 +426,12 @@ class Operations:
             if options.dry_run:
                 return self.view(kind, obj), True
             key = (metadata.get("namespace", ""), name)
-            ending = self._ending(kind, obj, options)
+            ending = deletion.ending(kind, obj, options, self.store, self.now())
             if ending is None:
                 self._remove(kind, key)
                 return self.view(kind, obj), True
             stored = self.store.put(kind.table, key, ending)
             return self.view(kind, stored.obj), False
-
-    def _ending(self, kind: ResourceType, obj: Json, options: DeleteOptions) -> Json | None:
-        """The object on its way out; nothing where it can go at once."""
-        metadata = obj["metadata"]
-        finalizers = [name for name in metadata.get("finalizers") or () if name not in (FOREGROUND, ORPHAN)]
-        propagation = options.propagation
-        if propagation is None:
-            had = set(metadata.get("finalizers") or ())
-            propagation = "Foreground" if FOREGROUND in had else "Orphan" if ORPHAN in had else None
-        if propagation is None and kind.table == JOBS:
-            propagation = "Orphan"  # as batch/v1 has always done
-        if propagation == "Foreground":
-            finalizers.append(FOREGROUND)
-        elif propagation == "Orphan" and self.store.dependents(metadata["uid"]):
-            finalizers.append(ORPHAN)
-        if kind.table == CRDS:
-            group, plural = obj["spec"]["group"], obj["spec"]["names"]["plural"]
-            if self.store.listing(TableKey(group, plural)).items and CRD_FINALIZER not in finalizers:
-                finalizers.append(CRD_FINALIZER)
-        grace = self._grace(kind, obj, options)
-        waits = bool(finalizers) or grace > 0 or (kind.table == NAMESPACES and bool(obj["spec"].get("finalizers")))
-        if not waits:
-            return None
-        new_meta = {**metadata, "finalizers": finalizers}
-        if not finalizers:
-            del new_meta["finalizers"]
-        if not metadata.get("deletionTimestamp"):
-            new_meta |= {"deletionTimestamp": _later(self.now(), grace), "deletionGracePeriodSeconds": grace}
-            if "generation" in metadata:
-                new_meta["generation"] = metadata["generation"] + 1
-        elif grace < metadata.get("deletionGracePeriodSeconds", 0):
-            new_meta["deletionGracePeriodSeconds"] = grace
-        ending = {**obj, "metadata": new_meta}
-        if kind.table == NAMESPACES:
-            ending["status"] = {**obj.get("status", {}), "phase": "Terminating"}
-        return ending
-
-    @staticmethod
-    def _grace(kind: ResourceType, obj: Json, options: DeleteOptions) -> int:
-        """Only pods on a node are given time; whoever asks for less time than is left gets that."""
-        if kind.table != PODS or not obj["spec"].get("nodeName"):
-            return 0
-        if (obj.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-            return 0
-        if options.grace is not None:
-            wanted = options.grace
-        else:
-            wanted = int(obj["spec"].get("terminationGracePeriodSeconds", 30))
-        left = obj["metadata"].get("deletionGracePeriodSeconds")
-        return wanted if left is None or options.grace is not None else min(wanted, int(left))
 
     def delete_all(
         self, kind: ResourceType, namespace: str, chosen: Callable[[Json], bool] | None, options: DeleteOptions
@@ -554,17 +479,6 @@ def _spec_changed(kind: ResourceType, live: Json, new: Json) -> bool:
         return True
     counts_status = kind.crd is not None and "status" not in kind.subresources
     return counts_status and live.get("status") != new.get("status")
-
-
-def _same(live: Json, new: Json) -> bool:
-    return live == new
-
-
-def _later(text: str, seconds: int) -> str:
-    if not seconds:
-        return text
-    moment = datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ") + datetime.timedelta(seconds=seconds)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _established(crd: Json, now: str) -> Json:

@@ -36,7 +36,10 @@ def json_patch(target: Json, operations: list[Json]) -> Json:
         except (KeyError, IndexError, ValueError, TypeError) as error:
             name = operation.get("op") if isinstance(operation, dict) else operation
             path = operation.get("path") if isinstance(operation, dict) else ""
-            message = f"the server rejected our request due to an error in our request: {name} operation does not apply: doc is missing path: {path!r}: {error}"
+            message = (
+                "the server rejected our request due to an error in our request: "
+                f"{name} operation does not apply: doc is missing path: {path!r}: {error}"
+            )
             raise ApiError(422, "Invalid", message) from error
     if not isinstance(result, dict):
         raise bad_request("the patch leaves no object")

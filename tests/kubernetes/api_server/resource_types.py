@@ -22,6 +22,12 @@ class TableKey(NamedTuple):
     plural: str
 
 
+CRDS: Final = TableKey(CRD_GROUP, "customresourcedefinitions")
+NAMESPACES: Final = TableKey("", "namespaces")
+PODS: Final = TableKey("", "pods")
+JOBS: Final = TableKey("batch", "jobs")
+
+
 @dataclass(frozen=True, eq=False)
 class ResourceType:
     """One resource in one version."""

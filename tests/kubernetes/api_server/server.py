@@ -12,9 +12,10 @@ import yaml
 from aiohttp import web
 
 from .controllers import Controllers
+from .deletion import DeleteOptions
 from .faults import Fault, Faults
 from .http_side import HttpSide
-from .operations import DeleteOptions, Operations, Write
+from .operations import Operations, Write
 from .rbac import Authorizer
 from .resource_types import Registry, ResourceType
 from .schema import Json
@@ -29,7 +30,7 @@ _PREPARED: Final = Write(manager="test", validation="Strict")
 class ApiServer:
     """``with ApiServer() as api:`` and it answers at ``api.url`` until the end of the block.
 
-    Beside HTTP, tests prepare and look at its state through ``create``, ``get``, ``objects``, ``delete`` and ``operations``.
+    Beside HTTP, tests prepare and look at its state through ``create``, ``get``, ``objects``, ``patch`` and ``delete``.
     """
 
     def __init__(self, history: int = HISTORY) -> None:

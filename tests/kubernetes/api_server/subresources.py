@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from . import errors
+from .deletion import DeleteOptions
 from .http_request import Asked
-from .operations import PODS, DeleteOptions, Operations, Write
-from .resource_types import ResourceType, TableKey
+from .operations import Operations, Write
+from .resource_types import PODS, ResourceType, TableKey
 from .schema import Json
 from .selectors import selector_matches
 

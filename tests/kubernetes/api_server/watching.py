@@ -1,7 +1,7 @@
 """A watch: what was, from the version that the client knows, and then everything that happens.
 
 With selectors an object may come into view and go out of it: it is then ADDED and DELETED for this watch, as on a real
-server. Bookmarks tell clients that want them how far they are, at least once at the end of the time that they asked for.
+server. Bookmarks tell clients that want them how far they are.
 """
 
 from __future__ import annotations

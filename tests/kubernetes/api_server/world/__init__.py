@@ -7,14 +7,16 @@ pods is up to ``world.pods`` (an ``Instant`` runner unless another is given).
 from __future__ import annotations
 
 import datetime
+import functools
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
+from ..deletion import DeleteOptions
 from ..errors import ApiError
-from ..operations import JOBS, PODS, DeleteOptions, Write
-from ..resource_types import ResourceType, TableKey
+from ..operations import Write
+from ..resource_types import JOBS, PODS, ResourceType, TableKey
 from ..schema import Json
 from ..server import ApiServer
 from ..store import Change, Name
@@ -37,7 +39,7 @@ __all__ = [
 
 _SETS: Final = TableKey("apps", "statefulsets")
 _CLAIMS: Final = TableKey("", "persistentvolumeclaims")
-_MANAGER: Final = Write(manager="kube-controller-manager", validation="Ignore")
+_MANAGER: Final = Write(manager="kube-controller-manager", validation="Ignore", trusted=True)
 _CONTROLLED: Final = {"StatefulSet": _SETS, "Job": JOBS}
 log = logging.getLogger(__name__)
 
@@ -88,14 +90,13 @@ class World:
 
     def settle(self, seconds: float = 10.0) -> None:
         """Waits until the controllers, the node and the garbage collection have nothing left to do."""
-        quiet = threading.Event()
         for _ in range(1000):
             revision = self._store.revision
             with self._condition:
                 if not self._condition.wait_for(lambda: not self._awake and not self._busy, seconds):
                     raise TimeoutError(f"the miniature cluster was still at work after {seconds} s")
             self._api.settle()
-            if revision == self._store.revision and not quiet.is_set():
+            if revision == self._store.revision:
                 return
         raise TimeoutError("the miniature cluster does not come to rest: something keeps writing")
 
@@ -118,15 +119,15 @@ class World:
                 self._busy = True
             dirty: dict[tuple[TableKey, Name], None] = {}
             for change in self._subscription.take():
-                self._guarded(lambda change=change: self._note(change, dirty))
+                self._guarded(functools.partial(self._note, change, dirty))
             for table, name in dirty:
                 act = self._stateful_set if table == _SETS else self._job
-                self._guarded(lambda act=act, name=name: act(name))
+                self._guarded(functools.partial(act, name))
 
     def _guarded(self, act: Callable[[], None]) -> None:
         try:
             act()
-        except Exception as error:  # noqa: BLE001 - told when the block ends
+        except Exception as error:  # told when the block ends
             log.exception("in the miniature cluster")
             self.failures.append(error)
 
@@ -175,8 +176,9 @@ class World:
             if found is None:
                 return
             pods = {int(pod["metadata"]["name"].rpartition("-")[2]): pod for pod in self._owned(found.obj)}
-            claims = {item.obj["metadata"]["name"] for item in self._store.listing(_CLAIMS, name[0]).items}
-            plan = stateful_sets.plan(found.obj, pods, claims)
+            plan = stateful_sets.plan(
+                found.obj, pods, lambda claim: self._store.get(_CLAIMS, (name[0], claim)) is not None
+            )
             for claim in plan.claims:
                 self._create(claim)
             for pod in plan.create:

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..deletion import DeleteOptions
 from ..errors import ApiError
-from ..operations import PODS, DeleteOptions, Operations, Write
+from ..operations import Operations, Write
+from ..resource_types import PODS
 from ..schema import Json
 from .runner import Key, PodRunner, key_of
 
-_KUBELET: Final = Write(manager="kubelet", validation="Ignore")
-_SCHEDULER: Final = Write(manager="kube-scheduler", validation="Ignore")
+_KUBELET: Final = Write(manager="kubelet", validation="Ignore", trusted=True)
+_SCHEDULER: Final = Write(manager="kube-scheduler", validation="Ignore", trusted=True)
 
 
 class Handle:

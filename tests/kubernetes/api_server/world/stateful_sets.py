@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..schema import Json
@@ -60,8 +61,8 @@ def _ended(pod: Json) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded")
 
 
-def plan(stateful_set: Json, pods: dict[int, Json], claims: set[str]) -> Plan:
-    """``pods`` by ordinal; ``claims`` are the names of the PersistentVolumeClaims that are there."""
+def plan(stateful_set: Json, pods: dict[int, Json], has_claim: Callable[[str], bool]) -> Plan:
+    """``pods`` by ordinal; ``has_claim`` says whether a PersistentVolumeClaim is there."""
     spec, made = stateful_set["spec"], Plan()
     update = revision_of(stateful_set)
     current = (stateful_set.get("status") or {}).get("currentRevision") or update
@@ -76,7 +77,7 @@ def plan(stateful_set: Json, pods: dict[int, Json], claims: set[str]) -> Plan:
         pod = pods.get(ordinal)
         if pod is None:
             made.claims += [
-                claim for claim in _claims(stateful_set, ordinal) if claim["metadata"]["name"] not in claims
+                claim for claim in _claims(stateful_set, ordinal) if not has_claim(claim["metadata"]["name"])
             ]
             made.create.append(_pod(stateful_set, ordinal, update))
         elif _ended(pod) and not _ending(pod):
