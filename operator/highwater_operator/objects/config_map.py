@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_operator.objects.naming import (
@@ -29,6 +29,38 @@ from highwater_runtime.metadata.metadata_version import MetadataVersion
 DATA_PATH = "/var/lib/highwater/data"
 EVENTS_PATH = "/var/lib/highwater/events"
 CONTROL_PATH = "/run/highwater"
+VOLUMES_PATH = "/var/lib/highwater/volumes"
+"""Where crashable volumes are mounted, on the node and in the pod alike: a folder a pod, ``<namespace>_<pod>``."""
+
+RESERVED: Final = frozenset(
+    {
+        "advertised.listeners",
+        "cluster.id",
+        "controller.listener.names",
+        "controller.quorum.voters",
+        "highwater.admin.listener",
+        "highwater.bootstrap.metadata.version",
+        "highwater.control.path",
+        "highwater.incarnation",
+        "highwater.log.format",
+        "highwater.node.name",
+        "highwater.ready.path",
+        "highwater.switches",
+        "highwater.trace.path",
+        "inter.broker.listener.name",
+        "listener.security.protocol.map",
+        "listeners",
+        "log.dirs",
+        "node.id",
+        "process.roles",
+        "security.inter.broker.protocol",
+    }
+)
+"""Properties that say where a node is and who: a resource cannot set them."""
+
+_ONE_POD_S: Final = ("advertised.listeners", "highwater.node.name", "log.dirs", "node.id")
+_BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
+_USUAL_REPLICAS: Final = 3
 
 
 def config_map(owner: Owner, role: Role) -> dict[str, Any]:
@@ -47,13 +79,11 @@ def config_map(owner: Owner, role: Role) -> dict[str, Any]:
 def config_hash(owner: Owner, role: Role) -> str:
     """Changes when a running node of this role would have to be restarted to follow its configuration.
 
-    How many brokers there are is not among that: a new one must not restart the others.
+    How many brokers there are is not among that: a new one must not restart the others. (What follows from their number
+    where the resource does not say it, a node takes up when it is started next.)
     """
-    first = {
-        name: value
-        for name, value in node_properties(owner, role, 0).items()
-        if name not in ("node.id", "advertised.listeners", "highwater.node.name")
-    }
+    ignored = {*_ONE_POD_S, *(name for name in _BY_BROKERS if name not in owner.spec.config)}
+    first = {name: value for name, value in node_properties(owner, role, 0).items() if name not in ignored}
     return blake2b(json.dumps(first, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -71,7 +101,8 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         "cluster.id": cluster_id(owner),
         "controller.quorum.voters": voters,
         "listeners": f"PLAINTEXT://0.0.0.0:{port}",
-        "log.dirs": DATA_PATH,
+        "log.dirs": data_path(owner, role, index),
+        **dict.fromkeys(_BY_BROKERS, min(_USUAL_REPLICAS, spec.brokers)),
         **spec.config,
         "highwater.node.name": f"{role}-{index}",
         "highwater.trace.path": f"{EVENTS_PATH}/events.jsonl",
@@ -88,6 +119,21 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
         properties["highwater.bootstrap.metadata.version"] = version.version
     return properties
+
+
+def data_path(owner: Owner, role: Role, index: int) -> str:
+    """Where a pod's node keeps its data.
+
+    On a crashable volume in a folder of it: the root of a file system that was just made is not empty.
+    """
+    if owner.spec.storage.crashable:
+        return f"{VOLUMES_PATH}/{volume_name(owner, role, index)}/data"
+    return DATA_PATH
+
+
+def volume_name(owner: Owner, role: Role, index: int) -> str:
+    """Of a pod's crashable volume: the folder below :data:`VOLUMES_PATH` at which the node agent mounts it."""
+    return f"{owner.namespace}_{pod_name(owner, role, index)}"
 
 
 def cluster_id(owner: Owner) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_operator.objects.config_map import CONTROL_PATH, DATA_PATH, EVENTS_PATH, config_hash
+from highwater_operator.objects.config_map import CONTROL_PATH, DATA_PATH, EVENTS_PATH, VOLUMES_PATH, config_hash
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
     CLIENT_PORT,
@@ -25,11 +25,8 @@ from highwater_operator.objects.naming import (
 
 CONFIG_HASH: Final = "highwater.dev/config-hash"
 NODE_USER: Final = 10001
-VOLUMES_ON_NODE: Final = "/var/lib/highwater/volumes"
-"""Where the node agent mounts crashable volumes on a Kubernetes node; a folder a pod (``<namespace>_<pod>``)."""
-
-_CRASHABLE_PATH: Final = "/var/lib/highwater/volumes"
-_STOP_SECONDS: Final = 60
+_STOP_SECONDS: Final = 75
+"""Longer than a node's own bound on its shutdown (60 s)."""
 
 
 def stateful_set(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
@@ -88,7 +85,8 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
                 "name": "node",
                 "image": spec.image or default_image,
                 "imagePullPolicy": spec.image_pull_policy,
-                "args": ["highwater-node", "/etc/highwater/$(POD_NAME).properties"],
+                "command": ["highwater-node"],
+                "args": ["/etc/highwater/$(POD_NAME).properties"],
                 "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
                 "ports": [
                     {
@@ -99,7 +97,8 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
                     {"name": "metrics", "containerPort": ADMIN_PORT, "protocol": "TCP"},
                 ],
                 "startupProbe": _probe("/healthz", period=1, failures=120),
-                "livenessProbe": _probe("/healthz", period=10, failures=6),
+                # Patient: a node that an experiment has paused is not to be killed for it.
+                "livenessProbe": _probe("/healthz", period=10, failures=60),
                 "readinessProbe": _probe("/readyz", period=2, failures=2),
                 "resources": {
                     "requests": {"cpu": spec.resources.cpu, "memory": spec.resources.memory},
@@ -142,14 +141,14 @@ def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:
 def _data_mount(owner: Owner) -> dict[str, Any]:
     if owner.spec.storage.crashable:
         # The agent mounts and remounts the pod's file system below this folder, and the container has to see it.
-        return {"name": "data", "mountPath": _CRASHABLE_PATH, "mountPropagation": "HostToContainer"}
+        return {"name": "data", "mountPath": VOLUMES_PATH, "mountPropagation": "HostToContainer"}
     return {"name": "data", "mountPath": DATA_PATH}
 
 
 def _crashable_volumes(owner: Owner) -> list[dict[str, Any]]:
     if not owner.spec.storage.crashable:
         return []
-    return [{"name": "data", "hostPath": {"path": VOLUMES_ON_NODE, "type": "DirectoryOrCreate"}}]
+    return [{"name": "data", "hostPath": {"path": VOLUMES_PATH, "type": "DirectoryOrCreate"}}]
 
 
 def _claims(owner: Owner) -> dict[str, Any]:
@@ -164,6 +163,6 @@ def _claims(owner: Owner) -> dict[str, Any]:
         claim["storageClassName"] = storage.class_name
     return {
         "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
-        # Data outlives pods and scaling; it goes when the cluster is deleted, as the resource says by existing.
-        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        # Data outlives pods and scaling. A cluster made anew is another cluster and could not use what is there.
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": storage.when_deleted, "whenScaled": "Retain"},
     }

@@ -25,6 +25,10 @@ class Storage(Model):
     class_name: Annotated[
         str | None, Field(max_length=253, description="StorageClass of the claims; absent: the default one.")
     ] = None
+    when_deleted: Annotated[
+        Literal["Delete", "Retain"],
+        Field(description="What becomes of the claims when the LogCluster is deleted; no other cluster can use them."),
+    ] = "Delete"
     crashable: Annotated[
         bool, Field(description="Volumes that the node agent can take the power from; needs the agent.")
     ] = False

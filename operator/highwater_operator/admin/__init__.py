@@ -1,0 +1,26 @@
+"""What the operator asks of a live cluster, by the cluster's own wire protocol."""
+
+from highwater_operator.admin.client import WireAdmin, wire_admin
+from highwater_operator.admin.model import (
+    AdminError,
+    BrokerView,
+    ClusterAdmin,
+    ClusterView,
+    OpenAdmin,
+    PartitionView,
+    QuorumView,
+    TopicView,
+)
+
+__all__ = [
+    "AdminError",
+    "BrokerView",
+    "ClusterAdmin",
+    "ClusterView",
+    "OpenAdmin",
+    "PartitionView",
+    "QuorumView",
+    "TopicView",
+    "WireAdmin",
+    "wire_admin",
+]

@@ -1,0 +1,239 @@
+"""The operator's own client of a cluster: our wire protocol, on the host that nodes run on.
+
+A :class:`~highwater_runtime.host.HostedNode` without listeners or disk, whose core is the harness's ``AdminClient``
+(for what has to be repeated until it is answered for good); what is only read is asked directly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from highwater_chaos.experiment.steps import CreateTopic
+from highwater_chaos.workload.admin import AdminClient, AdminOutcome, OnOutcome
+from highwater_operator.admin.model import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
+from highwater_runtime.host import HostedNode
+from highwater_runtime.metadata.topic_names import METADATA_TOPIC
+from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, Ports, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
+from highwater_runtime.wire.messages.describe_cluster_response import DescribeClusterResponse
+from highwater_runtime.wire.messages.describe_quorum_request import (
+    DescribeQuorumRequest,
+    PartitionData,
+    TopicData,
+)
+from highwater_runtime.wire.messages.describe_quorum_response import DescribeQuorumResponse
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
+from highwater_runtime.wire.messages.metadata_response import MetadataResponse
+from highwater_runtime.wire.messages.unregister_broker_request import UnregisterBrokerRequest
+
+CLIENT_NAME: Final = "highwater-operator"
+_READ_S: Final = 3
+_WRITE_S: Final = 15
+_METADATA, _DESCRIBE_CLUSTER, _DESCRIBE_QUORUM, _UNREGISTER = 12, 2, 1, 0
+
+
+@asynccontextmanager
+async def wire_admin(
+    brokers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint] = lambda advertised: advertised
+) -> AsyncIterator[WireAdmin]:
+    """A conversation with the cluster that has these brokers.
+
+    ``at`` says where an advertised endpoint is reached from here, for whoever is outside of the pods' network.
+    """
+    admin = WireAdmin([at(one) for one in brokers], at)
+    await admin.start()
+    try:
+        yield admin
+    finally:
+        admin.close()
+
+
+class WireAdmin:
+    """See :class:`~highwater_operator.admin.model.ClusterAdmin`."""
+
+    def __init__(self, brokers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint]) -> None:
+        self._brokers = list(brokers)
+        self._at = at
+        self._node = HostedNode(CLIENT_NAME, self._make_core)
+
+    def _make_core(self, ports: Ports) -> AdminClient:
+        self._core = AdminClient(self._brokers, ports)
+        return self._core
+
+    async def start(self) -> None:
+        """Once, before anything else; connects to nobody yet."""
+        await self._node.start()
+
+    def close(self) -> None:
+        """Drop all connections."""
+        self._node.kill()
+
+    # --- reading ---
+
+    async def look(self) -> ClusterView:
+        """See the protocol: the brokers are asked all at once."""
+        described = await self._first(DescribeClusterRequest(include_fenced_brokers=True), _DESCRIBE_CLUSTER)
+        assert isinstance(described, DescribeClusterResponse)
+        brokers = {
+            one.broker_id: BrokerView(one.broker_id, Endpoint(one.host, one.port), one.is_fenced)
+            for one in described.brokers
+        }
+        live = [one for one in brokers.values() if not one.fenced]
+        answers = await asyncio.gather(
+            *(self._ask(self._at(one.endpoint), MetadataRequest(topics=None), _METADATA) for one in live)
+        )
+        told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+        if not told:
+            raise AdminError(f"of {len(brokers)} registered brokers none that is unfenced tells of its partitions")
+        views = [_topics(answer) for answer in told]
+        under_replicated = {
+            partition.name
+            for topics in views
+            for topic in topics.values()
+            for partition in topic.partitions
+            if partition.is_under_replicated
+        }
+        quorum, problem = await self._quorum()
+        return ClusterView(
+            cluster_id=described.cluster_id,
+            brokers=brokers,
+            topics=_latest(views),
+            quorum=quorum,
+            under_replicated=tuple(sorted(under_replicated)),
+            silent=tuple(one.id for one, answer in zip(live, answers, strict=True) if isinstance(answer, RpcFailure)),
+            problems=() if problem is None else (problem,),
+        )
+
+    async def _quorum(self) -> tuple[QuorumView | None, str | None]:
+        asked = DescribeQuorumRequest(
+            topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])]
+        )
+        try:
+            answer = await self._first(asked, _DESCRIBE_QUORUM)
+        except AdminError as error:
+            return None, str(error)
+        assert isinstance(answer, DescribeQuorumResponse)
+        partitions = [partition for topic in answer.topics for partition in topic.partitions]
+        code = answer.error_code or (partitions[0].error_code if partitions else ErrorCode.UNKNOWN_SERVER_ERROR)
+        if code != ErrorCode.NONE:
+            return None, f"DescribeQuorum: {_name(code)}"
+        found = partitions[0]
+        voters = {voter.replica_id: voter.log_end_offset for voter in found.current_voters}
+        return QuorumView(found.leader_id, found.leader_epoch, found.high_watermark, voters), None
+
+    # --- changing ---
+
+    async def create_topic(self, topic: CreateTopic) -> None:
+        """See the protocol."""
+        config = {
+            name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in topic.config.items()
+        }
+        await self._carry_out(
+            lambda told: self._core.create_topic(
+                topic.name,
+                partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignment=topic.assignment,
+                config=config,
+                timeout_ns=_WRITE_S * SECOND,
+                on_outcome=told,
+            ),
+            fine=ErrorCode.TOPIC_ALREADY_EXISTS,
+        )
+
+    async def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
+        """See the protocol."""
+        await self._carry_out(
+            lambda told: self._core.reassign(topic, partition, replicas, timeout_ns=_WRITE_S * SECOND, on_outcome=told)
+        )
+
+    async def unregister_broker(self, broker: int) -> None:
+        """See the protocol."""
+        answer = await self._first(UnregisterBrokerRequest(broker_id=broker), _UNREGISTER)
+        if answer.error_code not in (ErrorCode.NONE, ErrorCode.BROKER_ID_NOT_REGISTERED):
+            raise AdminError(f"broker {broker} was not unregistered: {_name(answer.error_code)}")
+
+    async def _carry_out(self, begin: Callable[[OnOutcome], None], fine: ErrorCode | None = None) -> None:
+        done: asyncio.Future[AdminOutcome] = asyncio.get_running_loop().create_future()
+
+        def told(outcome: AdminOutcome) -> None:
+            if not done.done():
+                done.set_result(outcome)
+
+        self._node.run(lambda: begin(told))
+        outcome = await self._unless_ended(done)
+        if outcome.error is not None and (fine is None or not outcome.error.startswith(fine.name)):
+            raise AdminError(f"{outcome.what}: {outcome.error}")
+
+    # --- one request ---
+
+    async def _first(self, request: ApiMessage, version: int) -> Any:
+        """The first answer that any broker gives."""
+        failures: list[str] = []
+        for broker in self._brokers:
+            answer = await self._ask(broker, request, version)
+            if not isinstance(answer, RpcFailure):
+                return answer
+            failures.append(f"{broker} {answer.value}")
+        raise AdminError(f"no broker answered {request.NAME}: {', '.join(failures) or 'none is known'}")
+
+    async def _ask(self, to: Endpoint, request: ApiMessage, version: int) -> Any:
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        def told(response: Any) -> None:
+            if not answer.done():
+                answer.set_result(response)
+
+        self._node.run(lambda: self._node.network.send(to, request, version, told, timeout_ns=_READ_S * SECOND))
+        return await self._unless_ended(answer)
+
+    async def _unless_ended(self, answer: asyncio.Future[Any]) -> Any:
+        ended = self._node.ended
+        await asyncio.wait({answer, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise AdminError(f"the client has ended: {ended.result()}")
+        return answer.result()
+
+
+def _topics(answer: MetadataResponse) -> dict[str, TopicView]:
+    return {
+        topic.name: TopicView(
+            topic.name,
+            topic.is_internal,
+            tuple(
+                PartitionView(
+                    topic.name,
+                    one.partition_index,
+                    one.leader_id,
+                    one.leader_epoch,
+                    tuple(one.replica_nodes),
+                    tuple(one.isr_nodes),
+                )
+                for one in topic.partitions
+            ),
+        )
+        for topic in answer.topics
+        if topic.name is not None
+    }
+
+
+def _latest(views: Sequence[dict[str, TopicView]]) -> dict[str, TopicView]:
+    """Every topic that any broker knows, as told by the one that knows the latest leader epochs of it."""
+    found: dict[str, TopicView] = {}
+    for topics in views:
+        for name, topic in topics.items():
+            if name not in found or _age(topic) > _age(found[name]):
+                found[name] = topic
+    return dict(sorted(found.items()))
+
+
+def _age(topic: TopicView) -> tuple[int, int]:
+    return len(topic.partitions), sum(partition.leader_epoch for partition in topic.partitions)
+
+
+def _name(code: int) -> str:
+    return ErrorCode(code).name if code in set(ErrorCode) else f"error {code}"

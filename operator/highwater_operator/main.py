@@ -1,0 +1,186 @@
+"""``highwater-operator``: serves LogClusters and ChaosExperiments of one API server until it is told to end.
+
+One process, one replica (``Recreate``): what is under way is in the API server, so that the next one goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import kopf
+import kubernetes
+from prometheus_client import start_http_server
+
+from highwater_operator.handlers import log_clusters
+from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
+from highwater_operator.kube import Kube, KubeError, NotFound, local_configuration
+from highwater_operator.metrics import REGISTRY
+from highwater_operator.reconcile.context import Context
+from highwater_operator.reconcile.log_cluster import reconcile
+from highwater_operator.reconcile.queue import Queue
+from highwater_operator.settings import configure
+
+IMAGE_VARIABLE: Final = "HIGHWATER_NODE_IMAGE"
+DEFAULT_IMAGE: Final = "highwater/node:0.1.0"
+LIVENESS: Final = "http://0.0.0.0:8080/healthz"
+METRICS_PORT: Final = 9406
+CANNOT_BEGIN: Final = 2
+
+_log = logging.getLogger(__name__)
+
+
+class CannotBegin(Exception):  # noqa: N818 - named for what it means
+    """What the operator needs is not there; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``namespaces`` empty: the whole cluster. ``metrics_port`` None: not served, ``liveness`` None: neither."""
+
+    namespaces: tuple[str, ...] = ()
+    liveness: str | None = LIVENESS
+    metrics_port: int | None = METRICS_PORT
+
+
+def operator_registry(queue: Queue, configuration: kubernetes.client.Configuration) -> kopf.OperatorRegistry:
+    """All handlers, on a registry of their own."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.startup(registry=registry)
+    async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
+        configure(settings)
+        queue.start()
+
+    @kopf.on.cleanup(registry=registry)
+    async def end(**_: Any) -> None:
+        await queue.stop()
+
+    @kopf.on.login(registry=registry)
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return _connection(configuration)
+
+    log_clusters.register(registry, queue)
+    return registry
+
+
+async def operate(
+    context: Context,
+    options: Options,
+    *,
+    stop: asyncio.Event | None = None,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until ``stop`` is set, or a signal comes.
+
+    Raises:
+        CannotBegin: the CRDs are not installed, or the operator may not read them.
+    """
+    await _check(context.kube, options)
+    queue = Queue(lambda key: reconcile(context, key.namespace, key.name))
+    registry = operator_registry(queue, context.kube.configuration)
+    began = asyncio.Event()
+    telling = asyncio.create_task(_tell(began, ready))
+    try:
+        await kopf.operator(
+            registry=registry,
+            settings=kopf.OperatorSettings(),
+            standalone=True,
+            clusterwide=not options.namespaces,
+            namespaces=options.namespaces,
+            liveness_endpoint=options.liveness,
+            stop_flag=stop,
+            ready_flag=began,
+        )
+    finally:
+        telling.cancel()
+
+
+async def _tell(began: asyncio.Event, ready: Callable[[], None]) -> None:
+    await began.wait()
+    ready()
+
+
+async def _check(kube: Kube, options: Options) -> None:
+    """Whether there is something to serve. Waits for an API server that is away."""
+    for kind in (LOG_CLUSTER, CHAOS_EXPERIMENT):
+        for namespace in options.namespaces or (None,):
+            try:
+                await kube.list(kind, namespace)
+            except NotFound:
+                raise CannotBegin(
+                    f"the API server does not know {kind.plural}.{kind.group}: apply manifests/base/crds first"
+                ) from None
+            except KubeError as error:
+                raise CannotBegin(str(error)) from error
+
+
+def _connection(configuration: kubernetes.client.Configuration) -> kopf.ConnectionInfo:
+    """For kopf what the official client has read, or reads again: tokens of service accounts expire."""
+    token = configuration.get_api_key_with_prefix("BearerToken") or configuration.get_api_key_with_prefix(
+        "authorization"
+    )
+    scheme, _, secret = (token or "").rpartition(" ")
+    return kopf.ConnectionInfo(
+        server=configuration.host,
+        ca_path=configuration.ssl_ca_cert,
+        insecure=not configuration.verify_ssl,
+        token=secret or None,
+        scheme=scheme or None,
+        certificate_path=configuration.cert_file,
+        private_key_path=configuration.key_file,
+    )
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="highwater-operator", description=__doc__)
+    parser.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="serve this namespace only (may be repeated); without it the whole cluster",
+    )
+    parser.add_argument(
+        "--liveness", default=LIVENESS, metavar="URL", help="where /healthz answers (default %(default)s)"
+    )
+    parser.add_argument(
+        "--metrics-port", type=int, default=METRICS_PORT, metavar="PORT", help="of /metrics (default %(default)s)"
+    )
+    parser.add_argument("--log-format", choices=("json", "plain"), default="json")
+    parser.add_argument("--verbose", action="store_true", help="log every step")
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command. Ends with status 2 where it cannot begin."""
+    given = _arguments(argv)
+    kopf.configure(
+        debug=given.verbose, log_format=kopf.LogFormat.JSON if given.log_format == "json" else kopf.LogFormat.PLAIN
+    )
+    options = Options(tuple(given.namespace), given.liveness, given.metrics_port)
+    try:
+        configuration = local_configuration()
+    except kubernetes.config.ConfigException as error:
+        sys.exit(f"highwater-operator: no API server: {error}")
+    kube = Kube(configuration)
+    context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
+    if options.metrics_port is not None:
+        start_http_server(options.metrics_port, registry=REGISTRY)
+    try:
+        asyncio.run(operate(context, options))
+    except CannotBegin as error:
+        _log.error("%s", error)
+        sys.exit(CANNOT_BEGIN)
+    finally:
+        kube.close()
+
+
+if __name__ == "__main__":
+    main()

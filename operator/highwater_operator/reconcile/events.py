@@ -1,0 +1,62 @@
+"""Events (core/v1) about an object: one each time that something happens, counted up where the same happens again.
+
+An Event's name follows from what it says, so that a repetition finds the first one. Events are told, not relied on:
+an API server that does not take one costs a line in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Final, Literal
+
+from highwater_operator.kinds import EVENT
+from highwater_operator.kube import Conflict, Json, Kube, KubeError
+
+COMPONENT: Final = "highwater-operator"
+EventType = Literal["Normal", "Warning"]
+_LONGEST: Final = 1000
+_log = logging.getLogger(__name__)
+
+
+async def tell(
+    kube: Kube, about: Json, type_: EventType, reason: str, message: str, now: datetime, *, once: bool = False
+) -> None:
+    """Post an Event about an object (a manifest); ``once``: the same again is not counted."""
+    metadata = about["metadata"]
+    stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    digest = blake2b(f"{metadata['uid']} {reason} {message}".encode(), digest_size=8).hexdigest()
+    namespace, name = metadata["namespace"], f"{metadata['name']}.{digest}"
+    event: Json = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": namespace},
+        "involvedObject": {
+            "apiVersion": about["apiVersion"],
+            "kind": about["kind"],
+            "name": metadata["name"],
+            "namespace": namespace,
+            "uid": metadata["uid"],
+            "resourceVersion": metadata.get("resourceVersion", ""),
+        },
+        "type": type_,
+        "reason": reason,
+        "message": message[:_LONGEST],
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "reportingInstance": COMPONENT,
+        "firstTimestamp": stamp,
+        "lastTimestamp": stamp,
+        "count": 1,
+    }
+    try:
+        try:
+            await kube.create(event)
+        except Conflict:
+            if not once:
+                found = await kube.get(EVENT, namespace, name)
+                again = {"count": int((found or {}).get("count") or 0) + 1, "lastTimestamp": stamp}
+                await kube.patch(EVENT, namespace, name, again)
+    except KubeError as error:
+        _log.warning("event %s of %s/%s was not posted: %s", reason, namespace, metadata["name"], error)

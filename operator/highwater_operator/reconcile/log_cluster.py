@@ -1,0 +1,287 @@
+"""One reconcile of a LogCluster: look, decide, act, write down. See the package for the rule that it keeps."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from highwater_operator import metrics
+from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
+from highwater_operator.kinds import LOG_CLUSTER, POD, kind_of
+from highwater_operator.kube import Conflict, Json, Refused
+from highwater_operator.objects.all import objects_of
+from highwater_operator.objects.naming import CLIENT_PORT, ROLES, Owner, Role, host_of, set_name
+from highwater_operator.reconcile.context import Context
+from highwater_operator.reconcile.drift import difference, is_current, stamped
+from highwater_operator.reconcile.events import EventType, tell
+from highwater_operator.reconcile.observation import (
+    Observation,
+    PodView,
+    SetView,
+    is_owned,
+    observe,
+    set_view,
+)
+from highwater_operator.reconcile.problems import Problem, problem_of, read_spec
+from highwater_operator.reconcile.rolling import Roll, next_restart
+from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
+from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, status_of
+from highwater_operator.reconcile.topics import differences, missing
+from highwater_operator.resources import LogClusterSpec
+from highwater_runtime.ports import Endpoint
+
+_log = logging.getLogger(__name__)
+_STATUS_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``again_after``: seconds until the next look; None: the cluster is no more, or is going."""
+
+    again_after: float | None
+    settled: bool = False
+
+
+async def reconcile(context: Context, namespace: str, name: str) -> Outcome:
+    """Bring one cluster a step nearer to what its resource says.
+
+    Raises:
+        KubeError: the API server did not do its part: come back later.
+    """
+    found = await context.kube.get(LOG_CLUSTER, namespace, name)
+    if found is None or "deletionTimestamp" in found["metadata"]:
+        return Outcome(None)  # what belongs to it is collected by its owner references
+    return await _Reconcile(context, found).run()
+
+
+class _Reconcile:
+    """The parts of one reconcile, which share what was read."""
+
+    def __init__(self, context: Context, resource: Json) -> None:
+        self._context = context
+        self._kube = context.kube
+        self._resource = resource
+        self._metadata: Json = resource["metadata"]
+
+    async def run(self) -> Outcome:
+        spec = read_spec(self._resource.get("spec", {}))
+        if isinstance(spec, Problem):
+            return await self._refuse(spec)
+        owner = self._owner(spec)
+        problem = problem_of(owner)
+        if problem is not None:
+            return await self._refuse(problem)
+        seen = await observe(self._kube, owner)
+        taken = await self._taken(owner, seen)
+        if taken is not None:
+            return await self._refuse(taken)
+        return await self._serve(owner, seen)
+
+    def _owner(self, spec: LogClusterSpec) -> Owner:
+        return Owner(self._metadata["name"], self._metadata["namespace"], self._metadata["uid"], spec)
+
+    async def _taken(self, owner: Owner, seen: Observation) -> Problem | None:
+        """Whether an object that is to be made is there already and is somebody else's."""
+        for manifest in objects_of(owner, self._context.default_image):
+            kind, name = kind_of(manifest), manifest["metadata"]["name"]
+            if (kind.kind, name) in seen.objects:
+                continue
+            found = await self._kube.get(kind, owner.namespace, name)
+            if found is not None and not is_owned(found, owner):
+                return Problem(
+                    "NameTaken",
+                    f"{kind.kind} {name} is there and does not belong to this LogCluster: delete it,"
+                    " or give the LogCluster another name",
+                )
+        return None
+
+    # --- a cluster that is served ---
+
+    async def _serve(self, owner: Owner, seen: Observation) -> Outcome:
+        brokers = seen.set_of(owner, "broker")
+        known = max(owner.spec.brokers, 0 if brokers is None else brokers.replicas)
+        anyone = any(pod.role == "broker" and pod.ready for pod in seen.pods)
+        if not anyone:
+            return await self._act(owner, seen, None, None, "no broker is ready")
+        endpoints = [Endpoint(host_of(owner, "broker", index), CLIENT_PORT) for index in range(known)]
+        async with self._context.open_admin(endpoints) as admin:
+            try:
+                view = await admin.look()
+            except AdminError as error:
+                return await self._act(owner, seen, None, None, str(error))
+            return await self._act(owner, seen, admin, view, "")
+
+    async def _act(
+        self, owner: Owner, seen: Observation, admin: ClusterAdmin | None, view: ClusterView | None, why_unknown: str
+    ) -> Outcome:
+        before = seen.set_of(owner, "broker")
+        existing = None if before is None else before.replicas
+        scaling = scale(owner.spec.brokers, existing, view, why_unknown)
+        effective = owner._replace(spec=owner.spec.model_copy(update={"brokers": scaling.brokers}))
+        try:
+            sets = await self._apply(effective, seen)
+        except Refused as error:
+            facts = Facts(owner, seen.pods, scaling, Roll(), view, why_unknown, failed=str(error))
+            return await self._report(facts)
+        await self._tell_of_scaling(owner, existing, scaling)
+        roll = next_restart(sets, [pod for pod in seen.pods if _belongs(pod, sets)], view, why_unknown)
+        if roll.next is not None:
+            await self._restart(roll.next, len(roll.behind))
+        leaving = [pod.name for pod in seen.pods if not _belongs(pod, sets)]
+        failed: str | None = None
+        creating: list[str] = []
+        if admin is not None and view is not None:
+            try:
+                leaving += await self._unregister(admin, view, seen, scaling)
+                creating = await self._topics(admin, view, owner, seen, scaling)
+            except AdminError as error:
+                failed = str(error)
+                creating = [topic.name for topic in missing(owner.spec.topics, view)]
+        return await self._report(
+            Facts(owner, seen.pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed)
+        )
+
+    async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:
+        """Make every object what it should be; returns the StatefulSets as they are then."""
+        latest = dict(seen.objects)
+        for plain in objects_of(owner, self._context.default_image):
+            manifest = stamped(plain)
+            key = (manifest["kind"], manifest["metadata"]["name"])
+            live = latest.get(key)
+            path = None if live is None else difference(manifest, live)
+            if live is not None and path is None:
+                continue
+            applied = await self._kube.apply(manifest)
+            latest[key] = applied
+            if live is None:
+                if seen.objects:
+                    await self._tell("Normal", "Recreated", f"{key[0]} {key[1]} was missing")
+                    metrics.REPAIRS.labels(key[0]).inc()
+            elif (
+                is_current(manifest, live)
+                and applied["metadata"]["resourceVersion"] != live["metadata"]["resourceVersion"]
+            ):
+                await self._tell("Warning", "DriftRepaired", f"{key[0]} {key[1]} had been changed at {path}")
+                metrics.REPAIRS.labels(key[0]).inc()
+        if not seen.objects:
+            await self._tell(
+                "Normal", "Created", f"{owner.spec.controllers} controllers and {owner.spec.brokers} brokers"
+            )
+        return {role: set_view(latest["StatefulSet", set_name(owner, role)]) for role in ROLES}
+
+    async def _restart(self, pod: PodView, behind: int) -> None:
+        if await self._kube.delete(POD, self._metadata["namespace"], pod.name, uid=pod.uid):
+            metrics.RESTARTS.labels(pod.role).inc()
+            await self._tell("Normal", "PodReplaced", f"{pod.name} is replaced; {behind - 1} more to go")
+
+    async def _unregister(
+        self, admin: ClusterAdmin, view: ClusterView, seen: Observation, scaling: Scaling
+    ) -> list[str]:
+        """Take brokers that are gone out of the metadata; returns those that are registered yet and should not be."""
+        pods = frozenset(pod.index for pod in seen.pods if pod.role == "broker")
+        for broker in to_unregister(scaling.brokers, pods, view):
+            await admin.unregister_broker(broker)
+            await self._tell("Normal", "BrokerUnregistered", f"broker {broker} has left the cluster")
+        gone = to_unregister(scaling.brokers, pods, view)
+        beyond = [broker for broker in view.brokers if broker >= scaling.brokers and broker not in gone]
+        return [f"broker {broker} (registered)" for broker in beyond if broker not in pods]
+
+    async def _topics(
+        self, admin: ClusterAdmin, view: ClusterView, owner: Owner, seen: Observation, scaling: Scaling
+    ) -> list[str]:
+        """Create topics that are missing, once all brokers are there; returns those that are still to be created."""
+        wanted = missing(owner.spec.topics, view)
+        live = sum(not broker.fenced for broker in view.brokers.values())
+        ready = sum(pod.ready and not pod.terminating for pod in seen.pods if pod.role == "broker")
+        if wanted and (min(live, ready) < scaling.brokers or view.quorum is None or view.quorum.leader < 0):
+            return [topic.name for topic in wanted]
+        for topic in wanted:
+            await admin.create_topic(topic)
+            await self._tell("Normal", "TopicCreated", f"topic {topic.name}")
+        for text in differences(owner.spec.topics, view):
+            await self._tell("Warning", "TopicDiffers", f"{text}; it is left as it is", once=True)
+        return []
+
+    # --- writing down ---
+
+    async def _refuse(self, problem: Problem) -> Outcome:
+        await self._write(*refused_status(problem))
+        return Outcome(self._context.pace.steady, settled=True)
+
+    async def _report(self, facts: Facts) -> Outcome:
+        status, verdicts = status_of(facts)
+        await self._write(status, verdicts)
+        pace = self._context.pace
+        if facts.roll.behind or facts.leaving or facts.scaling.waiting or facts.creating:
+            return Outcome(pace.moving)
+        if verdicts["Ready"].status == "True" and verdicts["Degraded"].status == "False":
+            settled = verdicts["Progressing"].status == "False"
+            return Outcome(pace.steady if settled else pace.moving, settled)
+        return Outcome(pace.waiting)
+
+    async def _write(self, status: Json, verdicts: dict[str, Verdict]) -> None:
+        """Write the status, unless it says so already; over whatever others have changed of the object meanwhile."""
+        current = self._resource
+        for _ in range(_STATUS_ATTEMPTS):
+            change = merged(
+                current.get("status", {}), status, verdicts, self._metadata.get("generation", 0), self._context.now()
+            )
+            if change is None:
+                return
+            new, transitions = change
+            try:
+                await self._kube.patch_status(
+                    LOG_CLUSTER,
+                    self._metadata["namespace"],
+                    self._metadata["name"],
+                    new,
+                    resource_version=current["metadata"]["resourceVersion"],
+                )
+            except Conflict:
+                found = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+                if found is None or found["metadata"]["uid"] != self._metadata["uid"]:
+                    return
+                current = found
+                continue
+            for type_, verdict in transitions:
+                await self._tell(
+                    _severity(type_, verdict), verdict.reason, f"{type_}={verdict.status}: {verdict.message}"
+                )
+            return
+        _log.info("status of %s/%s changes faster than it can be written; later", *_names(self._metadata))
+
+    async def _tell_of_scaling(self, owner: Owner, existing: int | None, scaling: Scaling) -> None:
+        if existing is None or scaling.brokers == existing:
+            return
+        if scaling.brokers > existing:
+            joining = ", ".join(str(broker) for broker in range(existing, scaling.brokers))
+            await self._tell(
+                "Normal",
+                "ScaledUp",
+                f"brokers {joining} join. Existing partitions stay where they are; to use the new brokers, move some:"
+                f" kafka-reassign-partitions.sh --bootstrap-server {owner.name}-bootstrap:{CLIENT_PORT}"
+                f" --generate --broker-list {','.join(str(one) for one in range(scaling.brokers))}",
+            )
+        else:
+            leaving = ", ".join(str(broker) for broker in range(scaling.brokers, existing))
+            await self._tell(
+                "Normal", "ScaledDown", f"brokers {leaving} hold no replicas and leave; their storage is kept"
+            )
+
+    async def _tell(self, type_: EventType, reason: str, message: str, *, once: bool = False) -> None:
+        _log.info("%s/%s: %s: %s", *_names(self._metadata), reason, message)
+        await tell(self._kube, self._resource, type_, reason, message, self._context.now(), once=once)
+
+
+def _belongs(pod: PodView, sets: dict[Role, SetView]) -> bool:
+    return pod.index < sets[pod.role].replicas
+
+
+def _severity(type_: str, verdict: Verdict) -> EventType:
+    bad = "True" if type_ == "Degraded" else "False"
+    return "Warning" if type_ != "Progressing" and verdict.status == bad else "Normal"
+
+
+def _names(metadata: dict[str, Any]) -> tuple[str, str]:
+    return metadata["namespace"], metadata["name"]

@@ -1,0 +1,157 @@
+"""A cluster's objects and pods as the API server has them, reduced to what decisions need."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from highwater_operator.kinds import (
+    CONFIG_MAP,
+    DISRUPTION_BUDGET,
+    NETWORK_POLICY,
+    POD,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    STATEFUL_SET,
+    Kind,
+)
+from highwater_operator.kube import Json, Kube
+from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, selector_of, set_name
+
+OWNED: Final[tuple[Kind, ...]] = (
+    SERVICE_ACCOUNT,
+    SERVICE,
+    CONFIG_MAP,
+    NETWORK_POLICY,
+    DISRUPTION_BUDGET,
+    STATEFUL_SET,
+)
+"""Kinds of objects that a LogCluster consists of."""
+
+_REVISION: Final = "controller-revision-hash"
+_FATAL_WAITS: Final = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """One pod. ``trouble``: why it will hardly become ready by itself."""
+
+    name: str
+    uid: str
+    role: Role
+    index: int
+    revision: str | None
+    ready: bool
+    terminating: bool
+    trouble: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetView:
+    """One StatefulSet. ``update_revision``: what pods should be; None until its controller has seen the latest spec."""
+
+    name: str
+    replicas: int
+    update_revision: str | None
+
+
+Objects = Mapping[tuple[str, str], Json]
+"""Live objects by kind and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What there is of a cluster."""
+
+    objects: Objects
+    pods: tuple[PodView, ...]
+
+    def set_of(self, owner: Owner, role: Role) -> SetView | None:
+        """The StatefulSet of a role."""
+        found = self.objects.get((STATEFUL_SET.kind, set_name(owner, role)))
+        return None if found is None else set_view(found)
+
+    def pods_of(self, role: Role) -> tuple[PodView, ...]:
+        """Pods of a role by index."""
+        return tuple(pod for pod in self.pods if pod.role == role)
+
+
+async def observe(kube: Kube, owner: Owner) -> Observation:
+    """Read everything that carries the cluster's label."""
+    kinds = (*OWNED, POD)
+    lists = await asyncio.gather(*(kube.list(kind, owner.namespace, selector_of(owner)) for kind in kinds))
+    objects = {
+        (kind.kind, item["metadata"]["name"]): item
+        for kind, items in zip(kinds, lists, strict=True)
+        for item in items
+        if kind is not POD and is_owned(item, owner)
+    }
+    return Observation(objects, pod_views(owner, lists[-1]))
+
+
+def is_owned(item: Json, owner: Owner) -> bool:
+    """Whether an object's controller is this very LogCluster."""
+    references = item["metadata"].get("ownerReferences", [])
+    return any(one["uid"] == owner.uid and one.get("controller") for one in references)
+
+
+def set_view(item: Json) -> SetView:
+    """Of a StatefulSet's manifest with status."""
+    status = item.get("status", {})
+    seen = status.get("observedGeneration", 0) >= item["metadata"].get("generation", 0)
+    return SetView(
+        item["metadata"]["name"],
+        item["spec"].get("replicas", 1),
+        (status.get("updateRevision") or None) if seen else None,
+    )
+
+
+def pod_views(owner: Owner, pods: Iterable[Json]) -> tuple[PodView, ...]:
+    """Those of the cluster's StatefulSets, controllers first, by index."""
+    views: list[PodView] = []
+    for pod in pods:
+        metadata = pod["metadata"]
+        for role in ROLES:
+            stem, _, number = metadata["name"].rpartition("-")
+            if number.isdigit() and pod_name(owner, role, int(number)) == metadata["name"] == f"{stem}-{number}":
+                views.append(_pod_view(pod, role, int(number)))
+    return tuple(sorted(views, key=lambda pod: (ROLES.index(pod.role), pod.index)))
+
+
+def _pod_view(pod: Json, role: Role, index: int) -> PodView:
+    metadata, status = pod["metadata"], pod.get("status", {})
+    conditions: dict[str, Any] = {one["type"]: one for one in status.get("conditions", [])}
+    return PodView(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        role=role,
+        index=index,
+        revision=metadata.get("labels", {}).get(_REVISION),
+        ready=conditions.get("Ready", {}).get("status") == "True",
+        terminating="deletionTimestamp" in metadata,
+        trouble=_trouble(status, conditions),
+    )
+
+
+def _trouble(status: Json, conditions: Mapping[str, Any]) -> str | None:
+    scheduled = conditions.get("PodScheduled", {})
+    if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
+        return f"Unschedulable: {scheduled.get('message', '')}"
+    for container in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])):
+        waiting = container.get("state", {}).get("waiting", {})
+        if waiting.get("reason") in _FATAL_WAITS:
+            return f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
+    return None

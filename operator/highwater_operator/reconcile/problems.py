@@ -1,0 +1,102 @@
+"""What is wrong with a LogCluster that its CRD cannot see: found first, so that nothing is half-made."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from highwater_chaos.backends.local.properties import render_properties
+from highwater_operator.objects.config_map import RESERVED, node_properties
+from highwater_operator.objects.naming import ROLES, Owner
+from highwater_operator.resources import LogClusterSpec
+from highwater_runtime.config import ConfigError
+from highwater_runtime.host.config_file import read_settings
+
+LONGEST_NAME: Final = 41
+"""``<name>-controller-<hash of ten>`` is a label's value, of which there are 63 characters."""
+
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+
+
+class Problem(NamedTuple):
+    """Why a LogCluster is not served: a condition's reason and message."""
+
+    reason: str
+    message: str
+
+
+def read_spec(found: Any) -> LogClusterSpec | Problem:
+    """The spec by the model, which knows more than the CRD's schema."""
+    try:
+        return LogClusterSpec.model_validate(found)
+    except ValidationError as error:
+        lines = (f"spec.{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors())
+        return Problem("InvalidSpec", "; ".join(lines))
+
+
+def problem_of(owner: Owner) -> Problem | None:
+    """The first reason to refuse a cluster."""
+    spec = owner.spec
+    if spec.mode != "kraft":
+        return Problem("ModeNotBuilt", f"mode {spec.mode} is not built yet: only kraft is. Nothing was created")
+    if spec.runtime != "highwater":
+        return Problem(
+            "RuntimeNotBuilt",
+            f"runtime {spec.runtime} does not run on Kubernetes: only highwater does. Nothing was created",
+        )
+    wrong = [*_name(owner), *_config(owner), *_topics(spec)]
+    return Problem("InvalidSpec", "; ".join(wrong)) if wrong else None
+
+
+def _name(owner: Owner) -> Iterator[str]:
+    if len(owner.name) > LONGEST_NAME or not _NAME.fullmatch(owner.name):
+        yield (
+            f"metadata.name: expected at most {LONGEST_NAME} lower-case letters, digits and dashes, a letter first,"
+            f" found {owner.name!r}"
+        )
+
+
+def _config(owner: Owner) -> Iterator[str]:
+    spec = owner.spec
+    reserved = sorted(set(spec.config) & RESERVED)
+    if reserved:
+        yield f"spec.config: {', '.join(reserved)} are the operator's to set"
+        return
+    if spec.controllers % 2 == 0:
+        yield f"spec.controllers: expected an odd number, found {spec.controllers}"
+    seen: set[str] = set()
+    try:
+        files = {role: render_properties(node_properties(owner, role, 0)) for role in ROLES}
+    except ValueError as error:  # a name that no file can hold, or an unknown metadataVersion
+        yield f"spec: {error}"
+        return
+    with tempfile.TemporaryDirectory(prefix="highwater-") as folder:
+        for role, text in files.items():
+            path = Path(folder) / f"{role}.properties"
+            path.write_text(text, encoding="utf-8")
+            try:
+                read_settings(path)
+            except ConfigError as error:
+                seen |= {re.sub(r"^[^ ]*\.properties(:\d+)?: ", "", line) for line in str(error).splitlines()}
+    yield from (f"spec.config: {line}" for line in sorted(seen))
+
+
+def _topics(spec: LogClusterSpec) -> Iterator[str]:
+    names = [topic.name for topic in spec.topics]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"spec.topics: {name} is there more than once"
+    for topic in spec.topics:
+        if topic.replication_factor is not None and topic.replication_factor > spec.brokers:
+            yield (
+                f"spec.topics: {topic.name} asks for {topic.replication_factor} replicas of each partition,"
+                f" but there are {spec.brokers} brokers"
+            )
+        for replicas in topic.assignment or ():
+            strangers = [broker for broker in replicas if broker >= spec.brokers]
+            if strangers:
+                yield f"spec.topics: {topic.name} is assigned to brokers {strangers}, but ids end at {spec.brokers - 1}"

@@ -1,0 +1,168 @@
+"""How a LogCluster is, from what is known of it: pure, so that every word of the status can be tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from highwater_operator.admin import ClusterView
+from highwater_operator.kube import Json
+from highwater_operator.objects.naming import CLIENT_PORT, Owner, bootstrap_name
+from highwater_operator.reconcile.observation import PodView
+from highwater_operator.reconcile.problems import Problem
+from highwater_operator.reconcile.rolling import Roll
+from highwater_operator.reconcile.scaling import Scaling
+from highwater_operator.resources.conditions import Condition, with_condition
+
+TYPES: Final = ("Ready", "Progressing", "Degraded")
+_LONGEST_MESSAGE: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one reconcile found and did."""
+
+    owner: Owner
+    pods: tuple[PodView, ...]
+    scaling: Scaling
+    roll: Roll
+    view: ClusterView | None
+    why_unknown: str = ""
+    leaving: tuple[str, ...] = ()
+    """Pods and brokers that are to go: not gone yet."""
+    creating: tuple[str, ...] = ()
+    """Topics that are to be created once the cluster is ready."""
+    failed: str | None = None
+    """What the API server or the cluster refused: a topic, an object."""
+
+    def ready(self, role: str) -> int:
+        """Ready pods of a role."""
+        return sum(pod.ready and pod.role == role for pod in self.pods)
+
+
+class Verdict(NamedTuple):
+    """One condition: status, reason, message."""
+
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    message: str
+
+
+def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
+    """The status without conditions (None: not known, to be removed), and the conditions by type."""
+    owner, view = facts.owner, facts.view
+    verdicts = {"Ready": _ready(facts), "Progressing": _progressing(facts), "Degraded": _degraded(facts)}
+    status: Json = {
+        "phase": _phase(verdicts),
+        "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
+        "brokersReady": f"{facts.ready('broker')}/{owner.spec.brokers}",
+        "controllersReady": f"{facts.ready('controller')}/{owner.spec.controllers}",
+        "activeController": None if view is None or view.quorum is None else view.quorum.leader,
+        "underReplicatedPartitions": None if view is None else len(view.under_replicated),
+    }
+    return status, verdicts
+
+
+def refused_status(problem: Problem) -> tuple[Json, dict[str, Verdict]]:
+    """Of a cluster that is not served; what it was before is left as it is."""
+    return {"phase": "Refused"}, {
+        "Ready": Verdict("False", *problem),
+        "Progressing": Verdict("False", *problem),
+        "Degraded": Verdict("True", *problem),
+    }
+
+
+def merged(
+    old: Json, status: Json, verdicts: dict[str, Verdict], generation: int, now: datetime
+) -> tuple[Json, list[tuple[str, Verdict]]] | None:
+    """The status to write over ``old``, and which conditions changed (status or reason); None: nothing changes."""
+    stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    before: Sequence[dict[str, Any]] = old.get("conditions", [])
+    conditions = list(before)
+    changed: list[tuple[str, Verdict]] = []
+    for type_, verdict in verdicts.items():
+        conditions = with_condition(
+            conditions,
+            Condition(
+                type=type_,
+                status=verdict.status,
+                observed_generation=generation,
+                last_transition_time=stamp,
+                reason=verdict.reason,
+                message=verdict.message[:_LONGEST_MESSAGE],
+            ),
+        )
+        previous = next((one for one in before if one.get("type") == type_), {})
+        if (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason):
+            changed.append((type_, verdict))
+    new = {**status, "observedGeneration": generation, "conditions": conditions}
+    if all(old.get(key) == value for key, value in new.items()):
+        return None
+    return new, changed
+
+
+def _ready(facts: Facts) -> Verdict:
+    owner = facts.owner
+    for role, wanted in (("controller", owner.spec.controllers), ("broker", owner.spec.brokers)):
+        ready = facts.ready(role)
+        if ready < wanted:
+            return Verdict("False", "PodsNotReady", f"{ready} of {wanted} {role}s are ready")
+    view = facts.view
+    if view is None:
+        return Verdict("False", "ClusterNotAnswering", facts.why_unknown)
+    if view.quorum is None or view.quorum.leader < 0:
+        return Verdict("False", "NoActiveController", "; ".join(view.problems) or "the quorum has no leader")
+    if facts.creating:
+        return Verdict("False", "TopicsMissing", f"topics are to be created: {', '.join(facts.creating)}")
+    return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.leader} is active")
+
+
+def _progressing(facts: Facts) -> Verdict:
+    if facts.scaling.waiting is not None:
+        return Verdict("True", "ScaleDownWaits", facts.scaling.waiting)
+    if facts.roll.behind:
+        left = f"{len(facts.roll.behind)} pods are to be replaced: {', '.join(facts.roll.behind)}"
+        step = f"; waits: {facts.roll.waiting}" if facts.roll.waiting else ""
+        return Verdict("True", "RollingRestart", left + step)
+    if facts.leaving:
+        return Verdict("True", "ScalingDown", f"leaving: {', '.join(facts.leaving)}")
+    if facts.roll.waiting is not None:
+        return Verdict("True", "Applying", facts.roll.waiting)
+    unready = [pod.name for pod in facts.pods if not pod.ready]
+    wanted = facts.owner.spec.brokers + facts.owner.spec.controllers
+    if unready or len(facts.pods) < wanted:
+        return Verdict("True", "PodsStarting", f"{len(facts.pods) - len(unready)} of {wanted} pods are ready")
+    if facts.view is None:
+        return Verdict("True", "ClusterStarting", facts.why_unknown)
+    if facts.creating:
+        return Verdict("True", "CreatingTopics", ", ".join(facts.creating))
+    return Verdict("False", "Settled", "everything is as the LogCluster says")
+
+
+def _degraded(facts: Facts) -> Verdict:
+    if facts.failed is not None:
+        return Verdict("True", "NotCarriedOut", facts.failed)
+    troubled = [f"{pod.name}: {pod.trouble}" for pod in facts.pods if pod.trouble is not None]
+    if troubled:
+        return Verdict("True", "PodsFailing", "; ".join(troubled))
+    if facts.scaling.refused is not None:
+        return Verdict("True", "ScaleDownRefused", facts.scaling.refused)
+    view = facts.view
+    if view is not None and view.under_replicated:
+        names = ", ".join(view.under_replicated[:10])
+        return Verdict("True", "UnderReplicated", f"{len(view.under_replicated)} partitions: {names}")
+    return Verdict(
+        "False",
+        "Sound",
+        "no partition is known to be under-replicated" if view is None else "all partitions are in sync",
+    )
+
+
+def _phase(verdicts: dict[str, Verdict]) -> str:
+    if verdicts["Degraded"].status == "True":
+        return "Degraded"
+    if verdicts["Progressing"].status == "True":
+        return verdicts["Progressing"].reason
+    return "Ready" if verdicts["Ready"].status == "True" else "NotReady"
