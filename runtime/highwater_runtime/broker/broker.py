@@ -240,6 +240,12 @@ class Broker:
     def _after_event(self) -> None:
         self._replicas.after_event()
 
+    def refresh_metrics(self) -> None:
+        """Bring the gauges that move with every record or with time up to date: for a host that is asked for them."""
+        self._replicas.refresh_gauges()
+        if self._raft is not None:
+            self._raft.refresh_metrics()
+
     # --- metadata -------------------------------------------------------------------------------------------------
 
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002

@@ -1,6 +1,8 @@
 """The broker's metrics: Kafka's names as its JMX exporter rules give them, present from the start.
 
-Gauges are computed from the partitions when something has changed; counters count where things happen.
+Gauges are computed from the partitions when something has changed; counters count where things happen. Offsets move
+with every record: :func:`report_positions` is for when somebody asks. The high watermark and the leader epoch have no
+name in Kafka, and are ``highwater_partition_…`` here.
 """
 
 from __future__ import annotations
@@ -38,7 +40,14 @@ FAILED_FETCH_REQUESTS: Final = _TOPICS + "failedfetchrequests_total"
 PARTITION_UNDER_MIN_ISR: Final = "kafka_cluster_partition_underminisr"
 PARTITION_AT_MIN_ISR: Final = "kafka_cluster_partition_atminisr"
 PARTITION_UNDER_REPLICATED: Final = "kafka_cluster_partition_underreplicated"
+PARTITION_ISR: Final = "kafka_cluster_partition_insyncreplicascount"
+PARTITION_REPLICAS: Final = "kafka_cluster_partition_replicascount"
 LOG_SIZE: Final = "kafka_log_log_size"
+LOG_START_OFFSET: Final = "kafka_log_log_logstartoffset"
+LOG_END_OFFSET: Final = "kafka_log_log_logendoffset"
+HIGH_WATERMARK: Final = "highwater_partition_high_watermark"
+LEADER_EPOCH: Final = "highwater_partition_leader_epoch"
+PARTITION_LEADS: Final = "highwater_partition_leads"
 
 COUNTERS: Final = (
     ISR_SHRINKS,
@@ -55,7 +64,19 @@ COUNTERS: Final = (
     FAILED_FETCH_REQUESTS,
 )
 GAUGES: Final = (LEADER_COUNT, PARTITION_COUNT, UNDER_REPLICATED, UNDER_MIN_ISR, AT_MIN_ISR, OFFLINE_REPLICAS)
-PARTITION_GAUGES: Final = (PARTITION_UNDER_MIN_ISR, PARTITION_AT_MIN_ISR, PARTITION_UNDER_REPLICATED, LOG_SIZE)
+PARTITION_GAUGES: Final = (
+    PARTITION_UNDER_MIN_ISR,
+    PARTITION_AT_MIN_ISR,
+    PARTITION_UNDER_REPLICATED,
+    PARTITION_ISR,
+    PARTITION_REPLICAS,
+    LOG_SIZE,
+    LOG_START_OFFSET,
+    LOG_END_OFFSET,
+    HIGH_WATERMARK,
+    LEADER_EPOCH,
+    PARTITION_LEADS,
+)
 
 
 def initialise(metrics: Metrics) -> None:
@@ -98,3 +119,17 @@ def report(metrics: Metrics, partitions: Mapping[PartitionKey, Partition]) -> No
     )
     for name, value in counts:
         metrics.gauge(name, value)
+
+
+def report_positions(metrics: Metrics, partitions: Mapping[PartitionKey, Partition]) -> None:
+    """Set the gauges of where each replica stands. One that does not lead says 0 for what only the leader knows."""
+    for p in partitions.values():
+        leads = p.is_leader
+        labels = {"topic": p.topic, "partition": str(p.index)}
+        metrics.gauge(PARTITION_LEADS, float(leads), **labels)
+        metrics.gauge(PARTITION_ISR, len(p.isr.committed) if leads else 0, **labels)
+        metrics.gauge(PARTITION_REPLICAS, len(p.replicas) if leads else 0, **labels)
+        metrics.gauge(LEADER_EPOCH, p.leader_epoch, **labels)
+        metrics.gauge(HIGH_WATERMARK, p.high_watermark, **labels)
+        metrics.gauge(LOG_START_OFFSET, p.log.log_start_offset, **labels)
+        metrics.gauge(LOG_END_OFFSET, p.log.log_end_offset, **labels)

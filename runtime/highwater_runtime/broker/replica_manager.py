@@ -285,6 +285,11 @@ class ReplicaManager:
             self._gauges_stale = False
             metrics.report(self.ports.metrics, self.partitions)
 
+    def refresh_gauges(self) -> None:
+        """Bring every gauge up to date, for somebody who asks."""
+        metrics.report(self.ports.metrics, self.partitions)
+        metrics.report_positions(self.ports.metrics, self.partitions)
+
 
 def _not_here(topic: TopicImage, index: int) -> ErrorCode:
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if index in topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

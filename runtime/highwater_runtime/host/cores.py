@@ -66,6 +66,17 @@ def metadata_of(core: NodeCore | None) -> MetadataImage | None:
             return None
 
 
+def refresh_metrics(core: NodeCore | None) -> None:
+    """Bring up to date what a core counts only when somebody asks."""
+    match core:
+        case Broker():
+            core.refresh_metrics()
+        case QuorumController() if core.has_started:
+            core.raft.refresh_metrics()
+        case _:
+            pass
+
+
 def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: str) -> Endpoint:
     """What clients are told about a listener; port 0 stands for the one that was bound."""
     told = settings.listener(listener).advertised

@@ -21,7 +21,7 @@ import msgspec
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import core_factory, metadata_of, why_unready
+from highwater_runtime.host.cores import core_factory, metadata_of, refresh_metrics, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
@@ -144,9 +144,11 @@ class _NodeProcess:
     # --- side doors ---
 
     def _metrics(self) -> bytes:
+        refresh_metrics(self._node.core)
         return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network), process=True)
 
     def _samples(self) -> list[Sample]:
+        refresh_metrics(self._node.core)
         host = host_metrics(self._node.server, self._node.network)
         return [*self._node.metrics.samples(), *host.samples()]
 

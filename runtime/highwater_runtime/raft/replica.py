@@ -121,7 +121,7 @@ class RaftReplica:
         self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded)
         self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
         self._applied_end = 0
-        self._metrics = RaftMetrics(ports.metrics)
+        self._metrics = RaftMetrics(ports.metrics, ports.clock.now_ns)
         self._high_watermark = 0
         self._role: Role | None = None
         self._is_settling = False
@@ -223,6 +223,10 @@ class RaftReplica:
             request.reply(answer)
         else:
             self._event(lambda: self._answering.handle(request))
+
+    def refresh_metrics(self) -> None:
+        """Bring the gauges that change as time goes by up to date: for a host that is asked for them."""
+        self._metrics.refresh()
 
     def append(self, records: list[bytes]) -> int:
         """Append the record values (at least one) as one atomic batch; returns the offset of the last.
