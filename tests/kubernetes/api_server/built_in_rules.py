@@ -36,7 +36,7 @@ def _shape(schema: Schema, value: Any, path: str) -> Iterator[FieldError]:
     match value:
         case dict():
             for name in schema.raw.get("required", ()):
-                if value.get(name) is None and name not in _TOLERATED_MISSING:
+                if value.get(name) is None and name not in _TOLERATED_MISSING and (path or name != "metadata"):
                     yield required(f"{path}.{name}" if path else name)
             for name, inner in value.items():
                 below = schema.field(name) or ANYTHING

@@ -191,6 +191,9 @@ class HttpSide:
     def _bytes(self, kind: ResourceType, stored: Stored) -> bytes:
         return stored.raw if kind.from_storage is None else encode(self._operations.view(kind, stored.obj))
 
+    def _item(self, kind: ResourceType, stored: Stored) -> bytes:
+        return stored.bare if kind.crd is None and kind.from_storage is None else self._bytes(kind, stored)
+
     def _chosen(self, kind: ResourceType, asked: Asked) -> Callable[[Json], bool] | None:
         """The selectors of a request as one test; nothing where everything matches."""
         selectable = tuple(item["jsonPath"][1:] for item in kind.crd_version.get("selectableFields") or ())
@@ -234,7 +237,7 @@ class HttpSide:
             objs = [self._operations.view(kind, item.obj) for item in items]
             return _json(tables.table(kind, objs, metadata, as_table), 200)
         head = encode({"kind": kind.listed_as, "apiVersion": kind.api_version, "metadata": metadata})
-        return _raw(head[:-1] + b',"items":[' + b",".join(self._bytes(kind, item) for item in items) + b"]}")
+        return _raw(head[:-1] + b',"items":[' + b",".join(self._item(kind, item) for item in items) + b"]}")
 
     async def _watch(self, request: web.BaseRequest, kind: ResourceType, asked: Asked, fault: Fault | None) -> Answer:
         watch = watching.Watch(

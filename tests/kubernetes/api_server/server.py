@@ -93,9 +93,9 @@ class ApiServer:
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
         server = web.Server(self._side.handle)
-        runner = web.ServerRunner(server, handle_signals=False, access_log=None)
+        runner = web.ServerRunner(server, handle_signals=False, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0.1, backlog=512)
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
         await site.start()
         port = runner.addresses[0][1]
         self.url = f"http://127.0.0.1:{port}"

@@ -7,6 +7,7 @@ Objects are never changed in place: whoever writes puts a new one.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -29,12 +30,22 @@ encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
 
-class Stored(NamedTuple):
-    """An object and its bytes."""
+class Stored:
+    """An object and, once somebody wants them, its bytes."""
 
-    obj: Json
-    raw: bytes
-    revision: int
+    def __init__(self, obj: Json, revision: int) -> None:
+        self.obj = obj
+        self.revision = revision
+
+    @functools.cached_property
+    def raw(self) -> bytes:
+        """As JSON."""
+        return encode(self.obj)
+
+    @functools.cached_property
+    def bare(self) -> bytes:
+        """As an item of a list of built-in objects, which do not say what they are."""
+        return encode({key: value for key, value in self.obj.items() if key not in ("apiVersion", "kind")})
 
 
 class Change(NamedTuple):
@@ -141,7 +152,7 @@ class Store:
                     return old
             self.revision += 1
             obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.revision)}}
-            stored = Stored(obj, encode(obj), self.revision)
+            stored = Stored(obj, self.revision)
             objects[name] = stored
             self._index(table, name, old, stored)
             self._record(Change(self.revision, "MODIFIED" if old else "ADDED", table, name, stored, old))
@@ -155,7 +166,7 @@ class Store:
                 return None
             self.revision += 1
             obj = {**old.obj, "metadata": {**old.obj["metadata"], "resourceVersion": str(self.revision)}}
-            last = Stored(obj, encode(obj), self.revision)
+            last = Stored(obj, self.revision)
             self._index(table, name, old, None)
             self._record(Change(self.revision, "DELETED", table, name, last, old))
             return last

@@ -156,7 +156,7 @@ class Watch:
             return change.new
         version = change.new.obj["metadata"]["resourceVersion"]
         obj = {**change.old.obj, "metadata": {**change.old.obj["metadata"], "resourceVersion": version}}
-        return Stored(obj, encode(obj), change.revision)
+        return Stored(obj, change.revision)
 
     def _event(self, name: str, stored: Stored) -> bytes:
         if self._as_table is not None:

@@ -1,0 +1,104 @@
+"""What the operator makes is accepted as it is, and applying it again changes nothing: else it would never rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("highwater_operator")
+
+CRDS = sorted((Path(__file__).parents[3] / "manifests" / "base" / "crds").glob("*.yaml"))
+CLUSTERS = "/apis/highwater.dev/v1alpha1/namespaces/{ns}/logclusters"
+PLURALS = {
+    "ServiceAccount": "/api/v1/namespaces/{ns}/serviceaccounts",
+    "Service": "/api/v1/namespaces/{ns}/services",
+    "ConfigMap": "/api/v1/namespaces/{ns}/configmaps",
+    "StatefulSet": "/apis/apps/v1/namespaces/{ns}/statefulsets",
+    "PodDisruptionBudget": "/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets",
+    "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{ns}/networkpolicies",
+}
+
+
+@pytest.fixture(scope="module")
+def log_clusters(cluster):
+    """Highwater's definitions applied; they stay, since a real cluster may use them."""
+    for path in CRDS:
+        definition = yaml.safe_load(path.read_text("utf-8"))
+        place = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition['metadata']['name']}"
+        answer = cluster.apply(place, definition, manager="conformance", force="true")
+        assert answer.status in (200, 201), answer
+    cluster.until(lambda: cluster.ask("GET", CLUSTERS).status == 200, "logclusters served")
+    return cluster
+
+
+def _log_cluster(name, **spec):
+    return {
+        "apiVersion": "highwater.dev/v1alpha1",
+        "kind": "LogCluster",
+        "metadata": {"name": name},
+        "spec": {"brokers": 3, "storage": {"size": "1Gi"}, **spec},
+    }
+
+
+@pytest.mark.parametrize("storage", [{"size": "1Gi"}, {"size": "1Gi", "crashable": True}], ids=["claims", "crashable"])
+def test_every_object_is_accepted_and_at_rest(log_clusters, name, storage):
+    from highwater_operator.objects.all import objects_of
+    from highwater_operator.objects.naming import Owner
+    from highwater_operator.resources import LogClusterSpec
+
+    made = log_clusters.create(CLUSTERS, _log_cluster(name, storage=storage))
+    owner = Owner(name, log_clusters.namespace, made["metadata"]["uid"], LogClusterSpec.model_validate(made["spec"]))
+    seen = set()
+    for manifest in objects_of(owner, "highwater/node:0.1.0"):
+        path = f"{PLURALS[manifest['kind']]}/{manifest['metadata']['name']}"
+        query = {"manager": "highwater-operator", "force": "true", "fieldValidation": "Strict"}
+        first = log_clusters.apply(path, manifest, **query)
+        assert first.status == 201, first
+        again = log_clusters.apply(path, manifest, **query)
+        assert again.status == 200, again
+        assert again.body["metadata"].get("generation") == first.body["metadata"].get("generation"), manifest["kind"]
+        fields = [e for e in again.body["metadata"]["managedFields"] if e["manager"] == "highwater-operator"]
+        assert fields == [e for e in first.body["metadata"]["managedFields"] if e["manager"] == "highwater-operator"]
+        seen.add(manifest["kind"])
+    assert seen == PLURALS.keys()
+    log_clusters.ask("DELETE", f"{CLUSTERS}/{name}")
+    log_clusters.gone(f"{PLURALS['StatefulSet']}/{name}-broker")
+    log_clusters.gone(f"{PLURALS['ConfigMap']}/{name}-broker")
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"controllers": 2}, "controllers must be odd: an even number survives no more failures than one fewer"),
+        ({"mode": "paxos"}, 'spec.mode: Unsupported value: "paxos"'),
+        ({"brokers": 0}, "spec.brokers: Invalid value: 0: spec.brokers in body should be greater than or equal to 1"),
+    ],
+    ids=["even controllers", "unknown mode", "no brokers"],
+)
+def test_a_bad_cluster_is_refused_in_words_that_help(log_clusters, name, spec, expected):
+    answer = log_clusters.ask("POST", CLUSTERS, _log_cluster(name, **spec))
+    assert answer.status == 422
+    assert expected in answer.message
+    assert log_clusters.ask("GET", f"{CLUSTERS}/{name}").status == 404
+
+
+def test_the_controllers_of_a_cluster_stay(log_clusters, name):
+    log_clusters.create(CLUSTERS, _log_cluster(name))
+    answer = log_clusters.merge(f"{CLUSTERS}/{name}", {"spec": {"controllers": 5}})
+    assert answer.status == 422
+    assert "controllers cannot be changed: the voters of a quorum are fixed when it is made" in answer.message
+    log_clusters.ask("DELETE", f"{CLUSTERS}/{name}")
+
+
+def test_an_experiment_cannot_be_changed(log_clusters, name):
+    experiments = "/apis/highwater.dev/v1alpha1/namespaces/{ns}/chaosexperiments"
+    sample = Path(__file__).parents[3] / "tests" / "experiment" / "kafka-14139.yaml"
+    manifest = yaml.safe_load(sample.read_text("utf-8"))
+    manifest = {**manifest, "metadata": {"name": name}}
+    made = log_clusters.create(experiments, manifest, fieldValidation="Strict")
+    answer = log_clusters.merge(f"{experiments}/{name}", {"spec": {"timeout": "1h", "seed": 999}})
+    assert answer.status == 422, (made, answer)
+    assert "an experiment cannot be changed: delete it and apply it anew" in answer.message
+    log_clusters.ask("DELETE", f"{experiments}/{name}")
