@@ -28,7 +28,7 @@ def validate(kind: ResourceType, new: Json, old: Json | None) -> list[FieldError
 
 
 _TOLERATED_MISSING: Final = frozenset(
-    {"rules", "selector", "template", "serviceName", "podSelector", "status", "conditions"}
+    {"metadata", "rules", "selector", "template", "serviceName", "podSelector", "status", "conditions"}
 )
 
 
