@@ -16,7 +16,6 @@ from highwater_operator.reconcile.rolling import Roll
 from highwater_operator.reconcile.scaling import Scaling
 from highwater_operator.resources.conditions import Condition, with_condition
 
-TYPES: Final = ("Ready", "Progressing", "Degraded")
 _LONGEST_MESSAGE: Final = 2000
 
 
@@ -53,7 +52,7 @@ class Verdict(NamedTuple):
 def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     """The status without conditions (None: not known, to be removed), and the conditions by type."""
     owner, view = facts.owner, facts.view
-    verdicts = {"Ready": _ready(facts), "Progressing": _progressing(facts), "Degraded": _degraded(facts)}
+    verdicts = {"Degraded": _degraded(facts), "Ready": _ready(facts), "Progressing": _progressing(facts)}
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
@@ -68,16 +67,19 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
 def refused_status(problem: Problem) -> tuple[Json, dict[str, Verdict]]:
     """Of a cluster that is not served; what it was before is left as it is."""
     return {"phase": "Refused"}, {
+        "Degraded": Verdict("True", *problem),
         "Ready": Verdict("False", *problem),
         "Progressing": Verdict("False", *problem),
-        "Degraded": Verdict("True", *problem),
     }
 
 
 def merged(
     old: Json, status: Json, verdicts: dict[str, Verdict], generation: int, now: datetime
 ) -> tuple[Json, list[tuple[str, Verdict]]] | None:
-    """The status to write over ``old``, and which conditions changed (status or reason); None: nothing changes."""
+    """The status to write over ``old``, and the conditions whose change is worth an Event; None: nothing changes.
+
+    That a condition is there for the first time is worth none, unless it says that something is wrong.
+    """
     stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     before: Sequence[dict[str, Any]] = old.get("conditions", [])
     conditions = list(before)
@@ -94,8 +96,12 @@ def merged(
                 message=verdict.message[:_LONGEST_MESSAGE],
             ),
         )
-        previous = next((one for one in before if one.get("type") == type_), {})
-        if (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason):
+        previous = next((one for one in before if one.get("type") == type_), None)
+        if previous is None:
+            is_news = type_ == "Degraded" and verdict.status == "True"
+        else:
+            is_news = (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason)
+        if is_news and all(told[1:] != verdict[1:] for _, told in changed):
             changed.append((type_, verdict))
     new = {**status, "observedGeneration": generation, "conditions": conditions}
     if all(old.get(key) == value for key, value in new.items()):

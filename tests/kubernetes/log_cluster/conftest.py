@@ -190,7 +190,10 @@ class Stage:
         return {"status": "Unknown", "reason": "", "message": ""}
 
     def settled(self, name: str = "demo") -> bool:
-        return self.condition("Ready", name)["status"] == "True" and self.condition("Progressing", name)["status"] == "False"
+        return (
+            self.condition("Ready", name)["status"] == "True"
+            and self.condition("Progressing", name)["status"] == "False"
+        )
 
     def until_settled(self, name: str = "demo", patience: float = PATIENCE) -> None:
         try:

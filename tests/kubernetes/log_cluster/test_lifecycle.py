@@ -113,12 +113,12 @@ def test_a_topic_that_is_refused_is_told_of(stage: Any, wait_for: Any) -> None:
     assert stage.cluster().created == ["orders"]
 
 
-def test_pods_that_cannot_start_are_told_of(stage: Any, wait_for: Any) -> None:
+def test_pods_that_are_slow_are_told_of(stage: Any, wait_for: Any) -> None:
     from api_server.world import UNREADY
 
     stage.world.pods.decide = lambda pod: UNREADY
     stage.start()
     stage.create()
-    wait_for(lambda: stage.condition("Ready")["reason"] == "PodsNotReady", "the reason")
-    assert stage.condition("Progressing")["reason"] == "PodsStarting"
+    wait_for(lambda: stage.condition("Progressing")["reason"] == "PodsStarting", "the reason")
+    assert stage.condition("Ready")["reason"] == "PodsNotReady"
     assert "of 3 controllers are ready" in stage.condition("Ready")["message"]

@@ -1,0 +1,102 @@
+"""Resources that cannot be served: said clearly, and nothing is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from highwater_operator.objects.naming import Owner
+from highwater_operator.reconcile.problems import Problem, problem_of, read_spec
+from highwater_operator.resources import LogClusterSpec
+
+
+def problem(name: str = "demo", **spec: Any) -> Problem | None:
+    found = read_spec(spec)
+    assert isinstance(found, LogClusterSpec), found
+    return problem_of(Owner(name, "default", "uid", found))
+
+
+def test_the_default_is_fine() -> None:
+    assert problem() is None
+    assert problem(switches={"replica-epoch-check": "off"}, config={"min.insync.replicas": 2}) is None
+    assert problem(config={"socket.request.max.bytes": 1_000_000}) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "words"),
+    [
+        ({"mode": "zookeeper"}, "ModeNotBuilt", "mode zookeeper is not built yet"),
+        ({"runtime": "apache-kafka"}, "RuntimeNotBuilt", "only highwater does"),
+        ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
+        ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
+        ({"config": {"node.id": 3}}, "InvalidSpec", "node.id are the operator's to set"),
+        ({"switches": {"nonsense": "on"}}, "InvalidSpec", "unknown switch 'nonsense'"),
+        ({"metadataVersion": "9.9"}, "InvalidSpec", "unknown metadata.version '9.9'"),
+        ({"topics": [{"name": "a"}, {"name": "a"}]}, "InvalidSpec", "a is there more than once"),
+        ({"topics": [{"name": "a", "replicationFactor": 4}]}, "InvalidSpec", "asks for 4 replicas"),
+        ({"topics": [{"name": "a", "assignment": [[0, 3]]}]}, "InvalidSpec", "brokers [3], but ids end at 2"),
+    ],
+)
+def test_what_is_wrong_is_said(spec: dict[str, Any], reason: str, words: str) -> None:
+    found = problem(**spec)
+    assert found is not None
+    assert found.reason == reason
+    assert words in found.message
+
+
+@pytest.mark.parametrize("name", ["0demo", "a.b", "x" * 42])
+def test_names_that_pods_cannot_have(name: str) -> None:
+    found = problem(name)
+    assert found is not None
+    assert found.message.startswith("metadata.name: expected at most 41")
+
+
+def test_the_model_knows_more_than_the_schema() -> None:
+    found = read_spec({"topics": [{"name": "a", "assignment": [["x"]]}]})
+    assert isinstance(found, Problem)
+    assert "spec.topics.0.assignment.0.0" in found.message
+
+
+def made(stage: Any) -> list[str]:
+    kinds = [("v1", "ServiceAccount"), ("v1", "Service"), ("v1", "ConfigMap"), ("apps/v1", "StatefulSet")]
+    return [one["metadata"]["name"] for version, kind in kinds for one in stage.api.objects(version, kind, "default")]
+
+
+def test_zookeeper_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create(mode="zookeeper")
+    wait_for(lambda: stage.condition("Ready")["reason"] == "ModeNotBuilt", "the refusal")
+    assert {one: stage.condition(one)["status"] for one in ("Ready", "Degraded", "Progressing")} == {
+        "Ready": "False",
+        "Degraded": "True",
+        "Progressing": "False",
+    }
+    assert stage.status()["phase"] == "Refused"
+    assert made(stage) == []
+    (event,) = wait_for(lambda: stage.events("ModeNotBuilt"), "the Event")
+    assert event["type"] == "Warning"
+
+
+def test_a_name_that_is_taken(stage: Any, wait_for: Any) -> None:
+    theirs = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "demo", "namespace": "default"}}
+    stage.api.create(theirs)
+    stage.start()
+    stage.create()
+    wait_for(lambda: stage.condition("Ready")["reason"] == "NameTaken", "the refusal")
+    assert made(stage) == ["demo"]
+    stage.api.delete("v1", "ServiceAccount", "demo", "default")
+    stage.until_settled()
+
+
+def test_a_mistake_in_a_cluster_that_runs_changes_nothing_of_it(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    before = made(stage)
+    stage.patch("demo", config={"no.such.property": 1})
+    wait_for(lambda: stage.condition("Degraded")["reason"] == "InvalidSpec", "the refusal")
+    assert made(stage) == before
+    assert len(stage.pods()) == 6
+    stage.patch("demo", config={"no.such.property": None})
+    stage.until_settled()

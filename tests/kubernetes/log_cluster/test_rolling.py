@@ -1,0 +1,153 @@
+"""Restarts by changes of configuration or image: one pod at a time, in order, and only while nothing is at risk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from highwater_operator.admin import ClusterView, QuorumView
+from highwater_operator.objects.naming import ROLES
+from highwater_operator.reconcile.observation import PodView, SetView
+from highwater_operator.reconcile.rolling import next_restart
+
+SETS = {role: SetView(f"demo-{role}", 3, "new") for role in ROLES}
+SOUND = ClusterView("id", {}, {}, QuorumView(1001, 1, 5, {1000: 5, 1001: 9, 1002: 7}), ())
+
+
+def pods(**changes: dict[str, Any]) -> list[PodView]:
+    """Three and three, all ready and behind, but for what ``changes`` says (``broker_1={"ready": False}``)."""
+    made = []
+    for role in ROLES:
+        for index in range(3):
+            wanted: dict[str, Any] = {"revision": "old", "ready": True, "terminating": False}
+            wanted |= changes.get(f"{role}_{index}", {})
+            made.append(PodView(f"demo-{role}-{index}", f"u-{role}-{index}", role, index, **wanted))
+    return made
+
+
+def new(*names: str) -> dict[str, dict[str, Any]]:
+    return {name: {"revision": "new"} for name in names}
+
+
+def test_controllers_first_and_the_active_one_last_of_them() -> None:
+    order: list[str] = []
+    done: dict[str, dict[str, Any]] = {}
+    while (found := next_restart(SETS, pods(**done), SOUND, "").next) is not None:
+        order.append(found.name)
+        done |= new(f"{found.role}_{found.index}")
+    assert order == [
+        "demo-controller-0",
+        "demo-controller-2",
+        "demo-controller-1",
+        "demo-broker-0",
+        "demo-broker-1",
+        "demo-broker-2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "view", "why"),
+    [
+        ({"broker_2": {"ready": False, "revision": "new"}}, SOUND, "demo-broker-2 is not ready"),
+        ({"broker_2": {"terminating": True}}, SOUND, "demo-broker-2 is terminating"),
+        ({}, None, "nobody answers"),
+        ({}, ClusterView("id", {}, {}, None, (), problems=("x",)), "the metadata quorum is not known (x)"),
+        ({}, ClusterView("id", {}, {}, QuorumView(-1, 1, 5, {}), ()), "the metadata quorum has no leader"),
+        ({}, ClusterView("id", {}, {}, QuorumView(1000, 1, 5, {1000: 5, 1001: 4}), ()), "controllers [1001] have not"),
+        ({}, ClusterView("id", {}, {}, SOUND.quorum, ("a-0",)), "1 partitions are under-replicated: a-0"),
+        ({}, ClusterView("id", {}, {}, SOUND.quorum, (), silent=(2,)), "brokers [2] do not answer"),
+    ],
+)
+def test_it_waits(changes: dict[str, Any], view: ClusterView | None, why: str) -> None:
+    found = next_restart(SETS, pods(**changes), view, "nobody answers")
+    assert found.next is None
+    assert found.waiting is not None
+    assert why in found.waiting
+
+
+def test_a_pod_is_missing_that_is_to_come() -> None:
+    found = next_restart(SETS, pods()[:-1], SOUND, "")
+    assert (found.next, found.waiting) == (None, "2 of 3 broker pods exist")
+
+
+def test_a_template_that_nobody_has_taken_up_says_nothing_of_pods() -> None:
+    sets = {**SETS, "broker": SetView("demo-broker", 3, None)}
+    found = next_restart(sets, pods(), SOUND, "")
+    assert found.next is None
+    assert "demo-broker has not been taken up" in str(found.waiting)
+
+
+def test_a_pod_that_serves_nobody_is_replaced_at_once() -> None:
+    found = next_restart(SETS, pods(broker_1={"ready": False}), None, "nobody answers")
+    assert found.next is not None
+    assert found.next.name == "demo-broker-1"
+
+
+def test_up_to_date_means_nothing_to_do() -> None:
+    everything = new(*(f"{role}_{n}" for role in ROLES for n in range(3)))
+    assert next_restart(SETS, pods(**everything), None, "") == next_restart(
+        SETS, [pod for pod in pods(**everything)], SOUND, ""
+    )
+    assert next_restart(SETS, pods(**everything), SOUND, "").behind == ()
+
+
+def test_a_change_of_configuration_rolls_through(stage: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.cluster().leader = 1001
+    stage.until_settled()
+    before = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
+    claims = {one["metadata"]["uid"] for one in stage.api.objects("v1", "PersistentVolumeClaim", "default")}
+    stage.world.pods.stopped.clear()
+    stage.patch("demo", config={"log.retention.ms": 1000})
+    stage.until_settled()
+    after = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
+    assert set(after) == set(before)
+    assert not set(after.values()) & set(before.values())
+    assert [name for _, name in stage.world.pods.stopped] == [
+        "demo-controller-0",
+        "demo-controller-2",
+        "demo-controller-1",
+        "demo-broker-0",
+        "demo-broker-1",
+        "demo-broker-2",
+    ]
+    assert {one["metadata"]["uid"] for one in stage.api.objects("v1", "PersistentVolumeClaim", "default")} == claims
+    assert len(stage.events("PodReplaced")) == 6
+
+
+def test_an_upgrade_waits_for_replicas_to_be_in_sync(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.world.pods.stopped.clear()
+    stage.cluster().under_replicated = ("orders-0",)
+    stage.patch("demo", image="highwater/node:next")
+    wait_for(lambda: "orders-0" in stage.condition("Progressing")["message"], "the reason to wait")
+    assert stage.condition("Progressing")["reason"] == "RollingRestart"
+    assert stage.condition("Degraded")["reason"] == "UnderReplicated"
+    assert stage.status()["underReplicatedPartitions"] == 1
+    assert stage.world.pods.stopped == []
+    stage.cluster().under_replicated = ()
+    stage.until_settled()
+    images = {pod["spec"]["containers"][0]["image"] for pod in stage.pods().values()}
+    assert images == {"highwater/node:next"}
+
+
+def test_a_bad_change_stops_at_the_first_pod_and_can_be_taken_back(stage: Any, wait_for: Any) -> None:
+    from api_server.world import READY, UNREADY
+
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.world.pods.decide = lambda pod: (
+        UNREADY if pod["spec"]["containers"][0]["image"] == "highwater/node:bad" else READY
+    )
+    stage.world.pods.stopped.clear()
+    stage.patch("demo", image="highwater/node:bad")
+    wait_for(lambda: "is not ready" in stage.condition("Progressing")["message"], "the roll to halt")
+    assert [name for _, name in stage.world.pods.stopped] == ["demo-controller-1"]  # 0 is active
+    stage.patch("demo", image="highwater/node:good")
+    stage.until_settled()
+    assert {pod["spec"]["containers"][0]["image"] for pod in stage.pods().values()} == {"highwater/node:good"}
