@@ -1,5 +1,7 @@
 """One-way cuts: nftables rules in the receiver's own namespace drop what comes from one address.
 
+Where the receiver is out of reach (a pod on another machine), the sender can drop what it sends instead: ``outgoing``.
+
 A cut is one rule. Two cuts of the same pair are two rules, so that each heals on its own and the pair is connected
 again when the last is gone. Dropping at the receiver, before connection tracking or sockets see the packet, hits old
 and new connections alike and leaves the way back open, as a one-way fault must. The rule counts what it dropped, which
@@ -8,6 +10,7 @@ is half of the evidence; the other half is a probe that no longer comes through 
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import secrets
 import shutil
@@ -17,36 +20,41 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import NETNS, in_namespace
+from highwater_chaos.machine.namespaces import in_namespace, place_of
 
 TABLE: Final = "highwater"
 CHAIN: Final = "cuts"
+CHAIN_OUT: Final = "cuts-out"
 _BEFORE_CONNECTION_TRACKING: Final = -300
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Packets from the address ``source`` that arrive in ``namespace`` are dropped."""
+    """Packets from the address ``source`` that arrive in ``namespace`` are dropped; with ``outgoing`` those that
+    ``namespace`` sends to it."""
 
     KIND: ClassVar[str] = "cut"
     ALONE: ClassVar[bool] = False
     namespace: str
     source: str
     mark: str = field(default_factory=lambda: "highwater:" + secrets.token_hex(8))
+    outgoing: bool = False
 
     def make(self, held: Sequence[int]) -> Self:
         """Add the rule (and the table and chain, where this is the first cut)."""
-        chain = {"family": "inet", "table": TABLE, "name": CHAIN, "type": "filter", "hook": "prerouting"}
+        hook = "output" if self.outgoing else "prerouting"
+        chain = {"family": "inet", "table": TABLE, "name": self._chain(), "type": "filter", "hook": hook}
+        protocol = "ip6" if ipaddress.ip_address(self.source).version == 6 else "ip"
         rule = {
             "family": "inet",
             "table": TABLE,
-            "chain": CHAIN,
+            "chain": self._chain(),
             "comment": self.mark,
             "expr": [
                 {
                     "match": {
                         "op": "==",
-                        "left": {"payload": {"protocol": "ip", "field": "saddr"}},
+                        "left": {"payload": {"protocol": protocol, "field": "daddr" if self.outgoing else "saddr"}},
                         "right": self.source,
                     }
                 },
@@ -68,7 +76,7 @@ class Cut:
     def undo(self) -> None:
         """Delete the rule."""
         for rule in self._rules():
-            handle = {"family": "inet", "table": TABLE, "chain": CHAIN, "handle": rule["handle"]}
+            handle = {"family": "inet", "table": TABLE, "chain": self._chain(), "handle": rule["handle"]}
             _nft(self.namespace, [{"delete": {"rule": handle}}])
 
     def left(self) -> str | None:
@@ -77,7 +85,7 @@ class Cut:
 
     def describe(self) -> str:
         """Whom it cuts off from whom."""
-        return f"packets from {self.source} dropped in {self.namespace}"
+        return f"packets {'to' if self.outgoing else 'from'} {self.source} dropped in {self.namespace}"
 
     def dropped(self) -> int:
         """Evidence: how many packets the rule has dropped so far. 0 where there is no rule."""
@@ -85,8 +93,11 @@ class Cut:
             int(part["counter"]["packets"]) for rule in self._rules() for part in rule["expr"] if "counter" in part
         )
 
+    def _chain(self) -> str:
+        return CHAIN_OUT if self.outgoing else CHAIN
+
     def _rules(self) -> list[dict[str, Any]]:
-        if not (NETNS / self.namespace).exists():
+        if place_of(self.namespace) is None:
             return []
         listed = _nft(self.namespace, [{"list": {"ruleset": None}}])
         return [item["rule"] for item in listed if "rule" in item and item["rule"].get("comment") == self.mark]

@@ -2,7 +2,8 @@
 
 ``journal.jsonl``, one JSON object a line, appended under the run's lock and fsynced before anything happens:
 
-- ``{"step": "intent", "id", "kind", "resource", "deadlineNs"?}`` before it is made; ``resource`` says how to undo it;
+- ``{"step": "intent", "id", "kind", "resource", "deadlineNs"?, "tag"?}`` before it is made; ``resource`` says how to
+  undo it;
 - ``{"step": "done", "id", "resource"}`` once it is made, with what only then was known;
 - ``{"step": "undone", "id", "by"}`` once nothing is left of it.
 
@@ -26,7 +27,8 @@ JOURNAL: Final = "journal.jsonl"
 
 @dataclass(slots=True)
 class Entry:
-    """One thing made, with its life so far. ``deadline_ns`` is time since boot; None: until the run ends."""
+    """One thing made, with its life so far. ``deadline_ns`` is time since boot; None: until the run ends. ``tag`` is
+    the maker's own name for what this is a part of."""
 
     id: str
     kind: str
@@ -34,6 +36,7 @@ class Entry:
     deadline_ns: int | None
     done: bool = False
     undone_by: str | None = None
+    tag: str = ""
 
 
 @dataclass(slots=True)
@@ -58,10 +61,12 @@ class Journal:
         """What is not undone, in the order in which it was made."""
         return [entry for entry in self.entries.values() if entry.undone_by is None]
 
-    def intent(self, kind: str, resource: dict[str, Any], deadline_ns: int | None) -> str:
+    def intent(self, kind: str, resource: dict[str, Any], deadline_ns: int | None, tag: str = "") -> str:
         """Note that something is about to be made; returns its id."""
         entry_id = f"m{len(self.entries) + 1}"
         line: dict[str, Any] = {"step": "intent", "id": entry_id, "kind": kind, "resource": resource}
+        if tag:
+            line["tag"] = tag
         self._append(line if deadline_ns is None else {**line, "deadlineNs": deadline_ns})
         return entry_id
 
@@ -94,7 +99,7 @@ class Journal:
             return  # torn by a writer that was killed: what it announced was never begun
         match row:
             case {"step": "intent", "id": str(entry_id), "kind": str(kind), "resource": dict(resource)}:
-                self.entries[entry_id] = Entry(entry_id, kind, resource, row.get("deadlineNs"))
+                self.entries[entry_id] = Entry(entry_id, kind, resource, row.get("deadlineNs"), tag=row.get("tag", ""))
             case {"step": "done", "id": str(entry_id), "resource": dict(resource)} if entry_id in self.entries:
                 self.entries[entry_id].resource = resource
                 self.entries[entry_id].done = True

@@ -11,6 +11,7 @@ from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import Namespace
 from highwater_chaos.machine.pauses import Pause
@@ -22,7 +23,7 @@ from highwater_chaos.machine.wipe import Wipe
 
 KINDS: Final[dict[str, type[Any]]] = {
     kind.KIND: kind
-    for kind in (Namespace, Hub, Link, Cut, Volume, PowerLoss, Wipe, DiskFull, DiskError, Process, Pause)
+    for kind in (Namespace, Hub, Link, Cut, Volume, PowerLoss, Wipe, DiskFull, DiskError, Process, Pause, Instruction)
 }
 
 

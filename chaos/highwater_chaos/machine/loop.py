@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import struct
 import time
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,8 @@ from highwater_chaos.machine.errors import MachineError
 _SET_FD: Final = 0x4C00
 _CLR_FD: Final = 0x4C01
 _CTL_GET_FREE: Final = 0x4C82
+_GET_STATUS64: Final = 0x4C05
+_STATUS_BYTES: Final = 232
 _CONTROL: Final = "/dev/loop-control"
 _MAJOR: Final = 7
 _DETACHED_WITHIN: Final = 10.0
@@ -39,8 +42,22 @@ def attach(image: Path) -> str:
 
 
 def devices_of(image: Path) -> list[str]:
-    """Loop devices over an image file, also over one that was deleted meanwhile."""
-    return [device for device, backing in attached().items() if backing == image.resolve()]
+    """Loop devices over an image file, also over one that was deleted meanwhile.
+
+    By path; and where the file exists also by what file it is, since the kernel knows no path any more when it was
+    attached in the mount namespace of a container that is gone."""
+    try:
+        status = image.stat()
+    except FileNotFoundError:
+        same = None
+    else:
+        same = (status.st_dev, status.st_ino)
+    place = image.resolve()
+    return [
+        device
+        for device, backing in attached().items()
+        if backing == place or (same is not None and _backing(device) == same)
+    ]
 
 
 def attached() -> dict[str, Path]:
@@ -75,6 +92,21 @@ def detach(image: Path) -> None:
                 f"{', '.join(devices)} over {image} is still in use: is it mounted in another mount namespace?"
             )
         time.sleep(0.005)
+
+
+def _backing(device: str) -> tuple[int, int] | None:
+    """Device and inode of the file that a loop device is over; None: it is over none (any more)."""
+    status = bytearray(_STATUS_BYTES)
+    try:
+        with open(device, "rb", buffering=0) as loop:  # noqa: PTH123
+            fcntl.ioctl(loop, _GET_STATUS64, status)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENOENT):
+            return None
+        raise
+    encoded, inode = struct.unpack_from("=QQ", status)
+    # The kernel's own encoding: 12 bits of major number between two parts of the minor.
+    return os.makedev((encoded >> 8) & 0xFFF, (encoded & 0xFF) | ((encoded >> 12) & 0xFFF00)), inode
 
 
 def _free_device() -> str:

@@ -5,6 +5,9 @@ journal is lost can still be told from everybody else's.
 
 Namespaces are per thread: a socket stays for good in the namespace of the thread that created it, and a program
 started by a thread begins in that thread's namespace.
+
+A namespace that somebody else made, a pod's, need not have a name. It is meant by what the kernel calls it,
+``net:[4026532758]``, and entered through any process that lives in it; when there is none left, nothing of it is.
 """
 
 from __future__ import annotations
@@ -81,14 +84,35 @@ def in_namespace(name: str | None, call: Callable[[], T]) -> T:
 
 def enter_namespace(name: str) -> None:
     """Move the calling thread, and no other, into the namespace ``name``, for good. For threads made for it."""
+    place = place_of(name)
     try:
-        fd = os.open(NETNS / name, os.O_RDONLY | os.O_CLOEXEC)
+        if place is None:
+            raise FileNotFoundError(name)
+        fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise MachineError(f"there is no network namespace {name}") from error
     try:
         linux.setns(fd, linux.CLONE_NEWNET)
     finally:
         os.close(fd)
+
+
+def place_of(name: str) -> Path | None:
+    """Where the namespace ``name`` can be opened; None: it is not there (any more)."""
+    if not name.startswith("net:["):
+        return NETNS / name if (NETNS / name).exists() else None
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and namespace_of(int(entry.name)) == name:
+            return entry / "ns" / "net"
+    return None
+
+
+def namespace_of(pid: int) -> str | None:
+    """What the kernel calls the network namespace of a process (``net:[4026532758]``); None: the process is gone."""
+    try:
+        return str(Path(f"/proc/{pid}/ns/net").readlink())
+    except OSError:
+        return None
 
 
 def in_thread(call: Callable[[], T]) -> T:

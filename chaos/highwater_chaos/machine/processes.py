@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
+from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity, ProcessState
 from highwater_chaos.machine.namespaces import in_namespace
@@ -44,7 +45,8 @@ class Spawn:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """The process ``name`` of the run at directory ``run``."""
+    """The process ``name`` of the run at directory ``run``; or, where ``group`` is given, all processes of the
+    container with this id, which somebody else started."""
 
     KIND: ClassVar[str] = "process"
     ALONE: ClassVar[bool] = False
@@ -52,6 +54,7 @@ class Process:
     run: str
     identity: Identity | None = None
     mark: str = field(default_factory=lambda: secrets.token_hex(8))
+    group: str = ""
     spawn: Spawn | None = field(default=None, metadata=TRANSIENT)
 
     def make(self, _held: Sequence[int]) -> Self:
@@ -102,6 +105,8 @@ class Process:
 
     def members(self) -> list[Identity]:
         """The process, if it lives, and everything that it started and that still does."""
+        if self.group:
+            return in_group(self.group)
         found = marked(PROCESS_MARK, self.mark)
         own = self.identity
         if own is not None and own not in found and own.state() != "gone":

@@ -20,7 +20,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
@@ -31,7 +31,7 @@ from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
-from highwater_chaos.machine.undoing import Undone, end_run, undo_entry
+from highwater_chaos.machine.undoing import Undone, end_run, undo_entry, undo_run
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
 _GUARDIAN_GOES_WITHIN: Final = 30.0
@@ -102,9 +102,9 @@ class MachineRun:
         """A name for a namespace of this run: ``hw-<run>-<part>``."""
         return f"hw-{self.id}-{part}"
 
-    def make(self, resource: R, *, lasts_ns: int | None = None) -> Held[R]:
+    def make(self, resource: R, *, lasts_ns: int | None = None, tag: str = "") -> Held[R]:
         """Journal a resource, make it, journal that it is made. ``lasts_ns``: undone that many ns from now, by whoever
-        is there; None: when the run ends.
+        is there; None: when the run ends. ``tag``: a name by which to find it in the journal (:meth:`tagged`).
 
         Raises:
             MachineError, OSError: it could not be made; what was half made is undone (or is left to the run's end).
@@ -117,7 +117,7 @@ class MachineRun:
                 if resource.ALONE and (left := resource.left()):
                     raise MachineError(f"{resource.describe()} cannot be made: there is {left} already")
                 self._journal.refresh()
-                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline)
+                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline, tag)
                 try:
                     made = resource.make((lock,))
                     self._journal.done(entry_id, to_journal(made))
@@ -156,6 +156,27 @@ class MachineRun:
             self._journal.refresh()
             entries: list[Entry] = self._journal.outstanding()
         return [(entry.id, from_journal(entry.kind, entry.resource)) for entry in entries]
+
+    def tagged(self, tag: str) -> list[Entry]:
+        """Everything that was made under a tag, undone or not, in the order in which it was made."""
+        with self._busy, locked(self.path):
+            self._journal.refresh()
+            return [replace(entry) for entry in self._journal.entries.values() if entry.tag == tag]
+
+    def undo_tagged(self, tag: str, by: str = "run") -> Undone:
+        """Undo what is outstanding of a tag, newest first; all of it is tried, whatever fails."""
+        with self._busy:
+            return undo_run(self.path, by, lambda entry: entry.tag == tag)
+
+    def ensure_guarded(self) -> None:
+        """Start a guardian where there is none: for one who attached to a run whose guardian may be dead.
+
+        Raises:
+            MachineError: it does not start.
+            RunGoneError: somebody healed this run.
+        """
+        with self._busy:
+            self._guard()
 
     def close(self) -> Undone:
         """Undo everything and remove the run. Idempotent; says what is left, if anything."""

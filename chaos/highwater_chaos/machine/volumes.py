@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal, Self
 
 from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.processes import RUN_MARK, marked
@@ -41,7 +42,7 @@ class Volume:
     """``file_system`` of ``size`` bytes in the file ``image``, mounted at ``mount_point``; of the run at ``run``.
 
     ``keep_image``: undoing leaves the image with its data, to be made into a volume again; one that exists already is
-    taken as it is."""
+    taken as it is. ``group``: processes in control groups that carry this (a pod's uid) count as the run's own."""
 
     KIND: ClassVar[str] = "volume"
     ALONE: ClassVar[bool] = True
@@ -52,6 +53,7 @@ class Volume:
     file_system: FileSystem = "ext4"
     size: int = 1024 * MIB
     keep_image: bool = False
+    group: str = ""
 
     def make(self, held: Sequence[int]) -> Self:
         """Create, attach, make the file system, mount."""
@@ -125,7 +127,7 @@ class Volume:
                 if error.errno != errno.EBUSY:
                     raise
             users = users_of(point)
-            ours = marked(RUN_MARK, self.run)
+            ours = [*marked(RUN_MARK, self.run), *(in_group(self.group) if self.group else ())]
             for user in users:
                 if user in ours:
                     user.send(signal.SIGKILL)

@@ -5,16 +5,22 @@
 =============== ========================================================= ==========================================
 ``ping``                                                                  ``{"node":…, "incarnation":…}``
 ``addRule``     ``action``, ``rpc``, ``sources``, ``destinations``,       the rule's id; see :mod:`.interference`
-                ``part``, ``delayNs``
-``ruleMatches`` ``rule``                                                  how many messages it has acted upon
+                ``part``, ``delayNs``; ``key``
+``ruleMatches`` ``rule`` or ``key``                                       how many messages it has acted upon
 ``removeRule``  ``rule``                                                  lets go what is held, in order
+``dropRule``    ``key``                                                   the same; nothing for a key without a rule
+``hasRule``     ``key``                                                   whether the rule of that key is in force
 ``metrics``                                                               ``[{"name":…, "labels":{…}, "value":…}]``
 ``clock``       ``offsetNs``, ``rate``                                    skews the node's clock
 ``clockError``                                                            ``{"offsetNs":…, "rate":…}`` as it is now
 ``diskStall``   ``on``                                                    holds fsyncs that must not block
+``isStalled``                                                             whether it does
 ``diskProbe``                                                             flushes a file on the node's own disk, see
                                                                           :meth:`ControlServer.probe_disk`
 =============== ========================================================= ==========================================
+
+A rule may be added under a ``key`` of the caller's, so that it can be taken back by one who never heard its id; adding
+under a key that has a rule already changes nothing and answers with that rule's id.
 
 The socket is the harness's: whoever can open it (mode 0600) may do all that.
 """
@@ -52,8 +58,12 @@ class ControlServer:
         self._methods: dict[str, Callable[[dict[str, Any]], Any]] = {
             "ping": lambda _: {"node": node.name, "incarnation": node.incarnation},
             "addRule": self._add_rule,
-            "ruleMatches": lambda params: node.server.interference.matches(params["rule"]),
+            "ruleMatches": lambda params: node.server.interference.matches(
+                params["rule"] if "rule" in params else self._keys[params["key"]]
+            ),
             "removeRule": lambda params: node.server.interference.remove(params["rule"]),
+            "dropRule": self._drop_rule,
+            "hasRule": lambda params: params["key"] in self._keys,
             "metrics": lambda _: [
                 {"name": name, "labels": dict(labels), "value": value} for name, labels, value in self._samples()
             ],
@@ -63,8 +73,10 @@ class ControlServer:
                 "rate": node.clock.rate_ppm / 1_000_000,
             },
             "diskStall": self._stall_disk,
+            "isStalled": lambda _: node.disk is not None and node.disk.is_stalled,
             "diskProbe": self.probe_disk,
         }
+        self._keys: dict[str, int] = {}
         self._flush_begun_ns: int | None = None
         self._flush_ended: str | None = None
 
@@ -113,7 +125,10 @@ class ControlServer:
             return _encode({"id": number, "error": str(error)})
 
     def _add_rule(self, params: dict[str, Any]) -> int:
-        return self._node.server.interference.add(
+        key = params.get("key")
+        if key is not None and key in self._keys:
+            return self._keys[key]
+        number = self._node.server.interference.add(
             ServerRule(
                 action=params["action"],
                 rpc=params["rpc"],
@@ -123,6 +138,17 @@ class ControlServer:
                 delay_ns=int(params.get("delayNs") or 0),
             )
         )
+        if key is not None:
+            self._keys[str(key)] = number
+        return number
+
+    def _drop_rule(self, params: dict[str, Any]) -> int | None:
+        """Returns how many messages it has acted upon; None: there was none of that key."""
+        number = self._keys.pop(params["key"], None)
+        if number is None:
+            return None
+        self._node.server.interference.remove(number)
+        return self._node.server.interference.matches(number)
 
     def _stall_disk(self, params: dict[str, Any]) -> None:
         disk = self._node.disk

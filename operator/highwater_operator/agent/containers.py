@@ -1,0 +1,124 @@
+"""A pod's processes and its network, found on the node itself: the agent lives in the machine's own process namespace.
+
+The kernel's control groups say which process is which pod's and which container's
+(:mod:`highwater_chaos.machine.control_groups`). The API server knows the container's id too, but hears of a restart
+later than it happens; so what is alive decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.machine.control_groups import container_of, group_paths
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.namespaces import namespace_of
+from highwater_operator.agent.pods import Pod
+from highwater_operator.agent.refusals import Refusal
+
+_NODE_PROGRAMS: Final = (b"highwater-node", b"highwater_runtime", b"kafka.Kafka", b"java")
+_PAUSE: Final = "pause"
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A living container: its id and its processes, the first one first."""
+
+    id: str
+    processes: tuple[Identity, ...]
+
+    @property
+    def root(self) -> Path:
+        """Its file system, as seen from here."""
+        return Path(f"/proc/{self.processes[0].pid}/root")
+
+    def commands(self) -> list[list[bytes]]:
+        """What each of its processes was started with."""
+        return [_command(process.pid) for process in self.processes]
+
+
+def containers_of(pod: Pod) -> list[Container]:
+    """Living containers of a pod, the one that holds its network (``pause``) included."""
+    uid = pod.uid.lower()
+    found: dict[str, list[Identity]] = {}
+    for pid, path in group_paths():
+        if uid not in path.replace("_", "-"):
+            continue
+        container, identity = container_of(path), Identity.of(pid)
+        if container is not None and identity is not None:
+            found.setdefault(container, []).append(identity)
+    return [
+        Container(container, tuple(sorted(members, key=lambda one: (one.started, one.pid))))
+        for container, members in sorted(found.items())
+    ]
+
+
+def node_container(pod: Pod) -> Container | None:
+    """The living container of the pod's node; None: it has none at the moment."""
+    living = [one for one in containers_of(pod) if not _is_pause(one)]
+    for container in living:
+        if container.id == pod.container:
+            return container
+    nodes = [one for one in living if any(_is_node(command) for command in one.commands())]
+    candidates = nodes or living
+    if len(candidates) > 1:
+        raise Refusal(
+            409,
+            f"pod {pod.namespace}/{pod.name} has several containers and none of them is known to be its node",
+            expected="one container with highwater-node or a JVM in it",
+            found=", ".join(one.id[:12] for one in candidates),
+        )
+    return candidates[0] if candidates else None
+
+
+def running_node(pod: Pod) -> Container:
+    """The same. Raises ``Refusal`` (409) where there is none."""
+    container = node_container(pod)
+    if container is None:
+        raise Refusal(
+            409,
+            f"the node of pod {pod.namespace}/{pod.name} does not run",
+            expected=f"a process in a control group of pod {pod.uid}",
+            found="none",
+        )
+    return container
+
+
+def network_of(pod: Pod) -> str:
+    """The pod's network namespace by the kernel's name.
+
+    Raises:
+        Refusal: 409 where none of its processes lives; 422 where it has the machine's own network.
+    """
+    own = namespace_of(1)
+    for container in containers_of(pod):
+        for process in container.processes:
+            namespace = namespace_of(process.pid)
+            if namespace is None:
+                continue
+            if namespace == own:
+                raise Refusal(
+                    422,
+                    f"pod {pod.namespace}/{pod.name} lives in the machine's own network, which is never cut",
+                    expected="a network namespace of the pod's own",
+                    found="hostNetwork",
+                )
+            return namespace
+    raise Refusal(409, f"nothing of pod {pod.namespace}/{pod.name} runs", expected="a living process", found="none")
+
+
+def _command(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        return []
+
+
+def _is_node(command: list[bytes]) -> bool:
+    return any(program in word for word in command[:8] for program in _NODE_PROGRAMS)
+
+
+def _is_pause(container: Container) -> bool:
+    commands = [command for command in container.commands() if command]
+    return len(commands) == 1 and Path(commands[0][0].decode(errors="replace")).name == _PAUSE

@@ -1,0 +1,233 @@
+"""The agent's HTTP interface: what is asked for, by whom, and how refusals look. All bodies are JSON.
+
+======================================== ===============================================================================
+``PUT /v1/faults/<id>``                  bring a fault about (:mod:`~.requests`); a repetition changes nothing
+``DELETE /v1/faults/<id>``               undo it; idempotent
+``GET /v1/faults``, ``…/<id>``           records (:mod:`~.records`); of one in force with what is seen of it now
+``PUT``, ``DELETE /v1/volumes/<name>``   a crashable volume ``<namespace>_<pod>``; idempotent
+``GET /v1/volumes``                      all of them
+``GET /v1/pods/<ns>/<pod>``              which processes the node's container has, and their states
+``GET /v1/pods/<ns>/<pod>/events``       the node's events file from byte ``?offset=``; headers ``X-Highwater-File``
+                                         (another file has another one), ``X-Highwater-Next`` (where to go on),
+                                         ``X-Highwater-Size``
+``GET /v1/pods/<ns>/<pod>/dump``         rows of the broker's replicas, a JSON object a line
+``GET /v1/pods/<ns>/<pod>/metrics``      the node's own metrics
+``GET /healthz``, ``/metrics``           the agent's own, without a token
+======================================== ===============================================================================
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from highwater_chaos.machine.errors import MachineError
+from highwater_operator.agent import metrics, pod_files
+from highwater_operator.agent.authentication import authenticate
+from highwater_operator.agent.containers import node_container
+from highwater_operator.agent.pods import Pod, Pods, check
+from highwater_operator.agent.records import FaultRecord
+from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.requests import read_fault, read_volume
+from highwater_operator.agent.service import Faults
+from highwater_operator.agent.settings import Settings
+from highwater_operator.agent.volumes import VolumeRecord, Volumes
+
+LARGEST_BODY: Final = 256 * 1024
+_OPEN: Final = frozenset({"/healthz", "/metrics"})
+_ID: Final = re.compile(r"^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,98}[a-zA-Z0-9])?$")
+_THREADS: Final = 16
+
+T = TypeVar("T")
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Api:
+    """See the module. ``healthy`` says what is wrong with the agent; None: nothing."""
+
+    def __init__(
+        self, settings: Settings, faults: Faults, pods: Pods, volumes: Volumes, healthy: Callable[[], str | None]
+    ) -> None:
+        self._settings = settings
+        self._faults = faults
+        self._pods = pods
+        self._volumes = volumes
+        self._healthy = healthy
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="request")
+
+    def application(self) -> web.Application:
+        """With all routes."""
+        app = web.Application(middlewares=[self._middleware], client_max_size=LARGEST_BODY)
+        app.add_routes(
+            [
+                web.get("/healthz", self._healthz),
+                web.get("/metrics", self._metrics),
+                web.get("/v1/faults", self._list_faults),
+                web.get("/v1/faults/{id}", self._get_fault),
+                web.put("/v1/faults/{id}", self._put_fault),
+                web.delete("/v1/faults/{id}", self._delete_fault),
+                web.get("/v1/volumes", self._list_volumes),
+                web.put("/v1/volumes/{name}", self._put_volume),
+                web.delete("/v1/volumes/{name}", self._delete_volume),
+                web.get("/v1/pods/{namespace}/{pod}", self._pod),
+                web.get("/v1/pods/{namespace}/{pod}/events", self._events),
+                web.get("/v1/pods/{namespace}/{pod}/dump", self._dump),
+                web.get("/v1/pods/{namespace}/{pod}/metrics", self._pod_metrics),
+            ]
+        )
+        return app
+
+    # --- faults ---
+
+    async def _put_fault(self, request: web.Request) -> web.Response:
+        fault, asked = _id(request), read_fault(await request.read())
+        record = await self._blocking(lambda: self._faults.put(fault, asked))
+        return web.json_response(record.plain())
+
+    async def _delete_fault(self, request: web.Request) -> web.Response:
+        fault = _id(request)
+        record = await self._blocking(lambda: self._faults.heal(fault))
+        return web.json_response(record.plain())
+
+    async def _get_fault(self, request: web.Request) -> web.Response:
+        fault = _id(request)
+        record = await self._blocking(lambda: self._faults.get(fault, observe=True))
+        return web.json_response(record.plain())
+
+    async def _list_faults(self, request: web.Request) -> web.Response:
+        del request
+        records = await self._blocking(self._faults.all)
+        return web.json_response({"items": [record.plain() for record in records]})
+
+    # --- volumes ---
+
+    async def _put_volume(self, request: web.Request) -> web.Response:
+        wanted = VolumeRecord.of(request.match_info["name"], read_volume(await request.read()))
+        record = await self._blocking(lambda: self._volumes.ensure(wanted))
+        return web.json_response(self._volume(record))
+
+    async def _delete_volume(self, request: web.Request) -> web.Response:
+        name = request.match_info["name"]
+        if busy := [one.id for one in await self._blocking(self._faults.all) if _is_on(one, name)]:
+            raise Refusal(409, f"volume {name} has faults in force", expected="none", found=", ".join(busy))
+        try:
+            there = await self._blocking(lambda: self._volumes.remove(name))
+        except MachineError as error:
+            raise Refusal(409, str(error), expected="a volume that nobody uses", found="one in use") from error
+        return web.json_response({"name": name, "removed": there})
+
+    async def _list_volumes(self, request: web.Request) -> web.Response:
+        del request
+        records = await self._blocking(self._volumes.all)
+        return web.json_response({"items": [self._volume(record) for record in records]})
+
+    def _volume(self, record: VolumeRecord) -> dict[str, object]:
+        volume = self._volumes.machine_volume(record)
+        return {
+            "name": record.name,
+            "sizeBytes": record.size_bytes,
+            "fileSystem": record.file_system,
+            "mounted": volume.mounted(),
+            "mountPoint": volume.mount_point,
+            "data": str(self._volumes.data(record.name)),
+        }
+
+    # --- pods ---
+
+    async def _pod(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        container = await self._blocking(lambda: node_container(pod))
+        processes = [] if container is None else container.processes
+        states = [{"pid": one.pid, "started": one.started, "state": one.state()} for one in processes]
+        found = None if container is None else container.id
+        return web.json_response(
+            {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "container": found, "processes": states}
+        )
+
+    async def _events(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        text = request.query.get("offset", "0")
+        if not text.isdecimal() or len(text) > 18:
+            raise Refusal(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
+        piece = await self._blocking(lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
+        headers = {
+            "X-Highwater-File": piece.file,
+            "X-Highwater-Next": str(piece.offset + len(piece.data)),
+            "X-Highwater-Size": str(piece.size),
+        }
+        return web.Response(body=piece.data, content_type="application/x-ndjson", headers=headers)
+
+    async def _dump(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        rows = await self._blocking(lambda: pod_files.replica_rows(pod, self._volumes))
+        return web.Response(body=rows, content_type="application/x-ndjson")
+
+    async def _pod_metrics(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        try:
+            status, body = await self._blocking(lambda: pod_files.node_metrics(pod))
+        except MachineError as error:
+            raise Refusal(502, str(error), expected="the node's admin server", found="nobody") from error
+        return web.Response(status=status, body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
+
+    async def _readable(self, request: web.Request) -> Pod:
+        namespace, name = request.match_info["namespace"], request.match_info["pod"]
+        known = [pod for pod in self._pods.known() if (pod.namespace, pod.name) == (namespace, name)]
+        found = known[0] if known else await self._blocking(lambda: self._pods.read(namespace, name))
+        if found is None:
+            raise Refusal(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
+        check(found, self._settings.node)
+        return found
+
+    # --- the agent itself ---
+
+    async def _healthz(self, request: web.Request) -> web.Response:
+        del request
+        wrong = self._healthy()
+        return web.Response(status=200 if wrong is None else 503, text=(wrong or "ok") + "\n")
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        del request
+        return web.Response(body=generate_latest(metrics.REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    @web.middleware
+    async def _middleware(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        try:
+            if request.path not in _OPEN:
+                authenticate(request.headers.get("Authorization", ""), self._settings.token_file)
+            answer = await handler(request)
+        except Refusal as refusal:
+            if refusal.status == 401:
+                metrics.UNAUTHORIZED.inc()
+            answer = web.json_response(refusal.body, status=refusal.status)
+        except web.HTTPException as error:
+            body = {"error": error.reason, "expected": "", "found": f"{request.method} {request.path}"}
+            answer = web.json_response(body, status=error.status)
+        except (MachineError, OSError) as error:
+            body = {"error": str(error), "expected": "a machine that does it", "found": type(error).__name__}
+            answer = web.json_response(body, status=500)
+        metrics.REQUESTS.labels(request.method, answer.status).inc()
+        return answer
+
+    async def _blocking(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _id(request: web.Request) -> str:
+    fault = request.match_info["id"]
+    if not _ID.match(fault):
+        raise Refusal(400, "no id of a fault", expected=_ID.pattern, found=fault[:120])
+    return fault
+
+
+def _is_on(record: FaultRecord, volume: str) -> bool:
+    if record.state not in ("inForce", "injecting") or record.request is None:
+        return False
+    pod = record.request["pod"]
+    return f"{pod['namespace']}_{pod['name']}" == volume

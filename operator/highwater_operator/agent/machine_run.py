@@ -1,0 +1,54 @@
+"""The machine run that the agent's faults are part of: found again after a restart, ended after a reboot.
+
+It belongs to the machine's first process, so its guardian undoes each fault at its deadline and nothing sooner,
+whatever becomes of the agent. Where the container runtime ends the guardian with the agent's container, the next agent
+undoes what is overdue as soon as it starts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from highwater_chaos.machine.errors import RunGoneError
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.journal import Entry
+from highwater_chaos.machine.linux import boot_time_ns
+from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.runs import RunInfo, run_directories
+from highwater_chaos.machine.undoing import end_run, undo_run
+
+
+def open_run(state: Path) -> tuple[MachineRun, list[str]]:
+    """The run to work in, guarded, with what is overdue undone; and what was done to get there.
+
+    Volumes must be mounted as far as they can be: what lies on one can only be undone there.
+
+    Raises:
+        MachineError: something of an earlier run is in the way.
+    """
+    root = state / "runs"
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    said: list[str] = []
+    kept: MachineRun | None = None
+    for path in run_directories(root):
+        try:
+            if kept is None and RunInfo.read(path).owned():
+                overdue = undo_run(path, "restart", _is_overdue)
+                said += [f"overdue, undone: {what}" for what in overdue.undone]
+                said += [f"overdue, in the way: {what}" for what in overdue.left]
+                run = MachineRun.attach(path.name, root=root)
+                if run.outstanding():
+                    kept = run
+                    continue
+            ended = end_run(path, "restart")
+            said += [f"of an earlier run, undone: {what}" for what in ended.undone]
+            said += [f"of an earlier run, left: {what}" for what in ended.left]
+        except RunGoneError:
+            continue  # its guardian was faster
+    run = kept or MachineRun.open(label="highwater-agent", root=root, owner=Identity.of(1))
+    run.ensure_guarded()
+    return run, said
+
+
+def _is_overdue(entry: Entry) -> bool:
+    return entry.deadline_ns is not None and entry.deadline_ns <= boot_time_ns()

@@ -1,0 +1,210 @@
+"""``highwater-agent``: runs the node agent until SIGTERM.
+
+Everything it is told comes from its environment (:mod:`~.settings`). What is in force stays in force when it ends: the
+next one goes on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import ssl
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import kubernetes
+from aiohttp import web
+
+from highwater_chaos.machine.errors import MachineError
+from highwater_operator.agent import metrics
+from highwater_operator.agent.http_api import Api
+from highwater_operator.agent.machine_run import open_run
+from highwater_operator.agent.pods import ApiPods, Pod
+from highwater_operator.agent.records import Records, now_text
+from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.service import Faults
+from highwater_operator.agent.settings import Settings
+from highwater_operator.agent.volumes import Volumes, wanted_by
+
+_TICK: Final = 0.5
+_LOOK_FOR_NEW: Final = 0.05
+_VOLUMES_AGAIN: Final = 5.0
+_HUNG_AFTER: Final = 120.0
+
+
+def main() -> int:
+    """Exit status: 0 told to end, 1 the machine is not fit for it, 2 not configured."""
+    try:
+        settings = Settings.from_environment(os.environ)
+    except MachineError as error:
+        sys.stderr.write(f"highwater-agent: {error}\n")
+        return 2
+    try:
+        if os.geteuid() != 0:
+            raise MachineError("the agent must be root, in a privileged container with hostPID")
+        asyncio.run(Agent(settings).run())
+    except (MachineError, OSError) as error:
+        log("the agent cannot work", error=str(error))
+        return 1
+    return 0
+
+
+def log(what: str, **details: object) -> None:
+    """One JSON object a line, on standard error."""
+    sys.stderr.write(json.dumps({"at": now_text(), "message": what, **details}, default=str) + "\n")
+    sys.stderr.flush()
+
+
+class Agent:
+    """The parts, and the threads that look after what time does."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._volumes = Volumes(settings.state, settings.volumes)
+        for failure in self._volumes.mount_all():
+            log(failure)
+        machine, said = open_run(settings.state)
+        for what in said:
+            log(what)
+        self._wanted = threading.Event()
+        self._pods = ApiPods(_configuration(), settings.node, lambda _: self._wanted.set())
+        self._faults = Faults(settings.node, machine, self._pods, self._volumes, Records(settings.state / "faults"))
+        for what in self._faults.recover():
+            log(what)
+        self._ended = threading.Event()
+        self._ticked = time.monotonic()
+        self._failing: dict[str, str] = {}
+
+    async def run(self) -> None:
+        """Until SIGTERM or SIGINT."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        self._pods.start()
+        threads = [
+            threading.Thread(target=self._repeat, args=(self._tick, _TICK), name="faults", daemon=True),
+            threading.Thread(
+                target=self._repeat, args=(self._faults.keep_down, _LOOK_FOR_NEW), name="down", daemon=True
+            ),
+            threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        api = Api(self._settings, self._faults, self._pods, self._volumes, self._wrong)
+        runner = web.AppRunner(api.application(), access_log=None)
+        await runner.setup()
+        context = _tls(self._settings)
+        site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=context)
+        await site.start()
+        ports = [address[1] for address in runner.addresses]
+        log("the agent works", node=self._settings.node, port=ports[0], tls=context is not None)
+        _tell_port(self._settings.state, ports[0])
+        try:
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), 60)
+                _reload(self._settings, context)
+        finally:
+            self._ended.set()
+            self._wanted.set()
+            self._pods.close()
+            await runner.cleanup()
+
+    def _wrong(self) -> str | None:
+        silent = time.monotonic() - self._ticked
+        return f"nothing has been looked after for {silent:.0f} s" if silent > _HUNG_AFTER else None
+
+    def _tick(self) -> bool:
+        self._faults.tick()
+        self._ticked = time.monotonic()
+        return True
+
+    def _repeat(self, step: Callable[[], object], pause: float) -> None:
+        """``step`` again and again; what goes wrong is told once, and tried again."""
+        name = threading.current_thread().name
+        while not self._ended.wait(pause):
+            try:
+                step()
+                self._failing.pop(name, None)
+            except Exception as error:  # a thread that dies would leave faults in force: told, and gone on
+                self._tell_once(name, f"{type(error).__name__}: {error}")
+
+    def _look_after_volumes(self) -> None:
+        while not self._ended.is_set():
+            self._wanted.wait(_VOLUMES_AGAIN)
+            self._wanted.clear()
+            for pod in self._pods.known():
+                if self._ended.is_set():
+                    return
+                self._ensure_volume(pod)
+
+    def _ensure_volume(self, pod: Pod) -> None:
+        try:
+            if (wanted := wanted_by(pod)) is not None:
+                self._volumes.ensure(wanted)
+                self._failing.pop(pod.volume, None)
+        except (Refusal, MachineError, OSError, ValueError) as error:
+            metrics.VOLUME_FAILURES.inc()
+            said = error.body["found"] if isinstance(error, Refusal) else ""
+            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {said}".rstrip())
+
+    def _tell_once(self, about: str, what: str) -> None:
+        if self._failing.get(about) != what:
+            self._failing[about] = what
+            log(what, about=about)
+
+
+def _configuration() -> kubernetes.client.Configuration:
+    configuration = kubernetes.client.Configuration()
+    try:
+        if os.environ.get("KUBECONFIG"):
+            kubernetes.config.load_kube_config(  # type: ignore[no-untyped-call]
+                client_configuration=configuration
+            )
+        else:
+            kubernetes.config.load_incluster_config(  # type: ignore[no-untyped-call]
+                client_configuration=configuration
+            )
+    except kubernetes.config.ConfigException as error:
+        raise MachineError(f"there is no API server to ask about pods: {error}") from error
+    configuration.retries = 0
+    return configuration
+
+
+def _tls(settings: Settings) -> ssl.SSLContext | None:
+    if settings.tls_certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+    if settings.tls_client_authority is not None:
+        context.load_verify_locations(settings.tls_client_authority)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _reload(settings: Settings, context: ssl.SSLContext | None) -> None:
+    """A certificate that was renewed counts for the next connection."""
+    if context is not None and settings.tls_certificate is not None:
+        try:
+            context.load_cert_chain(settings.tls_certificate, settings.tls_key)
+        except (OSError, ssl.SSLError) as error:
+            log("the renewed certificate cannot be read; going on with the old one", error=str(error))
+
+
+def _tell_port(state: Path, port: int) -> None:
+    """For port 0: which one it came to."""
+    part = state / "port.part"
+    part.write_text(f"{port}\n")
+    part.rename(state / "port")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

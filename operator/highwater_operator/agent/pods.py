@@ -1,0 +1,214 @@
+"""Which pods the agent may touch: those on its own node that say they are a Highwater cluster's.
+
+A watch keeps what is known of them, for reading and for making volumes. Before anything is broken the API server is
+asked anew: a watch may be behind, and a pod of the same name may be another one by now.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import kubernetes
+import urllib3
+from kubernetes.client.exceptions import ApiException
+
+from highwater_operator.agent.metrics import WATCH_FAILURES
+from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.requests import PodReference
+from highwater_operator.objects.naming import CLUSTER_LABEL
+
+NODE_CONTAINER: Final = "node"
+_WATCH_SECONDS: Final = 240
+_TIMEOUT: Final = (3.0, 10.0)
+_PAUSES: Final = (0.5, 1.0, 2.0, 5.0)
+_EXPIRED: Final = 410
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """What matters of one. ``container``: id of its node's container by the API server, which may be behind; ``user``
+    and ``group``: as what it runs."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    address: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    container: str = ""
+    user: int = 0
+    group: int = 0
+
+    @property
+    def volume(self) -> str:
+        """Name of its crashable volume."""
+        return f"{self.namespace}_{self.name}"
+
+    @classmethod
+    def of(cls, manifest: dict[str, Any]) -> Pod:
+        """From the API server's JSON."""
+        meta, spec, status = manifest["metadata"], manifest.get("spec") or {}, manifest.get("status") or {}
+        security = spec.get("securityContext") or {}
+        ids = [
+            str(one.get("containerID") or "").rpartition("//")[2]
+            for one in status.get("containerStatuses") or []
+            if one.get("name") == NODE_CONTAINER
+        ]
+        user = int(security.get("runAsUser") or 0)
+        return cls(
+            namespace=meta["namespace"],
+            name=meta["name"],
+            uid=meta["uid"],
+            node=spec.get("nodeName") or "",
+            address=status.get("podIP") or "",
+            labels=dict(meta.get("labels") or {}),
+            annotations=dict(meta.get("annotations") or {}),
+            container=ids[0] if ids else "",
+            user=user,
+            group=int(security.get("fsGroup") or security.get("runAsGroup") or user),
+        )
+
+
+class Pods(Protocol):
+    """Where pods are looked up."""
+
+    def read(self, namespace: str, name: str) -> Pod | None:
+        """As the API server has it now; None: there is none. Raises ``Refusal`` (503) where it does not answer."""
+
+    def known(self) -> list[Pod]:
+        """This node's pods of Highwater clusters, as last heard."""
+
+
+def admitted(pods: Pods, reference: PodReference, node: str) -> Pod:
+    """The pod that a request is about, if it may be touched.
+
+    Raises:
+        Refusal: 404 there is none; 403 it is another node's or no cluster's; 409 it was made anew since.
+    """
+    pod = pods.read(reference.namespace, reference.name)
+    place = f"{reference.namespace}/{reference.name}"
+    if pod is None:
+        raise Refusal(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
+    check(pod, node)
+    if pod.uid.lower() != reference.uid.lower():
+        raise Refusal(409, f"pod {place} was made anew since", expected=f"uid {reference.uid}", found=f"uid {pod.uid}")
+    return pod
+
+
+def check(pod: Pod, node: str) -> None:
+    """Raises ``Refusal`` (403) for a pod that must not be touched."""
+    place = f"{pod.namespace}/{pod.name}"
+    if pod.node != node:
+        found = f"node {pod.node}" if pod.node else "no node yet"
+        raise Refusal(403, f"pod {place} does not live on this agent's node", expected=f"node {node}", found=found)
+    if not pod.labels.get(CLUSTER_LABEL):
+        raise Refusal(
+            403,
+            f"pod {place} is not of a Highwater cluster",
+            expected=f"a label {CLUSTER_LABEL}",
+            found=f"labels {', '.join(sorted(pod.labels)) or 'none'}",
+        )
+
+
+class ApiPods:
+    """Pods by the API server; needs get, list and watch of pods. ``on_change`` is called, from the watch's thread,
+    with each pod that appears or changes."""
+
+    def __init__(
+        self, configuration: kubernetes.client.Configuration, node: str, on_change: Callable[[Pod], None]
+    ) -> None:
+        # The client and its watch are not typed where it matters.
+        self._client: Any = kubernetes.client.ApiClient(configuration)
+        self._api = kubernetes.client.CoreV1Api(self._client)
+        self._node = node
+        self._on_change = on_change
+        self._known: dict[tuple[str, str], Pod] = {}
+        self._busy = threading.Lock()
+        self._ended = threading.Event()
+        self._watch: Any = None
+        self._thread = threading.Thread(target=self._run, name="pod-watch", daemon=True)
+        self.synced = threading.Event()
+        """Set once the pods have been listed."""
+
+    def start(self) -> None:
+        """Begin to watch."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop watching; waits for nothing that the API server may take its time with."""
+        self._ended.set()
+        if self._watch is not None:
+            self._watch.stop()
+
+    def read(self, namespace: str, name: str) -> Pod | None:
+        """See :class:`Pods`."""
+        try:
+            found = self._api.read_namespaced_pod(name, namespace, _request_timeout=_TIMEOUT)
+        except ApiException as error:
+            if error.status == 404:
+                return None
+            raise Refusal(503, f"the API server refused to show pod {namespace}/{name}: {error.reason}") from error
+        except urllib3.exceptions.HTTPError as error:
+            raise Refusal(503, f"the API server does not answer: {error}") from error
+        return Pod.of(self._plain(found))
+
+    def known(self) -> list[Pod]:
+        """See :class:`Pods`."""
+        with self._busy:
+            return list(self._known.values())
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._ended.is_set():
+            try:
+                self._list_and_watch()
+                failures = 0
+            except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
+                if isinstance(error, ApiException) and error.status == _EXPIRED:
+                    continue  # the versions we knew are too old: list anew
+                WATCH_FAILURES.inc()
+                self._ended.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                failures += 1
+
+    def _list_and_watch(self) -> None:
+        which: dict[str, Any] = {"field_selector": f"spec.nodeName={self._node}", "label_selector": CLUSTER_LABEL}
+        listed = self._plain(self._api.list_pod_for_all_namespaces(**which, _request_timeout=_TIMEOUT))
+        pods = [Pod.of(item) for item in listed.get("items") or []]
+        with self._busy:
+            self._known = {(pod.namespace, pod.name): pod for pod in pods}
+        for pod in pods:
+            self._on_change(pod)
+        self.synced.set()
+        version = listed["metadata"]["resourceVersion"]
+        while not self._ended.is_set():
+            self._watch = kubernetes.watch.Watch()  # type: ignore[no-untyped-call]
+            stream = self._watch.stream(
+                self._api.list_pod_for_all_namespaces,
+                **which,
+                resource_version=version,
+                timeout_seconds=_WATCH_SECONDS,
+                allow_watch_bookmarks=True,
+                _request_timeout=(_TIMEOUT[0], _WATCH_SECONDS + 30),
+            )
+            for event in stream:
+                version = event["raw_object"]["metadata"].get("resourceVersion") or version
+                self._take(event["type"], event["raw_object"])
+
+    def _take(self, kind: str, manifest: dict[str, Any]) -> None:
+        if kind == "BOOKMARK":
+            return
+        pod = Pod.of(manifest)
+        with self._busy:
+            if kind == "DELETED":
+                self._known.pop((pod.namespace, pod.name), None)
+                return
+            self._known[pod.namespace, pod.name] = pod
+        self._on_change(pod)
+
+    def _plain(self, found: Any) -> dict[str, Any]:
+        plain: dict[str, Any] = self._client.sanitize_for_serialization(found)
+        return plain

@@ -1,0 +1,118 @@
+"""Fault records: which request each fault was for, how far it got, and what was seen. One file a fault, below
+``faults`` in the agent's state directory, replaced whole and fsynced before and after anything is done.
+
+States: ``injecting`` → ``inForce`` (until healed or its deadline) or ``done`` (it is over, as a kill is) → ``healed``
+(it was asked for) or ``expired`` (its deadline undid it). ``failed``: it could not be injected, and nothing is left of
+it; the same request may be made again. A record ``healed`` without a request is a fault that was healed before it was
+ever asked for: a request that was under way longer must not bring it about any more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+State = Literal["injecting", "inForce", "done", "failed", "healed", "expired"]
+OVER: Final[frozenset[State]] = frozenset({"done", "failed", "healed", "expired"})
+_KEPT_SECONDS: Final = 7 * 24 * 3600.0
+_MOST_EVIDENCE: Final = 500
+
+
+def now_text() -> str:
+    """RFC 3339, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a probe saw. ``confirmed``: whether that is what the fault (``phase`` inject) or its end (``heal``) should
+    look like."""
+
+    saw: str
+    confirmed: bool = True
+    phase: Literal["inject", "heal"] = "inject"
+    at: str = field(default_factory=now_text)
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """One fault. ``until``: when it ends by itself (RFC 3339)."""
+
+    id: str
+    state: State
+    request: dict[str, Any] | None = None
+    until: str = ""
+    error: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """``powerLoss``; empty where it never was asked for."""
+        return str(self.request["kind"]) if self.request else ""
+
+    def saw(self, *evidence: Evidence) -> FaultRecord:
+        """With more evidence."""
+        return replace(self, evidence=(*self.evidence, *evidence)[-_MOST_EVIDENCE:])
+
+    def plain(self) -> dict[str, Any]:
+        """As the API shows it."""
+        return asdict(self) | {"evidence": [asdict(one) for one in self.evidence], "kind": self.kind}
+
+
+class Records:
+    """The records on the node. Callers see to it that one fault is changed by one thread at a time."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._directory = directory
+
+    def get(self, fault: str) -> FaultRecord | None:
+        """None: it was never heard of, or is long over."""
+        try:
+            row = json.loads((self._directory / f"{fault}.json").read_text())
+        except FileNotFoundError:
+            return None
+        row.pop("kind", None)
+        return FaultRecord(**row | {"evidence": tuple(Evidence(**one) for one in row["evidence"])})
+
+    def put(self, record: FaultRecord) -> FaultRecord:
+        """Whole or not at all, and durable; returns it."""
+        write_durably(self._directory / f"{record.id}.json", json.dumps(record.plain()))
+        return record
+
+    def all(self) -> Iterator[FaultRecord]:
+        """By id."""
+        for path in sorted(self._directory.glob("*.json")):
+            record = self.get(path.name.removesuffix(".json"))
+            if record is not None:
+                yield record
+
+    def forget_old(self) -> None:
+        """Drop records of faults that have been over for a week."""
+        for path in self._directory.glob("*.json"):
+            if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                record = self.get(path.name.removesuffix(".json"))
+                if record is not None and record.state in OVER:
+                    path.unlink()
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Replace a file by another; after a crash it is the old one or the new one."""
+    part = path.with_suffix(".part")
+    with part.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,14 @@
+"""What is refused, and how it is said: an HTTP status, what was expected and what was found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not a failure
+    """A request that is not carried out."""
+
+    def __init__(self, status: int, error: str, *, expected: str = "", found: str = "") -> None:
+        super().__init__(error)
+        self.status = status
+        self.body: dict[str, Any] = {"error": error, "expected": expected, "found": found}

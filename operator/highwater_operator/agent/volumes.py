@@ -1,0 +1,229 @@
+"""Crashable volumes: a file system of its own for each pod that wants one, which can lose power, fail and be full.
+
+A volume belongs to the node and a pod's name, not to the agent or to one pod: a pod that is made anew under its name
+finds its data. So volumes are in no machine run, which would undo them with itself; a record of each (what it is, and
+whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true what
+the record says, after a crash and a reboot of the node too.
+
+The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
+taken for the node's.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import threading
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+from kubernetes.utils.quantity import parse_quantity
+
+from highwater_chaos.machine import loop
+from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system
+from highwater_operator.agent import metrics
+from highwater_operator.agent.pods import Pod
+from highwater_operator.agent.records import write_durably
+from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.requests import VolumeRequest
+
+CRASHABLE: Final = "highwater.dev/crashable"
+SIZE: Final = "highwater.dev/volume-size"
+FILE_SYSTEM: Final = "highwater.dev/file-system"
+DATA: Final = "data"
+_NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeRecord:
+    """One volume. ``made``: its file system is whole."""
+
+    name: str
+    size_bytes: int
+    file_system: FileSystem
+    user: int
+    group: int
+    made: bool = False
+
+    @classmethod
+    def of(cls, name: str, request: VolumeRequest) -> Self:
+        """As asked for."""
+        return cls(name, request.size_bytes, request.file_system, request.user, request.group)
+
+
+class Volumes:
+    """The volumes of this node. ``state``: where images and records lie; ``mounts``: where pods see them."""
+
+    def __init__(self, state: Path, mounts: Path) -> None:
+        self._records = state / "volumes"
+        self._images = state / "images"
+        self._mounts = mounts.resolve()
+        self.busy = threading.RLock()
+        """Held by whoever unmounts and mounts, faults too: a mount on top of a mount would hide it."""
+        for directory in (self._records, self._images):
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._mounts.mkdir(parents=True, exist_ok=True, mode=0o755)
+
+    def all(self) -> list[VolumeRecord]:
+        """By name."""
+        return [self._read(path) for path in sorted(self._records.glob("*.json"))]
+
+    def get(self, name: str) -> VolumeRecord | None:
+        """None: there is none of that name."""
+        path = self._records / f"{name}.json"
+        return self._read(path) if path.exists() else None
+
+    def data(self, name: str) -> Path:
+        """Where the node's data lie, on a volume."""
+        return self._mounts / name / DATA
+
+    def machine_volume(self, record: VolumeRecord, *, run: str = "", pod: Pod | None = None) -> Volume:
+        """As :mod:`highwater_chaos.machine` breaks it; processes of ``pod`` are its own."""
+        return Volume(
+            name=record.name,
+            run=run,
+            image=str(self._image(record.name)),
+            mount_point=str(self._mounts / record.name),
+            file_system=record.file_system,
+            size=record.size_bytes,
+            keep_image=True,
+            group="" if pod is None else pod.uid,
+        )
+
+    def ensure(self, wanted: VolumeRecord) -> VolumeRecord:
+        """Have a volume, mounted, with its data directory. Idempotent.
+
+        Raises:
+            Refusal: 400 for a name or a size that cannot be; 409 there is another one of that name.
+            MachineError, OSError: the machine does not do it.
+        """
+        if not _NAME.match(wanted.name):
+            raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=wanted.name[:300])
+        least = SMALLEST[wanted.file_system]
+        if wanted.size_bytes < least:
+            raise Refusal(
+                400, f"{wanted.file_system} needs more", expected=f"{least} bytes", found=str(wanted.size_bytes)
+            )
+        with self.busy:
+            there = self.get(wanted.name)
+            if there is not None and (there.size_bytes, there.file_system) != (wanted.size_bytes, wanted.file_system):
+                raise Refusal(
+                    409,
+                    f"there is another volume {wanted.name}; delete it first",
+                    expected=f"{wanted.file_system} of {wanted.size_bytes} bytes",
+                    found=f"{there.file_system} of {there.size_bytes} bytes",
+                )
+            record = replace(wanted, made=there is not None and there.made)
+            if record != there:
+                self._write(record)
+            if not record.made:
+                record = self._make(record)
+            self.mount(record)
+            self._count()
+            return record
+
+    def mount(self, record: VolumeRecord) -> None:
+        """Mount, where it is not, and have the data directory."""
+        with self.busy:
+            point = self._mounts / record.name
+            point.mkdir(exist_ok=True, mode=0o755)
+            volume = self.machine_volume(record)
+            was_mounted = volume.mounted()
+            volume.mount()
+            try:
+                self.ensure_data(record)
+            except OSError as error:
+                # Mounted and failing: a fault's doing, which undoes it and has the directory made then.
+                if not was_mounted or error.errno != errno.EIO:
+                    raise
+
+    def ensure_data(self, record: VolumeRecord) -> None:
+        """The data directory, owned by whom the pod runs as. Before the node's first write it may not have been
+        durable; on a replaced disk it is not there."""
+        data = self.data(record.name)
+        data.mkdir(exist_ok=True, mode=0o750)
+        status = data.stat()
+        if (status.st_uid, status.st_gid) != (record.user, record.group):
+            os.chown(data, record.user, record.group)
+
+    def remove(self, name: str) -> bool:
+        """Unmount and delete, with the data; whether there was one.
+
+        Raises:
+            MachineError: it is in use.
+        """
+        with self.busy:
+            record = self.get(name)
+            if record is None:
+                return False
+            volume = self.machine_volume(record)
+            volume.unmount()
+            loop.detach(Path(volume.image))
+            Path(volume.image).unlink(missing_ok=True)
+            point = Path(volume.mount_point)
+            if point.exists():
+                point.rmdir()
+            (self._records / f"{name}.json").unlink()
+            self._count()
+            return True
+
+    def mount_all(self) -> list[str]:
+        """After a start of the agent, maybe of the node: everything as recorded; returns what does not work."""
+        failures = []
+        with self.busy:
+            for record in self.all():
+                try:
+                    self.ensure(record)
+                except Exception as error:  # one bad disk must not keep the others down; counted and told
+                    metrics.VOLUME_FAILURES.inc()
+                    failures.append(f"volume {record.name}: {error}")
+            self._count()
+        return failures
+
+    def _make(self, record: VolumeRecord) -> VolumeRecord:
+        image = self._image(record.name)
+        # What lies there is of a maker that was killed: nobody has ever written to it.
+        loop.detach(image)
+        image.unlink(missing_ok=True)
+        free, least = shutil.disk_usage(self._images).free, SMALLEST[record.file_system]
+        if free < least:
+            raise Refusal(507, "the node's disk is full", expected=f"{least} free bytes", found=str(free))
+        with image.open("xb") as file:
+            file.truncate(record.size_bytes)
+        make_file_system(record.file_system, str(image), ())
+        made = replace(record, made=True)
+        self._write(made)
+        return made
+
+    def _image(self, name: str) -> Path:
+        return self._images / f"{name}.img"
+
+    def _read(self, path: Path) -> VolumeRecord:
+        return VolumeRecord(**json.loads(path.read_text()))
+
+    def _write(self, record: VolumeRecord) -> None:
+        write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
+
+    def _count(self) -> None:
+        metrics.VOLUMES.set(len(list(self._records.glob("*.json"))))
+
+
+def wanted_by(pod: Pod) -> VolumeRecord | None:
+    """The volume that a pod asks for by labels or annotations; None: none.
+
+    Raises:
+        ValueError: for a size or a file system that cannot be read.
+    """
+    said = pod.labels | pod.annotations
+    if said.get(CRASHABLE) != "true":
+        return None
+    kind = said.get(FILE_SYSTEM, "ext4")
+    if kind not in ("ext4", "xfs"):
+        raise ValueError(f"{FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
+    file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
+    size: Any = parse_quantity(said.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
+    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group)
