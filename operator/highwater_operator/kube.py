@@ -121,7 +121,7 @@ class Kube:
 
         return await self._call("apply", kind, namespace, name, ask, again_on_conflict=True)
 
-    async def create(self, manifest: Json) -> Json:
+    async def create(self, manifest: Json, *, patience: float | None = None) -> Json:
         """POST. Raises :class:`Conflict` where it is there already, perhaps by an attempt whose answer was lost."""
         kind, (namespace, name) = kind_of(manifest), _place(manifest)
         return await self._call(
@@ -130,6 +130,7 @@ class Kube:
             namespace,
             name,
             lambda r, p: r.create(body=manifest, namespace=namespace, field_manager=FIELD_MANAGER, **p),
+            patience=patience,
         )
 
     async def patch(self, kind: Kind, namespace: str, name: str, patch: Json) -> Json:
@@ -206,11 +207,12 @@ class Kube:
         ask: Callable[[Any, Json], Any],
         *,
         again_on_conflict: bool = False,
+        patience: float | None = None,
     ) -> Json:
         what = f"{verb} {kind.plural} {'/'.join(part for part in (namespace, name) if part)}".rstrip()
         again = _TRY_AGAIN | {409} if again_on_conflict else _TRY_AGAIN
         retrying = AsyncRetrying(
-            stop=stop_after_delay(self._patience),
+            stop=stop_after_delay(self._patience if patience is None else patience),
             wait=_pause,
             retry=retry_if_exception(lambda e: isinstance(e, KubeError) and (e.status == 0 or e.status in again)),
             reraise=True,

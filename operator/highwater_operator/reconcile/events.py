@@ -17,6 +17,7 @@ from highwater_operator.kube import Conflict, Json, Kube, KubeError
 COMPONENT: Final = "highwater-operator"
 EventType = Literal["Normal", "Warning"]
 _LONGEST: Final = 1000
+_PATIENCE: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -52,7 +53,7 @@ async def tell(
     }
     try:
         try:
-            await kube.create(event)
+            await kube.create(event, patience=_PATIENCE)
         except Conflict:
             if not once:
                 found = await kube.get(EVENT, namespace, name)

@@ -1,7 +1,7 @@
 """The operator in a thread, before a stand-in API server with a miniature cluster behind it.
 
-What runs in pods is pretended; what the live cluster says is up to :class:`LiveCluster`, which follows the pods. The whole
-chain with real nodes is in ``test_real_nodes.py``.
+What runs in pods is pretended; what the live cluster says is up to :class:`LiveCluster`, which follows the pods. The
+whole chain with real nodes is in ``test_real_nodes.py``.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ class Stage:
 
     # --- operator ---
 
-    def start(self, open_admin: Any = None, *, options: Options | None = None, token: str | None = None) -> None:
+    def start(
+        self, open_admin: Any = None, *, options: Options | None = None, token: str | None = None, pace: Pace = FAST
+    ) -> None:
         ready = threading.Event()
         admin = open_admin or self._admin
         chosen = options or Options(liveness=None, metrics_port=None)
@@ -140,7 +142,7 @@ class Stage:
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
             kube = Kube(self.api.configuration(token), patience=3.0)
             try:
-                context = Context(kube, "highwater/node:test", admin, FAST)
+                context = Context(kube, "highwater/node:test", admin, pace)
                 await operate(context, chosen, stop=self._stop, ready=ready.set)
             finally:
                 kube.close()
@@ -190,10 +192,8 @@ class Stage:
         return {"status": "Unknown", "reason": "", "message": ""}
 
     def settled(self, name: str = "demo") -> bool:
-        return (
-            self.condition("Ready", name)["status"] == "True"
-            and self.condition("Progressing", name)["status"] == "False"
-        )
+        found = [self.condition(one, name)["status"] for one in ("Ready", "Progressing")]
+        return found == ["True", "False"]
 
     def until_settled(self, name: str = "demo", patience: float = PATIENCE) -> None:
         try:
