@@ -1,0 +1,62 @@
+"""``python -m highwater_operator.agent_token``: makes the Secret that operator and agents share, once.
+
+It runs as a Job whose only right is to create Secrets in its own namespace. A Secret that is there already stays as it is:
+no token is ever in a repository, and applying the manifests again changes none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+import kubernetes
+from kubernetes.client.exceptions import ApiException
+
+from highwater_operator.kube import local_configuration
+
+KEY: Final = "token"
+_BYTES: Final = 32
+_CONFLICT: Final = 409
+
+
+def make_token(api: kubernetes.client.CoreV1Api, namespace: str, name: str) -> bool:
+    """Create Secret ``name`` with a random token; False where there is one.
+
+    Raises:
+        ApiException: the API server refuses, or does not answer.
+    """
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/part-of": "highwater"}},
+        "type": "Opaque",
+        "stringData": {KEY: secrets.token_hex(_BYTES)},
+    }
+    try:
+        api.create_namespaced_secret(namespace, secret)
+    except ApiException as error:
+        if error.status != _CONFLICT:
+            raise
+        return False
+    return True
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command; status 1 where the Secret could not be made, so that the Job tries again."""
+    parser = argparse.ArgumentParser(prog="highwater_operator.agent_token", description=__doc__)
+    parser.add_argument("--namespace", required=True)
+    parser.add_argument("--name", required=True)
+    given = parser.parse_args(argv)
+    with kubernetes.client.ApiClient(local_configuration()) as client:
+        try:
+            made = make_token(kubernetes.client.CoreV1Api(client), given.namespace, given.name)
+        except ApiException as error:
+            sys.exit(f"could not create Secret {given.namespace}/{given.name}: {error.status} {error.reason}")
+    sys.stdout.write(f"Secret {given.namespace}/{given.name}: {'made' if made else 'there already, left as it is'}\n")
+
+
+if __name__ == "__main__":
+    main()
