@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import threading
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,12 @@ from .subresources import Subresources
 _START_SECONDS: Final = 10.0
 _NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 _PREPARED: Final = Write(manager="test", validation="Strict")
+
+
+@functools.lru_cache(maxsize=64)
+def _documents(text: str) -> tuple[Json, ...]:
+    """Of YAML, read once: most tests start by applying the same definitions."""
+    return tuple(obj for obj in yaml.safe_load_all(text) if obj is not None)
 
 
 class ApiServer:
@@ -92,8 +99,8 @@ class ApiServer:
 
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
-        server = web.Server(self._side.handle)
-        runner = web.ServerRunner(server, handle_signals=False, access_log=None, shutdown_timeout=0.1)
+        server = web.Server(self._side.handle, access_log=None)
+        runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
         await site.start()
@@ -169,9 +176,8 @@ class ApiServer:
     def apply_file(self, *paths: Path) -> None:
         """Creates every object of some manifests."""
         for path in paths:
-            for obj in yaml.safe_load_all(path.read_text("utf-8")):
-                if obj is not None:
-                    self.create(obj)
+            for obj in _documents(path.read_text("utf-8")):
+                self.create(obj)
 
     def get(self, api_version: str, kind: str, name: str, namespace: str = "") -> Json | None:
         """The object, if it is there."""

@@ -51,6 +51,7 @@ class Watch:
         self._wakened = asyncio.Event()
         self._sent = 0
         self._cut = False
+        self._over = False
 
     def cut(self) -> None:
         """Ends the connection without a word, from any thread."""
@@ -104,7 +105,7 @@ class Watch:
                 first.append(self._bookmark(since, {_INITIAL_END: "true"}))
             await self._write(response, request, first)
             at = since
-            while not self._cut:
+            while not self._cut and not self._over:
                 self._wakened.clear()
                 changes = subscription.take()
                 if changes:
@@ -191,7 +192,7 @@ class Watch:
             if fault.expire_watch_after is not None and self._sent >= fault.expire_watch_after:
                 gone = errors.expired("injected for a test: too old resource version")
                 await response.write(_line("ERROR", gone.status()))
-                self._cut = True
+                self._over = True
                 self._wake()
                 return
             if line:

@@ -94,7 +94,7 @@ def test_the_controllers_of_a_cluster_stay(log_clusters, name):
 
 def test_an_experiment_cannot_be_changed(log_clusters, name):
     experiments = "/apis/highwater.dev/v1alpha1/namespaces/{ns}/chaosexperiments"
-    sample = Path(__file__).parents[3] / "tests" / "experiment" / "kafka-14139.yaml"
+    sample = Path(__file__).parents[3] / "scenarios" / "kip-903" / "kafka-14139.yaml"
     manifest = yaml.safe_load(sample.read_text("utf-8"))
     manifest = {**manifest, "metadata": {"name": name}}
     made = log_clusters.create(experiments, manifest, fieldValidation="Strict")
