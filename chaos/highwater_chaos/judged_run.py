@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.engine import run_experiment
+from highwater_chaos.engine import RunResult, run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
@@ -49,6 +49,11 @@ def run_and_judge(
     with frozen_collector():
         result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
     progress("judging")
+    return write_judged(experiment, result, parent, name, wire=wire)
+
+
+def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:
+    """Write a run down below ``parent``, judge it from what was written, report it."""
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)
         judgement = judge_recordings(experiment, directory)

@@ -103,9 +103,7 @@ class EventFiles:
             self._take(file)
         ready: list[Observed] = []
         for file in self._files.values():
-            count = _count_until(file.waiting, horizon)
-            ready += file.waiting[:count]
-            del file.waiting[:count]
+            ready += take_until(file.waiting, horizon)
         ready.sort(key=lambda event: event.time_ns)
         return ready
 
@@ -126,9 +124,11 @@ class EventFiles:
                 self._notes.append(f"{file.path.name} of {file.path.parent.name}: {error}: {line[:_SHOWN]!r}")
 
 
-def _count_until(events: Sequence[Observed], horizon: int) -> int:
-    """How many events from the front happened by ``horizon``: a node's own are in order."""
+def take_until(events: list[Observed], horizon: int) -> list[Observed]:
+    """Take away from the front what happened by ``horizon``: a node's own are in order."""
     count = 0
     while count < len(events) and events[count].time_ns <= horizon:
         count += 1
-    return count
+    taken = events[:count]
+    del events[:count]
+    return taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -16,10 +16,12 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 class EventLog:
-    """``start_ns``: CLOCK_MONOTONIC at which run time begins."""
+    """``start_ns``: when run time begins, by ``clock``: the one by which events are ordered (CLOCK_MONOTONIC where all
+    nodes are on this machine)."""
 
-    def __init__(self, start_ns: int = 0) -> None:
+    def __init__(self, start_ns: int = 0, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self.start_ns = start_ns
+        self._clock = clock
         self.events: list[TimedEvent] = []
         """As they came in; ``seq`` is the place in this list."""
         self._observed: list[Observed] = []
@@ -34,7 +36,7 @@ class EventLog:
 
     def host_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """What the harness itself has to say of a node, now."""
-        self.add([Observed(time.monotonic_ns(), time.time_ns(), node, incarnation, event)])
+        self.add([Observed(self._clock(), time.time_ns(), node, incarnation, event)])
 
     def by_time(self) -> list[TimedEvent]:
         """All events by time; those of one time as they came in."""

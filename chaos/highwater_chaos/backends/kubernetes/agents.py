@@ -1,0 +1,186 @@
+"""Node agents, as those who ask them for faults see them: HTTP with JSON, a bearer token, one agent a node.
+
+Requests carry their fault's id, so that asking again is safe: what got no answer is asked again for a while. Who asks
+decides what a refusal means; nothing here gives up silently.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+
+AGENT_PORT: Final = 9405
+OVER: Final = frozenset({"done", "failed", "healed", "expired"})
+"""States of a fault of which nothing is left."""
+_TIMEOUT: Final = 100.0
+"""Seconds for an answer: a node that is asked to stop may take 75."""
+Json = dict[str, Any]
+
+
+class AgentError(Exception):
+    """An agent did not do what it was asked; ``status`` is that of HTTP, 0 where there was no answer."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _NoAnswerError(AgentError):
+    """Nobody answered, or the agent said that it cannot at the moment: worth another try."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentClient:
+    """One agent. Safe to use from any thread; every request has a connection of its own.
+
+    Args:
+        url: ``http://10.244.1.7:9405``.
+        token: what callers must show.
+        authority: a file with the certificates to trust, where the URL says ``https``.
+        patience: seconds for which a request without an answer is tried again.
+    """
+
+    url: str
+    token: str
+    authority: Path | None = None
+    patience: float = 10.0
+
+    def put_fault(self, fault: str, body: Json) -> Json:
+        """Bring a fault about, once; returns its record. Raises ``AgentError``."""
+        return self._json("PUT", f"/v1/faults/{fault}", body)
+
+    def heal_fault(self, fault: str) -> Json:
+        """Undo a fault; one that was never asked for never will be. Raises ``AgentError``."""
+        return self._json("DELETE", f"/v1/faults/{fault}")
+
+    def fault(self, fault: str) -> Json | None:
+        """A fault's record, with what is seen of it now; None: the agent never heard of it. Raises ``AgentError``."""
+        try:
+            return self._json("GET", f"/v1/faults/{fault}")
+        except AgentError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def faults(self) -> list[Json]:
+        """Every fault that the agent knows of. Raises ``AgentError``."""
+        answer = self._ask("GET", "/v1/faults")
+        found = json.loads(answer)
+        listed: list[Json] = found["items"]
+        return listed
+
+    def events(self, namespace: str, pod: str, offset: int) -> bytes:
+        """What the pod's node has written to its event file from byte ``offset`` on. Raises ``AgentError``."""
+        return self._ask("GET", f"/v1/pods/{namespace}/{pod}/events?offset={offset}")
+
+    def dump(self, namespace: str, pod: str) -> list[Json]:
+        """Every record of every replica on the pod's disk. Raises ``AgentError``."""
+        text = self._ask("GET", f"/v1/pods/{namespace}/{pod}/dump")
+        return [json.loads(line) for line in text.splitlines() if line]
+
+    def metrics(self, namespace: str, pod: str) -> str:
+        """The pod's ``/metrics``. Raises ``AgentError``."""
+        return self._ask("GET", f"/v1/pods/{namespace}/{pod}/metrics").decode()
+
+    def _json(self, method: str, path: str, body: Json | None = None) -> Json:
+        found: Json = json.loads(self._ask(method, path, body))
+        return found
+
+    def _ask(self, method: str, path: str, body: Json | None = None) -> bytes:
+        trying = Retrying(
+            stop=stop_after_delay(self.patience),
+            wait=wait_exponential(0.1, max=2.0),
+            retry=retry_if_exception_type(_NoAnswerError),
+            reraise=True,
+        )
+        return trying(self._once, method, path, body)
+
+    def _once(self, method: str, path: str, body: Json | None) -> bytes:
+        where = urlsplit(self.url)
+        what = f"agent {self.url}: {method} {path}"
+        connection: HTTPConnection
+        if where.scheme == "https":
+            trust = ssl.create_default_context(cafile=None if self.authority is None else str(self.authority))
+            connection = HTTPSConnection(where.hostname or "", where.port, timeout=_TIMEOUT, context=trust)
+        else:
+            connection = HTTPConnection(where.hostname or "", where.port, timeout=_TIMEOUT)
+        try:
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException) as error:
+            raise _NoAnswerError(f"{what}: no answer: {error}", 0) from error
+        finally:
+            connection.close()
+        if answer.status >= 400:
+            kind = _NoAnswerError if answer.status in (429, 503) else AgentError
+            raise kind(f"{what}: {answer.status}: {_said(content)}", answer.status)
+        return content
+
+
+def _said(content: bytes) -> str:
+    try:
+        found = json.loads(content)
+        parts = [str(found["error"])]
+        parts += [f"{name} {found[name]}" for name in ("expected", "found") if found.get(name)]
+        return "; ".join(parts)
+    except (ValueError, KeyError, TypeError):
+        return content[:300].decode(errors="replace")
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Where agents are and how to speak to them, from the environment of the operator and the runner alike."""
+
+    namespace: str
+    selector: str = "app.kubernetes.io/name=highwater,app.kubernetes.io/component=agent"
+    token_file: Path | None = None
+    port: int = AGENT_PORT
+    scheme: str = "http"
+    authority: Path | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> AgentSettings:
+        """``HIGHWATER_AGENT_NAMESPACE``, ``…_SELECTOR``, ``…_TOKEN_FILE``, ``…_PORT``, ``…_SCHEME``, ``…_CA``."""
+        token, authority = environment.get("HIGHWATER_AGENT_TOKEN_FILE"), environment.get("HIGHWATER_AGENT_CA")
+        return cls(
+            namespace=environment.get("HIGHWATER_AGENT_NAMESPACE") or environment.get("POD_NAMESPACE", "highwater"),
+            selector=environment.get("HIGHWATER_AGENT_SELECTOR") or cls.selector,
+            token_file=Path(token) if token else None,
+            port=int(environment.get("HIGHWATER_AGENT_PORT", AGENT_PORT)),
+            scheme=environment.get("HIGHWATER_AGENT_SCHEME", "http"),
+            authority=Path(authority) if authority else None,
+        )
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The selector, taken apart."""
+        return dict(part.split("=", 1) for part in self.selector.split(","))
+
+    def client(self, pod: Json) -> AgentClient | None:
+        """The agent that runs in this pod (a manifest); None while it has no address."""
+        address = (pod.get("status") or {}).get("podIP")
+        if not address:
+            return None
+        port = int((pod["metadata"].get("annotations") or {}).get("highwater.dev/agent-port", self.port))
+        host = f"[{address}]" if ":" in address else address
+        token = "" if self.token_file is None else self.token_file.read_text().strip()
+        return AgentClient(f"{self.scheme}://{host}:{port}", token, self.authority)
+
+    def clients(self, pods: list[Json]) -> dict[str, AgentClient]:
+        """Agents by the name of their node."""
+        found: dict[str, AgentClient] = {}
+        for pod in pods:
+            client, node = self.client(pod), (pod.get("spec") or {}).get("nodeName")
+            if client is not None and node and not pod["metadata"].get("deletionTimestamp"):
+                found[node] = client
+        return found

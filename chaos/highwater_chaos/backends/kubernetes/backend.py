@@ -1,0 +1,499 @@
+"""Backend ``kubernetes`` for :func:`highwater_chaos.engine.run_experiment`, in the runner's pod.
+
+Nodes are the pods of a LogCluster; what is done to them the agents of their machines do.
+
+**Down and up.** A StatefulSet's pod stays and the kubelet restarts its container at once. A node that is to stay down
+is kept so by its agent, which stops (SIGSTOP) the container that was started in its place as soon as its program runs,
+until the fault is healed; ``start`` heals it. So "down" is honest to everybody who talks to the node, except that its
+port may accept connections into a backlog that nobody reads. A node held down for longer than its startup probe has
+patience (two minutes) is killed and held again.
+
+Threads: the engine's thread calls everything here; requests to agents that take long run on others, and clients on a
+loop of their own (the local backend's).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api
+from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.journal import StatusJournal
+from highwater_chaos.backends.kubernetes.message_rules import MessageRules
+from highwater_chaos.backends.kubernetes.network import Cuts
+from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.protocol import (
+    Capability,
+    ClientProcess,
+    DiskTrouble,
+    InvariantViolation,
+    KeepMode,
+    MetricRow,
+    NodeState,
+    PowerLossReport,
+    RpcRule,
+    TimedEvent,
+    broker_names,
+    controller_names,
+    node_id,
+)
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.faults.targets import TargetError
+from highwater_runtime.host import HostedNode
+from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
+from highwater_runtime.ports.trace import NodeStarted
+
+_GRACE_NS: Final = 15 * SECOND
+_UP_WITHIN: Final = 600.0
+_SLICE: Final = 0.1
+_TROUBLES: Final[dict[DiskTrouble, str]] = {"full": "diskFull", "error": "diskError", "stall": "diskStall"}
+CAPABILITIES: Final = frozenset(Capability) - {Capability.CLIENT_PROCESSES}
+
+
+@dataclass(slots=True)
+class _Node:
+    name: str
+    place: PodPlace
+    events: PodEvents
+    down: list[InjectedFault] = field(default_factory=list)
+    """Faults that keep it down."""
+    stopping: Future[InjectedFault] | None = None
+    paused: InjectedFault | None = None
+    trouble: tuple[DiskTrouble, InjectedFault] | None = None
+    skew: InjectedFault | None = None
+    wiped_empty: bool = False
+    troubled: bool = False
+    wiped: bool = False
+
+
+class KubernetesBackend:
+    """See :class:`highwater_chaos.backends.protocol.Backend`.
+
+    Args:
+        api: the API server.
+        agents: where agents are.
+        place: the experiment.
+        journal: its status.
+        longest_ns: how long a fault may last at most.
+        endpoint: how a node is reached from here; None: under its pod's name.
+    """
+
+    name = "kubernetes"
+    poll_ns = 200 * MS
+    capabilities = CAPABILITIES
+
+    def __init__(
+        self,
+        api: Api,
+        agents: AgentSettings,
+        place: Place,
+        journal: StatusJournal,
+        longest_ns: int,
+        *,
+        endpoint: Callable[[str], Endpoint] | None = None,
+    ) -> None:
+        self._api = api
+        self._agents = agents
+        self._place = place
+        self._journal = journal
+        self._endpoint = endpoint or place.endpoint
+        self._desk = FaultDesk(journal, longest_ns)
+        self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
+        self._log = EventLog(clock=time.time_ns)
+        self._cluster: Cluster
+        self._seed = 0
+        self._nodes: dict[str, _Node] = {}
+        self._polls: EventPolls
+        self._rules: MessageRules
+        self._cuts: Cuts
+        self._clients: ClientLoop | None = None
+        self._hosted: list[HostedNode] = []
+        self._asked: dict[str, tuple[int, Future[str]]] = {}
+        self._doubts: list[str] = []
+        self._wiped: set[tuple[str, int]] = set()
+        self._closed = False
+
+    # --- before the run ---
+
+    def can(self, cluster: Cluster) -> frozenset[Capability]:
+        """Everything, for our own runtime."""
+        del cluster
+        return self.capabilities
+
+    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+        """Client programs would need an image with them."""
+        del cluster
+        return "not built yet on kubernetes" if capability is Capability.CLIENT_PROCESSES else None
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """Other software is not built yet."""
+        return [] if cluster.runtime == "highwater" else [f"runtime {cluster.runtime} is not built yet on kubernetes"]
+
+    # --- life of the run ---
+
+    def build(self, cluster: Cluster, seed: int) -> None:
+        """Create the LogCluster; returns once it is Ready. Raises ``ClusterError``."""
+        self._log.start_ns = time.time_ns()
+        self._cluster, self._seed = cluster, seed
+        bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
+        places = find_pods(self._api, self._agents, self._place, cluster)
+        self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
+        self._polls = EventPolls([node.events for node in self._nodes.values()], self._crashed)
+        self._rules = MessageRules(self._desk, places)
+        peers = addresses(self._api, self._place)
+        self._cuts = Cuts(self._desk, places, {name: peers[place.name] for name, place in places.items()})
+        self._clients = ClientLoop(lambda: None)
+
+    def now_ns(self) -> int:
+        """Wall clock since the run began: that by which machines can be compared."""
+        return time.time_ns() - self._log.start_ns
+
+    def advance(self, until_ns: int) -> None:
+        """Sleep, and take events in. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
+        while (left := until_ns - self.now_ns()) > 0:
+            time.sleep(min(left / 1e9, _SLICE))
+        self._take_events()
+        self._journal.check_now_and_then()
+
+    def close(self) -> None:
+        """Heal everything, end clients, delete the cluster."""
+        if self._closed:
+            return
+        self._closed = True
+        self._desk.heal_all()
+        if self._clients is not None:
+            self._clients.close()
+        self._desk.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._api.delete(CLUSTERS, self._place.namespace, self._place.name)
+
+    # --- observation ---
+
+    def bootstrap(self) -> tuple[Endpoint, ...]:
+        """All brokers."""
+        return tuple(self._endpoint(name) for name in broker_names(self._cluster))
+
+    def controllers(self) -> tuple[Endpoint, ...]:
+        """All controllers."""
+        return tuple(self._endpoint(name) for name in controller_names(self._cluster))
+
+    def state(self, node: str) -> NodeState:
+        """What was done to it last, as the agent confirmed it."""
+        one = self._nodes[node]
+        if one.stopping is not None:
+            if not one.stopping.done():
+                return NodeState.STOPPING
+            self._has_stopped(one, one.stopping)
+        if one.down:
+            return NodeState.DOWN
+        return NodeState.UP if one.paused is None else NodeState.PAUSED
+
+    def incarnation(self, node: str) -> int:
+        """Starts that its events tell."""
+        return self._nodes[node].events.incarnation
+
+    def events_since(self, seq: int) -> Sequence[TimedEvent]:
+        """A slice of what has been taken in."""
+        self._take_events()
+        return self._log.events[seq:]
+
+    def event_lines(self) -> Sequence[bytes]:
+        """All of them, by time."""
+        self._take_events()
+        return self._log.lines()
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """What the agent of the destination saw last; waits for what is under way."""
+        return self._cuts.reachable(source, destination)
+
+    def clock_error(self, node: str) -> tuple[int, float]:
+        """As the node told its agent; right where nobody has skewed it."""
+        skew = self._nodes[node].skew
+        if skew is None:
+            return 0, 1.0
+        self._desk.look(skew)
+        return int(skew.details("offsetNs") or 0), float(skew.details("rate") or 1.0)
+
+    def disk_probe(self, node: str) -> str:
+        """What the agent's probe meets now."""
+        trouble = self._nodes[node].trouble
+        if trouble is None:
+            return "ok"
+        kind, fault = trouble
+        self._desk.look(fault)
+        if kind == "stall":
+            evidence = [one for one in fault.record["evidence"] if one["phase"] == "inject"]
+            return "stalled" if evidence and evidence[-1]["confirmed"] else "waiting"
+        return str(fault.details("met"))
+
+    def disk_is_empty(self, node: str) -> bool:
+        """What the agent saw after it had made the disk anew."""
+        return self._nodes[node].wiped_empty
+
+    def metric_samples(self) -> Iterable[MetricRow]:
+        """What pods have answered since the last time; they are asked again."""
+        rows: list[MetricRow] = []
+        for name, (incarnation, future) in list(self._asked.items()):
+            if future.done():
+                del self._asked[name]
+                if future.exception() is None:
+                    rows += _metric_rows(self.now_ns(), name, incarnation, future.result())
+        for name, node in self._nodes.items():
+            if name not in self._asked and node.events.up and self.state(name) is NodeState.UP:
+                asked = self._threads.submit(_metrics_of, node.place)
+                self._asked[name] = (node.events.incarnation, asked)
+        return rows
+
+    def violations(self) -> Sequence[InvariantViolation]:
+        """What the controllers' events show."""
+        judge = QuorumJudge({node_id(name): name for name in controller_names(self._cluster)}, self._wiped)
+        return judge.judge(self._log.by_time())
+
+    def replica_dump(self) -> list[dict[str, Any]]:
+        """From the disks, by the agents."""
+        rows: list[dict[str, Any]] = []
+        for name in broker_names(self._cluster):
+            place = self._nodes[name].place
+            rows += place.agent.dump(place.namespace, place.name)
+        return rows
+
+    def doubts(self) -> Sequence[str]:
+        """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
+        ended = [
+            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
+            for client in self._hosted
+            if client.end is not None
+        ]
+        failures = self._clients.failures() if self._clients is not None else []
+        return [*self._doubts, *ended, *failures, *self._desk.doubts, *self._polls.notes()]
+
+    def files(self) -> Mapping[str, bytes]:
+        """Logs of all nodes' present containers."""
+        return {
+            f"logs/{name}.log": self._api.log(node.place.namespace, node.place.name, "node").encode()
+            for name, node in sorted(self._nodes.items())
+        }
+
+    def trace_digest(self) -> str:
+        """No two runs are equal."""
+        return ""
+
+    # --- nodes ---
+
+    def start(self, node: str) -> None:
+        """Heal what keeps it down: the container that waits runs on."""
+        one = self._nodes[node]
+        down, one.down = one.down, []
+        for fault in reversed(down):
+            self._desk.heal(fault)
+
+    def kill(self, node: str) -> None:
+        """SIGKILL to the container; its successor is held."""
+        self._bring_down(self._nodes[node], "kill", "kill")
+
+    def stop(self, node: str) -> None:
+        """SIGTERM; its successor is held."""
+        one = self._nodes[node]
+        if one.down or one.stopping is not None:
+            return
+        one.events.ending = "stop"
+        one.stopping = self._desk.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """Processes and page cache of the pod's volume; its successor is held."""
+        fault = self._bring_down(self._nodes[node], "powerLoss", "power-loss", keep=keep)
+        return PowerLossReport(int(fault.details("lostBytes") or 0))
+
+    def wipe(self, node: str) -> None:
+        """A new file system; whatever the kubelet has started on the old one is killed."""
+        one = self._nodes[node]
+        one.wiped_empty = False
+        fault = self._desk.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
+        one.down.append(fault)
+        one.wiped_empty = one.wiped = True
+
+    def pause(self, node: str, until_ns: int | None = None) -> None:
+        """SIGSTOP to all of the container."""
+        one = self._nodes[node]
+        one.paused = self._desk.inject(one.place, "pause", f"pause {node}", self._lasts(until_ns))
+
+    def resume(self, node: str) -> None:
+        """SIGCONT."""
+        one = self._nodes[node]
+        if one.paused is not None:
+            self._desk.heal(one.paused)
+            one.paused = None if one.paused.healed else one.paused
+
+    # --- network, disk, clock ---
+
+    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+        """A rule in the destination's pod."""
+        self._cuts.cut(source, destination, self._lasts(until_ns))
+
+    def uncut(self, source: str, destination: str) -> None:
+        """One rule less."""
+        self._cuts.uncut(source, destination)
+
+    def add_rule(self, rule: RpcRule) -> int:
+        """In the hosts of its destinations."""
+        return self._rules.add(rule)
+
+    def rule_matches(self, rule_id: int) -> int:
+        """As told by the hosts."""
+        return self._rules.caught(rule_id)
+
+    def remove_rule(self, rule_id: int) -> None:
+        """From all hosts."""
+        self._rules.remove(rule_id)
+
+    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
+        """By the agent; a stall is the node's own."""
+        one = self._nodes[node]
+        one.troubled = one.troubled or trouble != "stall"
+        kind = _TROUBLES[trouble]
+        one.trouble = (trouble, self._desk.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
+
+    def disk_heal(self, node: str) -> None:
+        """Undo it. A node whose file system failed is killed: its files are those of one that is dead for good."""
+        one = self._nodes[node]
+        if one.trouble is None:
+            return
+        trouble, fault = one.trouble
+        self._desk.heal(fault)
+        one.trouble = None if fault.healed else one.trouble
+        if trouble == "error" and fault.healed:
+            one.events.ending = "crash"
+            try:
+                self._desk.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
+            except TargetError as error:
+                # It has ended by itself and is being started again.
+                self._doubts += [] if "does not run" in str(error) else [str(error)]
+            self._log.add(self._polls.stopped(one.events, "crash", None))
+
+    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
+        """The node's host shifts what its core reads."""
+        one = self._nodes[node]
+        if (offset_ns, rate) == (0, 1.0):
+            if one.skew is not None:
+                self._desk.heal(one.skew)
+            return
+        one.skew = self._desk.inject(
+            one.place,
+            "clockSkew",
+            f"skew the clock of {node}",
+            None,
+            {"offset": format_duration(offset_ns), "rate": rate},
+        )
+
+    # --- clients ---
+
+    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """A core on the clients' thread."""
+        clients = self._clients
+        assert clients is not None
+
+        async def begin() -> None:
+            client = HostedNode(name, factory, seed=self._seed)
+            self._hosted.append(client)
+            await client.start()
+
+        clients.wait(begin())
+
+    def add_client_process(
+        self,
+        name: str,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+    ) -> ClientProcess:
+        """Not among the capabilities."""
+        raise NotImplementedError("clients in processes of their own are not built yet on kubernetes")
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """On the clients' loop."""
+        assert self._clients is not None
+        self._clients.post(callback)
+
+    # --- small things ---
+
+    def _bring_down(self, one: _Node, kind: str, reason: str, **parameters: Any) -> InjectedFault:
+        one.events.ending = reason
+        what = f"{kind} {one.name}"
+        fault = self._desk.inject(one.place, kind, what, None, {**self._held(), **parameters})
+        one.down.append(fault)
+        one.paused = None
+        self._ended(one, reason, fault)
+        return fault
+
+    def _has_stopped(self, one: _Node, stopping: Future[InjectedFault]) -> None:
+        one.stopping = None
+        try:
+            fault = stopping.result()
+        except TargetError as error:
+            one.events.ending = None
+            self._doubts.append(str(error))
+            return
+        one.down.append(fault)
+        self._ended(one, "stop", fault)
+
+    def _ended(self, one: _Node, reason: str, fault: InjectedFault) -> None:
+        """Note the end of an incarnation, behind everything that it said."""
+        self._take_events()
+        lost = int(fault.details("lostBytes") or 0)
+        self._log.add(self._polls.stopped(one.events, reason, fault.seen_at_ns, lost))
+
+    def _crashed(self, node: str, incarnation: int) -> None:
+        if not self._nodes[node].troubled:
+            self._doubts.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
+
+    def _take_events(self) -> None:
+        horizon = time.time_ns()
+        asked = [(node.events, self._threads.submit(self._polls.fetch, node.events)) for node in self._nodes.values()]
+        fetched = [(events, _answer(future)) for events, future in asked]
+        taken = self._polls.take(fetched, horizon)
+        self._log.add(taken)
+        for one in taken:
+            if isinstance(one.event, NodeStarted):
+                node = self._nodes[one.node]
+                if node.wiped:
+                    node.wiped = False
+                    self._wiped.add((one.node, one.incarnation))
+                self._rules.started(one.node)
+
+    def _held(self) -> dict[str, str]:
+        return {"restartAfter": format_duration(self._desk.longest_ns)}
+
+    def _lasts(self, until_ns: int | None) -> int | None:
+        """The agent ends a fault later than the engine would, which may be busy looking for evidence."""
+        return None if until_ns is None else until_ns - self.now_ns() + _GRACE_NS
+
+
+def _answer(future: Future[bytes]) -> bytes | AgentError:
+    try:
+        return future.result()
+    except AgentError as error:
+        return error
+
+
+def _metrics_of(place: PodPlace) -> str:
+    return place.agent.metrics(place.namespace, place.name)
+
+
+def _metric_rows(now_ns: int, node: str, incarnation: int, text: str) -> list[MetricRow]:
+    return [
+        MetricRow(now_ns, node, incarnation, sample.name, dict(sample.labels), float(sample.value))
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    ]

@@ -1,0 +1,137 @@
+"""The cluster under test on Kubernetes: a LogCluster of the experiment's own, its pods, and their machines' agents."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, GROUP, VERSION, Api, ApiError
+from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.protocol import broker_names, controller_names
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.ports import Endpoint
+
+Json = dict[str, Any]
+_PORTS: Final = {"broker": 9092, "controller": 9093}
+_POLL: Final = 0.5
+
+
+class ClusterError(Exception):
+    """The cluster did not come up, or cannot be reached; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the experiment is: its namespace, and its name, which is the LogCluster's too."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def pod(self, node: str) -> str:
+        """``demo-broker-0`` for ``broker-0``."""
+        return f"{self.name}-{node}"
+
+    def endpoint(self, node: str) -> Endpoint:
+        """How a node is reached from any pod."""
+        role = node.rpartition("-")[0]
+        return Endpoint(f"{self.pod(node)}.{self.name}-{role}s.{self.namespace}.svc", _PORTS[role])
+
+
+def cluster_manifest(place: Place, cluster: Cluster) -> Json:
+    """The LogCluster of an experiment, owned by it: deleted with it. Topics are the engine's to create."""
+    spec = cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": "LogCluster",
+        "metadata": {
+            "name": place.name,
+            "namespace": place.namespace,
+            "labels": {"app.kubernetes.io/part-of": "highwater", "highwater.dev/experiment": place.name[:63]},
+            "ownerReferences": [
+                {
+                    "apiVersion": f"{GROUP}/{VERSION}",
+                    "kind": "ChaosExperiment",
+                    "name": place.name,
+                    "uid": place.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": True,
+                }
+            ],
+        },
+        "spec": {**spec, "storage": {"crashable": True}},
+    }
+
+
+def bring_up(api: Api, place: Place, cluster: Cluster, timeout: float, still_mine: Callable[[], Any]) -> None:
+    """Create the LogCluster and wait until it is Ready.
+
+    Raises:
+        ClusterError: it is another's, or not Ready in time.
+        TakenOverError: by ``still_mine``, which is asked now and then.
+    """
+    try:
+        api.create(CLUSTERS, place.namespace, cluster_manifest(place, cluster))
+    except ApiError as error:
+        if error.status != 409:
+            raise
+    deadline = time.monotonic() + timeout
+    said = "nothing was said of it"
+    while time.monotonic() < deadline:
+        found = api.get(CLUSTERS, place.namespace, place.name)
+        if found is None:
+            raise ClusterError(f"LogCluster {place.namespace}/{place.name} was deleted while it came up")
+        owners = [one["uid"] for one in found["metadata"].get("ownerReferences") or []]
+        if place.uid not in owners:
+            raise ClusterError(
+                f"there is a LogCluster {place.namespace}/{place.name} that is not this experiment's; "
+                "name the experiment otherwise, or delete it"
+            )
+        status = found.get("status") or {}
+        ready = next((one for one in status.get("conditions") or [] if one["type"] == "Ready"), None)
+        if ready is not None:
+            said = ready.get("message", "")
+            if ready["status"] == "True" and status.get("observedGeneration") == found["metadata"]["generation"]:
+                return
+        still_mine()
+        time.sleep(_POLL)
+    raise ClusterError(f"LogCluster {place.namespace}/{place.name} was not Ready within {timeout:g} s: {said}")
+
+
+def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -> dict[str, PodPlace]:
+    """Every node's pod and agent.
+
+    Raises:
+        ClusterError: one is missing.
+    """
+    selector = f"highwater.dev/cluster={place.name}"
+    pods = {pod["metadata"]["name"]: pod for pod in api.pods(place.namespace, selector)}
+    clients = agents.clients(api.pods(agents.namespace, agents.selector))
+    found: dict[str, PodPlace] = {}
+    missing: list[str] = []
+    for node in (*controller_names(cluster), *broker_names(cluster)):
+        pod = pods.get(place.pod(node))
+        machine = "" if pod is None else str((pod.get("spec") or {}).get("nodeName", ""))
+        if pod is None:
+            missing.append(f"pod {place.pod(node)} is not there")
+        elif machine not in clients:
+            missing.append(
+                f"no agent on node {machine or '(none)'} of pod {place.pod(node)} "
+                f"(looked for {agents.selector} in namespace {agents.namespace})"
+            )
+        else:
+            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], clients[machine])
+    if missing:
+        raise ClusterError("; ".join(missing))
+    return found
+
+
+def addresses(api: Api, place: Place) -> dict[str, str]:
+    """IP addresses of the cluster's pods, by their names."""
+    return {
+        pod["metadata"]["name"]: (pod.get("status") or {}).get("podIP", "")
+        for pod in api.pods(place.namespace, f"highwater.dev/cluster={place.name}")
+    }

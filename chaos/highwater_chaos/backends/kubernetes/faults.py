@@ -1,0 +1,167 @@
+"""Faults as the backend asks for them: written down, asked for, confirmed, healed, with the outcome written down.
+
+A fault that an agent refuses, or whose probe did not see it, is a :class:`~highwater_chaos.faults.targets.TargetError`:
+the engine records that it did not take hold. What could not be healed stays open in the journal and is a doubt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
+from highwater_chaos.backends.kubernetes.journal import StatusJournal
+from highwater_chaos.faults.targets import TargetError
+from highwater_runtime.ports import SECOND
+
+Json = dict[str, Any]
+LONGEST_NS: Final = 23 * 3600 * SECOND
+"""An agent takes no deadline that is farther away than a day."""
+_THREADS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlace:
+    """A pod as faults are asked for it, and the agent of its node."""
+
+    namespace: str
+    name: str
+    uid: str
+    agent: AgentClient
+
+    def reference(self) -> Json:
+        """In requests."""
+        return {"namespace": self.namespace, "name": self.name, "uid": self.uid}
+
+
+@dataclass(slots=True)
+class InjectedFault:
+    """A fault that an agent has. ``record``: as the agent told it last."""
+
+    id: str
+    place: PodPlace
+    record: Json
+    healed: bool = False
+
+    def details(self, name: str, phase: str | None = None) -> Any:
+        """The latest evidence's ``name`` among its details; None: no evidence tells it."""
+        for one in reversed(self.record.get("evidence") or []):
+            if name in (one.get("details") or {}) and (phase is None or one.get("phase") == phase):
+                return one["details"][name]
+        return None
+
+    @property
+    def seen_at_ns(self) -> int | None:
+        """When the agent saw that it took hold, by its machine's clock, since the epoch."""
+        seen = [one for one in self.record.get("evidence") or [] if one.get("phase") == "inject"]
+        return None if not seen else int(datetime.fromisoformat(seen[-1]["at"]).timestamp() * 1e9)
+
+
+class FaultDesk:
+    """The faults of one run. Safe to use from several threads.
+
+    Args:
+        journal: where each fault is written down first.
+        longest_ns: how long a fault may last that has no end of its own.
+    """
+
+    def __init__(self, journal: StatusJournal, longest_ns: int) -> None:
+        self._journal = journal
+        self.longest_ns = min(longest_ns, LONGEST_NS)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fault")
+        self._faults: dict[str, InjectedFault] = {}
+        self.doubts: list[str] = []
+
+    def inject(
+        self,
+        place: PodPlace,
+        kind: str,
+        what: str,
+        lasts_ns: int | None = None,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+    ) -> InjectedFault:
+        """Bring a fault about and see it.
+
+        Raises:
+            TargetError: it did not take hold, and nothing of it is left or it is open in the journal.
+        """
+        lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
+        fault, deadline = self._journal.intend(what, [place.name], lasts)
+        body = {"kind": kind, "pod": place.reference(), "deadline": deadline, **parameters}
+        try:
+            record = place.agent.put_fault(fault, body)
+        except AgentError as error:
+            # A refusal left nothing. With no answer, or an error half-way, something may be there: the intent stays.
+            if 400 <= error.status < 500:
+                self._journal.note(fault, "failed", str(error))
+            else:
+                self._undo_uncertain(fault, place, str(error))
+            raise TargetError(f"{what}: {error}") from error
+        made = self._faults[fault] = InjectedFault(fault, place, record)
+        said = "; ".join(str(one["saw"]) for one in record.get("evidence") or [])
+        self._journal.note(fault, "done", said)
+        wrong = [one["saw"] for one in record.get("evidence") or [] if not one["confirmed"]]
+        if wrong:
+            raise TargetError(f"{what}: {'; '.join(wrong)}")
+        return made
+
+    def inject_soon(
+        self,
+        place: PodPlace,
+        kind: str,
+        what: str,
+        lasts_ns: int | None = None,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Future[InjectedFault]:
+        """The same, on another thread."""
+        return self._threads.submit(self.inject, place, kind, what, lasts_ns, parameters)
+
+    def heal(self, fault: InjectedFault) -> None:
+        """Undo a fault; idempotent. What does not work is a doubt, and stays open in the journal."""
+        if fault.healed:
+            return
+        try:
+            fault.record = fault.place.agent.heal_fault(fault.id)
+            if fault.record["state"] not in OVER:
+                raise AgentError(f"it is still {fault.record['state']}: {fault.record.get('error', '')}", 500)
+        except AgentError as error:
+            self.doubts.append(f"fault {fault.id} on {fault.place.name} could not be healed: {error}")
+            return
+        fault.healed = True
+        seen = [str(one["saw"]) for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
+        self._journal.note(fault.id, "undone", "; ".join(seen))
+
+    def heal_soon(self, fault: InjectedFault) -> Future[None]:
+        """The same, on another thread."""
+        return self._threads.submit(self.heal, fault)
+
+    def look(self, fault: InjectedFault) -> InjectedFault:
+        """With what the agent sees of it now; as it was where the agent does not answer."""
+        if not fault.healed:
+            try:
+                fault.record = fault.place.agent.fault(fault.id) or fault.record
+            except AgentError as error:
+                self.doubts.append(f"fault {fault.id} on {fault.place.name} could not be looked at: {error}")
+        return fault
+
+    def heal_all(self) -> list[str]:
+        """Undo whatever is left; returns ids of what still is."""
+        for fault in list(self._faults.values()):
+            self.heal(fault)
+        return self._journal.open_faults
+
+    def close(self) -> None:
+        """Waits for what is under way."""
+        self._threads.shutdown(wait=True)
+
+    def _undo_uncertain(self, fault: str, place: PodPlace, why: str) -> None:
+        try:
+            place.agent.heal_fault(fault)
+        except AgentError as error:
+            self.doubts.append(f"fault {fault} on {place.name} may be in force ({why}), and was not undone: {error}")
+            return
+        self._journal.note(fault, "undone", f"undone, since it was not certain: {why}")

@@ -1,0 +1,148 @@
+"""The experiment's status as the runner writes it: phases, and the journal of faults.
+
+**Write-ahead.** A fault's id, pod and deadline are in the API server before an agent is asked for it (``intent``); what
+came of it follows (``done``, ``failed``), and that it is gone (``undone``). Writes are checked against the object's
+version; where somebody else has written, the object is read again, and a runner that finds its experiment being
+aborted or ended stops: from then on the operator heals, and nothing new may be injected.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.api import EXPERIMENTS, Api, ApiError
+
+Json = dict[str, Any]
+MOST_ENTRIES: Final = 480
+_LONGEST: Final = 1000
+_LOOK_EVERY: Final = 3.0
+_TAKEN_OVER: Final = ("Aborting", "Completed")
+
+
+class TakenOverError(Exception):
+    """The experiment is no longer this runner's: it was deleted, aborted or ended."""
+
+
+def stamp(at: datetime | None = None) -> str:
+    """RFC 3339, whole seconds."""
+    return (at or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class StatusJournal:
+    """Status of one experiment (by its uid: one that was made anew under the same name is another). Thread-safe."""
+
+    def __init__(self, api: Api, namespace: str, name: str, uid: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._name = name
+        self.uid = uid
+        self._entries: list[Json] = []
+        self._number = 0
+        self._lock = threading.RLock()
+        self._looked = 0.0
+
+    def begin(self) -> Json:
+        """Read the experiment. Raises ``TakenOverError`` where a runner before this one has begun it: what that one
+        did nobody can go on with."""
+        with self._lock:
+            found = self._read()
+            if (found.get("status") or {}).get("journal"):
+                raise TakenOverError(f"experiment {self._namespace}/{self._name} was begun by another runner")
+            return found
+
+    def write(self, change: Callable[[Json], Json]) -> None:
+        """Merge what ``change`` makes of the present status into it. Raises ``TakenOverError``, ``ApiError``."""
+        with self._lock:
+            while True:
+                found = self._read()
+                try:
+                    self._api.patch_status(
+                        EXPERIMENTS,
+                        self._namespace,
+                        self._name,
+                        change(found.get("status") or {}),
+                        found["metadata"]["resourceVersion"],
+                    )
+                except ApiError as error:
+                    if error.status == 404:
+                        raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
+                    if error.status != 409:
+                        raise
+                    continue
+                return
+
+    def check(self) -> None:
+        """Raises ``TakenOverError`` where the experiment is not this runner's any more."""
+        with self._lock:
+            self._read()
+
+    def check_now_and_then(self) -> None:
+        """The same, if that was not looked at for a while: a run that injects nothing has to hear of its end too."""
+        if time.monotonic() - self._looked > _LOOK_EVERY:
+            self.check()
+
+    def _read(self) -> Json:
+        self._looked = time.monotonic()
+        found = self._api.get(EXPERIMENTS, self._namespace, self._name)
+        if found is None or found["metadata"]["uid"] != self.uid:
+            raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone")
+        phase = (found.get("status") or {}).get("phase", "")
+        if found["metadata"].get("deletionTimestamp") or phase in _TAKEN_OVER:
+            why = "is being deleted" if found["metadata"].get("deletionTimestamp") else f"is {phase}"
+            raise TakenOverError(f"experiment {self._namespace}/{self._name} {why}")
+        return found
+
+    # --- faults ---
+
+    def intend(self, step: str, targets: Sequence[str], lasts_ns: int) -> tuple[str, str]:
+        """Write down that a fault is about to be asked for; returns its id and its deadline."""
+        with self._lock:
+            self._make_room()
+            self._number += 1
+            fault = f"{self.uid}-{self._number}"
+            # Whole seconds, rounded up: a deadline must not come before what it was meant to be.
+            deadline = stamp(datetime.now(UTC) + timedelta(seconds=lasts_ns / 1e9 + 1))
+            self._entries.append(
+                {
+                    "id": fault,
+                    "step": step[:400],
+                    "state": "intent",
+                    "at": stamp(),
+                    "targets": list(targets),
+                    "deadline": deadline,
+                    "evidence": "",
+                }
+            )
+            self._store()
+            return fault, deadline
+
+    def note(self, fault: str, state: str, evidence: str = "") -> None:
+        """How far a fault got: ``done``, ``failed`` or ``undone``."""
+        with self._lock:
+            entry = next(one for one in self._entries if one["id"] == fault)
+            entry["state"], entry["at"] = state, stamp()
+            if evidence:
+                entry["evidence"] = evidence[:_LONGEST]
+            self._store()
+
+    def _make_room(self) -> None:
+        """The list is bounded: the oldest of those of which nothing is left goes."""
+        if len(self._entries) < MOST_ENTRIES:
+            return
+        over = next((one for one in self._entries if one["state"] in ("undone", "failed")), None)
+        if over is None:
+            raise ApiError("journal", 0, f"{len(self._entries)} faults are in force at once; at most {MOST_ENTRIES}")
+        self._entries.remove(over)
+
+    def _store(self) -> None:
+        self.write(lambda _: {"journal": self._entries})
+
+    @property
+    def open_faults(self) -> list[str]:
+        """Ids of faults of which something may be left."""
+        with self._lock:
+            return [one["id"] for one in self._entries if one["state"] in ("intent", "done")]

@@ -1,0 +1,93 @@
+"""Rules about RPCs on Kubernetes: a fault for each pod that a rule concerns, and another for each new incarnation.
+
+A rule acts in the receiving node's process and is gone with it, so a node that starts again gets it again. What is
+counted of incarnations that are gone is what was last asked of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.protocol import RpcRule
+from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.faults.targets import TargetError
+
+
+@dataclass(slots=True)
+class _Rule:
+    rule: RpcRule
+    nodes: tuple[str, ...]
+    in_force: bool = True
+    faults: list[InjectedFault] = field(default_factory=list)
+    pending: list[Future[InjectedFault]] = field(default_factory=list)
+
+
+class MessageRules:
+    """The rules of one run."""
+
+    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace]) -> None:
+        self._desk = desk
+        self._places = places
+        self._rules: list[_Rule] = []
+
+    def add(self, rule: RpcRule) -> int:
+        """Put a rule into force on all nodes that run, before this returns. A node that is down gets it when it starts.
+
+        Raises:
+            TargetError: no node took it.
+        """
+        made = _Rule(rule, rule.destinations or tuple(self._places))
+        self._rules.append(made)
+        for node in made.nodes:
+            self._ask(made, node)
+        wrong = self._settle(made, wait=True)
+        if not made.faults:
+            raise TargetError(f"{rule.action} {rule.rpc}: {'; '.join(wrong)}")
+        return len(self._rules) - 1
+
+    def started(self, node: str) -> None:
+        """A node runs anew, without the rules that its last incarnation had."""
+        for rule in self._rules:
+            if rule.in_force and node in rule.nodes:
+                self._ask(rule, node)
+
+    def caught(self, rule_id: int) -> int:
+        """How many messages it has acted upon, as its nodes were last asked."""
+        rule = self._rules[rule_id]
+        self._settle(rule, wait=False)
+        return sum(self._matches(self._desk.look(fault)) for fault in rule.faults)
+
+    def remove(self, rule_id: int) -> None:
+        """Out of force everywhere. Idempotent."""
+        rule = self._rules[rule_id]
+        rule.in_force = False
+        self._settle(rule, wait=True)
+        for future in [self._desk.heal_soon(fault) for fault in rule.faults]:
+            future.result()
+
+    def _ask(self, rule: _Rule, node: str) -> None:
+        asked = rule.rule
+        parameters: dict[str, object] = {"rpc": asked.rpc, "sources": list(asked.sources), "part": asked.part}
+        if asked.delay_ns:
+            parameters["by"] = format_duration(asked.delay_ns)
+        what = f"{asked.action} {asked.rpc} at {node}"
+        rule.pending.append(self._desk.inject_soon(self._places[node], asked.action, what, None, parameters))
+
+    @staticmethod
+    def _settle(rule: _Rule, *, wait: bool) -> list[str]:
+        wrong: list[str] = []
+        ready = [future for future in rule.pending if wait or future.done()]
+        rule.pending = [future for future in rule.pending if future not in ready]
+        for future in ready:
+            try:
+                rule.faults.append(future.result())
+            except TargetError as error:
+                wrong.append(str(error))
+        return wrong
+
+    @staticmethod
+    def _matches(fault: InjectedFault) -> int:
+        return int(fault.details("matches") or 0)

@@ -1,0 +1,146 @@
+"""Node events from pods: polled from the agents, put on one clock, numbered by incarnation.
+
+Each machine's CLOCK_MONOTONIC counts from its own boot, so events of several machines are ordered by wall clocks: an
+incarnation's first event (``NodeStarted``, before any fault can have touched its clock) tells both, and the difference
+is added to all of its events. Orders across machines are thus as good as the machines' clocks agree (NTP, usually a
+few milliseconds); those of one pod are exact. Local runs, where one clock serves all, have no such limit.
+
+A pod's container is restarted by the kubelet, in the same pod and with the same event file: each ``NodeStarted`` is a
+new incarnation. One that nobody asked for means that the node ended by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import time_ns
+from typing import Final
+
+import msgspec
+
+from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.local.event_files import parse_line, take_until
+from highwater_chaos.backends.local.program import Observed
+from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import NodeStarted, NodeStopped
+
+_SILENT_NS: Final = 30 * SECOND
+_SHOWN: Final = 120
+_LINE_BEGINS: Final = b'{"time_ns":'
+
+
+@dataclass(slots=True)
+class PodEvents:
+    """One pod's event file, read up to some byte, and what its node's life was so far.
+
+    ``ending``: why the incarnation that runs is about to end, where that is the harness's doing.
+    """
+
+    name: str
+    place: PodPlace
+    offset: int = 0
+    partial: bytes = b""
+    waiting: list[Observed] = field(default_factory=list)
+    incarnation: int = 0
+    up: bool = False
+    ahead_ns: int = 0
+    """Wall clock minus CLOCK_MONOTONIC on its machine."""
+    last_ns: int = 0
+    ending: str | None = None
+    silent_since: int | None = None
+
+
+class EventPolls:
+    """Takes in events of all pods.
+
+    Args:
+        pods: their event files.
+        crashed: hears the name of a node that ended without anybody's doing, with its incarnation.
+    """
+
+    def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
+        self._pods = {pod.name: pod for pod in pods}
+        self._crashed = crashed
+        self._notes: list[str] = []
+
+    def fetch(self, pod: PodEvents) -> bytes:
+        """What has come up since; may be called on any thread, for one pod at a time. Raises ``AgentError``."""
+        return pod.place.agent.events(pod.place.namespace, pod.place.name, pod.offset)
+
+    def take(self, fetched: Sequence[tuple[PodEvents, bytes | AgentError]], horizon_ns: int) -> list[Observed]:
+        """Events up to ``horizon_ns`` (a time before any was fetched) in the order of their times.
+
+        While one pod's cannot be had, nobody's later ones are handed out: they may be effects of those.
+        """
+        complete = True
+        for pod, found in fetched:
+            if isinstance(found, AgentError):
+                # Before its first start a node has no file.
+                complete = complete and (found.status == 404 and pod.incarnation == 0)
+                self._note_silence(pod, found)
+            else:
+                pod.silent_since = None
+                self._read(pod, found)
+        if not complete:
+            return []
+        ready = [one for pod in self._pods.values() for one in take_until(pod.waiting, horizon_ns)]
+        ready.sort(key=lambda one: one.time_ns)
+        return ready
+
+    def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> list[Observed]:
+        """The end of the incarnation that runs, behind everything that it said, for the log; nothing where it is told
+        already. ``at_ns``: when its machine saw it."""
+        said, pod.waiting = pod.waiting, []
+        told = pod.ending is None or not pod.up
+        pod.ending = None
+        if told:
+            return said
+        pod.up = False
+        pod.last_ns = max(pod.last_ns, at_ns or time_ns())
+        end = NodeStopped(reason=reason, offset=lost_bytes)
+        return [*said, Observed(pod.last_ns, pod.last_ns, pod.name, pod.incarnation, end)]
+
+    def notes(self) -> list[str]:
+        """Lines that could not be read, and agents that were silent for long."""
+        return list(self._notes)
+
+    def _note_silence(self, pod: PodEvents, error: AgentError) -> None:
+        if error.status == 404 and pod.incarnation == 0:
+            return
+        now = time_ns()
+        if pod.silent_since is None:
+            pod.silent_since = now
+        elif pod.silent_since >= 0 and now - pod.silent_since > _SILENT_NS:
+            pod.silent_since = -1  # said once
+            self._notes.append(f"events of {pod.name} could not be read for {_SILENT_NS // SECOND} s: {error}")
+
+    def _read(self, pod: PodEvents, data: bytes) -> None:
+        pod.offset += len(data)
+        *lines, pod.partial = (pod.partial + data).split(b"\n")
+        for line in lines:
+            # A node that was killed in the middle of a line is followed by the next incarnation's on the same one.
+            whole = line[max(0, line.rfind(_LINE_BEGINS)) :]
+            if not whole:
+                continue
+            try:
+                self._add(pod, parse_line(whole))
+            except msgspec.DecodeError as error:
+                self._notes.append(f"events of {pod.name}: {error}: {whole[:_SHOWN]!r}")
+
+    def _add(self, pod: PodEvents, event: Observed) -> None:
+        if isinstance(event.event, NodeStarted):
+            pod.ahead_ns = event.node_time_ns - event.time_ns
+            if pod.up:
+                ended_at = max(pod.last_ns, min(event.time_ns + pod.ahead_ns - 1, time_ns()))
+                reason = pod.ending or "crash"
+                if pod.ending is None:
+                    self._crashed(pod.name, pod.incarnation)
+                end = NodeStopped(reason=reason, offset=0)
+                pod.waiting.append(Observed(ended_at, ended_at, pod.name, pod.incarnation, end))
+                pod.ending = None
+            pod.incarnation += 1
+            pod.up = True
+        at = max(pod.last_ns, event.time_ns + pod.ahead_ns)
+        pod.last_ns = at
+        pod.waiting.append(event._replace(time_ns=at, incarnation=pod.incarnation, node=pod.name))

@@ -1,0 +1,247 @@
+"""``python -m highwater_chaos.backends.kubernetes.runner``: one experiment, in a pod, from first step to verdict.
+
+The operator has accepted the experiment and started this as a Job. It writes its progress into the experiment's
+status; where it ends without a verdict (killed, evicted, a bug), the operator heals what the status says is open. A
+second runner never goes on where a first one ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import kubernetes
+import yaml
+
+from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.backends.kubernetes.api import Api, ApiError
+from highwater_chaos.backends.kubernetes.archive import store
+from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
+from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
+from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.engine import BackendCannotError, run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.judged_run import write_judged
+from highwater_runtime.ports import SECOND, Endpoint
+
+Json = dict[str, Any]
+_PHASES: Final = {
+    "setup": "SettingUp",
+    "steady": "Steady",
+    "fault": "Injecting",
+    "recovered": "Recovering",
+    "final": "Recovering",
+    "judging": "Judging",
+}
+_AFTER_NS: Final = 900 * SECOND
+"""What a run may take beyond its timeout: healing, recovery, final reads, dumps."""
+
+
+def experiment_of(found: Json) -> ChaosExperiment:
+    """The experiment that an object of the API server describes. Raises ``ExperimentError``."""
+    metadata = {"name": found["metadata"]["name"], "namespace": found["metadata"]["namespace"]}
+    plain = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": found["spec"]}
+    return parse_experiment(yaml.safe_dump(plain, sort_keys=False), f"chaosexperiment/{metadata['name']}")
+
+
+class Runner:
+    """Runs one experiment.
+
+    Args:
+        api: the API server.
+        agents: where agents are.
+        namespace, name: the experiment.
+        endpoint: how nodes are reached; None: under their pods' names.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        agents: AgentSettings,
+        namespace: str,
+        name: str,
+        uid: str,
+        *,
+        endpoint: Callable[[str], Endpoint] | None = None,
+    ) -> None:
+        self._api = api
+        self._agents = agents
+        self._place = Place(namespace, name, uid)
+        self._endpoint = endpoint
+        self.journal = StatusJournal(api, namespace, name, uid)
+
+    def run(self) -> int:
+        """Exit status: 0 there is a verdict, whatever it is; 1 there is none, and the operator has to look after it."""
+        try:
+            found = self.journal.begin()
+            self._begin(found)
+        except TakenOverError as error:
+            _say(f"stopped: {error}")
+            return 1
+        return 0
+
+    def _begin(self, found: Json) -> None:
+        experiment = experiment_of(found)
+        backend = self._backend(experiment)
+        try:
+            with tempfile.TemporaryDirectory(prefix="highwater-run-") as parent:
+                verdict, directory = self._run(experiment, backend, Path(parent))
+                kept = store(self._api, found, directory)
+        except (ClusterError, BackendCannotError) as error:
+            # Nothing was broken, and nothing can be said.
+            self._conclude("inconclusive", expected=None, reason=str(error), kept="", anomalies={}, faults=None)
+            return
+        faults = counts_of(verdict["faults"])
+        healed = not self.journal.open_faults
+        self._conclude(
+            verdict["verdict"],
+            expected=verdict["asExpected"],
+            reason=reason_of(verdict),
+            kept=kept,
+            anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
+            faults=faults,
+            healed=healed,
+        )
+
+    def _backend(self, experiment: ChaosExperiment) -> Backend:
+        longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
+        return KubernetesBackend(self._api, self._agents, self._place, self.journal, longest, endpoint=self._endpoint)
+
+    def _run(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> tuple[Json, Path]:
+        result = run_experiment(experiment, backend, progress=self._progress)
+        self._progress("judging")
+        name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
+        done = write_judged(experiment, result, parent, name, wire=False)
+        return done.verdict, done.directory
+
+    def _progress(self, phase: str) -> None:
+        _say(phase)
+
+        def change(status: Json) -> Json:
+            conditions = status.get("conditions") or []
+            if phase == "fault":
+                conditions = with_condition(conditions, "SteadyState", "True", "Steady", "writes are acknowledged")
+            if phase == "recovered":
+                open_faults = self.journal.open_faults
+                if any(one["type"] == "SteadyState" and one["status"] == "True" for one in conditions):
+                    conditions = with_condition(conditions, "Injected", "True", "ScheduleDone", "the schedule is over")
+                if not open_faults:
+                    conditions = with_condition(conditions, "Healed", "True", "NothingOpen", "no fault is open")
+            return {"phase": _PHASES[phase], "conditions": conditions}
+
+        self.journal.write(change)
+
+    def _conclude(
+        self,
+        verdict: str,
+        *,
+        expected: bool | None,
+        reason: str,
+        kept: str,
+        anomalies: dict[str, int],
+        faults: Json | None,
+        healed: bool = True,
+    ) -> None:
+        _say(f"{verdict}: {reason}")
+
+        def change(status: Json) -> Json:
+            now = status.get("conditions") or []
+            if healed:
+                now = with_condition(now, "Healed", "True", "NothingOpen", "nothing of any fault is left")
+            else:
+                now = with_condition(now, "Healed", "False", "FaultsOpen", "see the journal")
+            if healed:  # otherwise the operator goes on with healing
+                now = with_condition(now, "Completed", "True", "Judged", reason or verdict)
+            passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
+            now = with_condition(now, "Passed", passed, verdict.capitalize(), reason or verdict)
+            return {
+                "phase": "Completed" if healed else "Aborting",
+                "verdict": verdict,
+                "expected": expected,
+                "reason": reason[:2000],
+                "run": kept,
+                "anomalies": dict(sorted(anomalies.items())[:50]),
+                "completedAt": stamp(),
+                "conditions": now,
+                **({} if faults is None else {"faults": faults}),
+            }
+
+        self.journal.write(change)
+
+
+def counts_of(faults: Sequence[Json]) -> Json:
+    """``status.faults`` from the records of a verdict."""
+    return {
+        "planned": len(faults),
+        "injected": sum(one["injected_ns"] is not None for one in faults),
+        "confirmed": sum(bool(one["confirmed"]) for one in faults),
+        "healed": sum(bool(one["healed"]) for one in faults),
+    }
+
+
+def reason_of(verdict: Json) -> str:
+    """Why the verdict is what it is, in a sentence."""
+    if verdict["anomalies"]:
+        found = ", ".join(f"{name} {one['count']}" for name, one in verdict["anomalies"].items())
+        wrong = verdict["expected"]["whyNot"]
+        return f"found {found}" + (f"; {wrong}" if wrong else "")
+    if verdict["reasons"]:
+        return "; ".join(str(one) for one in verdict["reasons"])
+    return f"{verdict['acknowledged']} records acknowledged, none lost; no anomaly"
+
+
+def with_condition(conditions: Sequence[Json], kind: str, status: str, reason: str, message: str) -> list[Json]:
+    """``conditions`` with one set; its transition time stays unless the status changes."""
+    old = next((one for one in conditions if one["type"] == kind), None)
+    same = old is not None and old["status"] == status
+    made = {
+        "type": kind,
+        "status": status,
+        "observedGeneration": 0 if old is None else old.get("observedGeneration", 0),
+        "lastTransitionTime": old["lastTransitionTime"] if old is not None and same else stamp(),
+        "reason": reason,
+        "message": message[:2000],
+    }
+    return [*(one for one in conditions if one["type"] != kind), made]
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{stamp()} {text}\n")
+    sys.stdout.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command of the runner's pod."""
+    parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
+    parser.add_argument("--experiment", required=True, metavar="NAMESPACE/NAME")
+    parser.add_argument("--uid", required=True, help="of the experiment: one made anew is another")
+    given = parser.parse_args(argv)
+    namespace, slash, name = given.experiment.partition("/")
+    if not slash or not name:
+        parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
+    configuration = kubernetes.client.Configuration()
+    if os.environ.get("KUBECONFIG"):
+        kubernetes.config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    else:
+        kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    runner = Runner(Api(configuration), AgentSettings.from_environment(os.environ), namespace, name, given.uid)
+    try:
+        return runner.run()
+    except ApiError as error:
+        _say(f"stopped: the API server: {error}")
+    except Exception:  # a bug: the operator heals, and says that the runner ended
+        traceback.print_exc()
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
