@@ -144,6 +144,8 @@ def _progressing(facts: Facts) -> Verdict:
         return Verdict("True", "ClusterStarting", facts.why_unknown)
     if facts.creating:
         return Verdict("True", "CreatingTopics", ", ".join(facts.creating))
+    if facts.scaling.refused is not None:
+        return Verdict("False", "Blocked", "nothing is under way; see Degraded for what has to be done first")
     return Verdict("False", "Settled", "everything is as the LogCluster says")
 
 

@@ -192,8 +192,8 @@ class Stage:
         return {"status": "Unknown", "reason": "", "message": ""}
 
     def settled(self, name: str = "demo") -> bool:
-        found = [self.condition(one, name)["status"] for one in ("Ready", "Progressing")]
-        return found == ["True", "False"]
+        found = [self.condition(one, name)["status"] for one in ("Ready", "Progressing", "Degraded")]
+        return found == ["True", "False", "False"]
 
     def until_settled(self, name: str = "demo", patience: float = PATIENCE) -> None:
         try:
@@ -228,3 +228,9 @@ def stage(kube_api: Any) -> Iterator[Stage]:
 def wait_for() -> Callable[..., Any]:
     """``until(condition, what)``."""
     return until
+
+
+@pytest.fixture
+def make_stage() -> type[Stage]:
+    """For tests that bring their own miniature cluster."""
+    return Stage

@@ -1,0 +1,130 @@
+"""Pods as real ``highwater-node`` processes on loopback: what a pod's ConfigMap says, with addresses that exist here.
+
+A pod keeps its port and its data directory as long as its name: that is what a Service and a claim give it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from highwater_chaos.backends.local.layout import free_ports
+from highwater_runtime.ports import Endpoint
+
+_HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller)-\d+)\.[a-z0-9.-]+\.svc:\d+")
+_MOST_PODS = 16
+_POLL = 0.1
+
+
+class RealNodes:
+    """A ``PodRunner`` of the miniature cluster."""
+
+    def __init__(self, api: Any, folder: Path) -> None:
+        self._api = api
+        self._folder = folder
+        self._ports: dict[str, int] = {}
+        self._free = free_ports(2 * _MOST_PODS)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._ended = threading.Event()
+        self.order: list[str] = []
+        """Pods in the order in which they were told to stop."""
+
+    # --- addresses ---
+
+    def at(self, endpoint: Endpoint) -> Endpoint:
+        """Where an address of the pods' network is on this machine."""
+        found = _HOST.fullmatch(str(endpoint))
+        return endpoint if found is None else Endpoint("127.0.0.1", self._port(found[1]))
+
+    def _port(self, name: str) -> int:
+        with self._lock:
+            if name not in self._ports:
+                self._ports[name] = self._free.pop()
+            return self._ports[name]
+
+    # --- runner ---
+
+    def start(self, handle: Any) -> None:
+        thread = threading.Thread(target=self._life, args=(handle,), name=handle.pod["metadata"]["name"], daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self, handle: Any, grace_seconds: int) -> None:
+        name = handle.pod["metadata"]["name"]
+        self.order.append(name)
+        process = self._processes.get(name)
+        if process is None:
+            handle.stopped()
+        else:
+            process.terminate()
+
+    def logs(self, pod: Any, container: str) -> str:
+        path = self._folder / f"{pod['metadata']['name']}.log"
+        return path.read_text() if path.exists() else ""
+
+    def close(self) -> None:
+        """Ends all that is left."""
+        self._ended.set()
+        for process in list(self._processes.values()):
+            process.kill()
+            process.wait()
+
+    # --- one pod ---
+
+    def _life(self, handle: Any) -> None:
+        name = handle.pod["metadata"]["name"]
+        admin = self._port(f"{name}.admin")
+        with (self._folder / f"{name}.log").open("ab") as log:
+            command = [sys.executable, "-m", "highwater_runtime.host.main", str(self._config(handle.pod, admin))]
+            process = self._processes[name] = subprocess.Popen(command, stderr=log)
+        ready: bool | None = None
+        while process.poll() is None and not self._ended.is_set():
+            now = _answers(admin)
+            if now != ready:
+                ready = now
+                handle.running(ready=now)
+            time.sleep(_POLL)
+        if self._ended.is_set():
+            return
+        process.wait()
+        if self._processes.get(name) is process:
+            del self._processes[name]
+        handle.stopped()
+
+    def _config(self, pod: Any, admin: int) -> Path:
+        metadata = pod["metadata"]
+        volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
+        found = self._api.get("v1", "ConfigMap", volumes["config"]["configMap"]["name"], metadata["namespace"])
+        text = found["data"][f"{metadata['name']}.properties"]
+        text = _HOST.sub(lambda match: f"127.0.0.1:{self._port(match[1])}", text)
+        home = self._folder / metadata["name"]
+        home.mkdir(exist_ok=True)
+        here = {
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port(metadata['name'])}",
+            "log.dirs": str(home / "data"),
+            "highwater.trace.path": str(home / "events.jsonl"),
+            "highwater.control.path": str(home / "control.sock"),
+            "highwater.admin.listener": f"http://127.0.0.1:{admin}",
+        }
+        for key, value in here.items():
+            text = re.sub(rf"^{re.escape(key)}=.*$", f"{key}={value}", text, flags=re.MULTILINE)
+        path = home / "node.properties"
+        path.write_text(text)
+        return path
+
+
+def _answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False

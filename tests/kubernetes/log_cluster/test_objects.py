@@ -1,0 +1,150 @@
+"""What a LogCluster consists of, by itself: complete, strictly valid, unprivileged, and readable by the node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+
+from highwater_operator.objects.all import objects_of
+from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
+from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of
+from highwater_operator.resources import LogClusterSpec
+from highwater_runtime.host.config_file import read_settings
+from highwater_runtime.ports import Endpoint
+
+SPECS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "one-and-one": {"brokers": 1, "controllers": 1},
+    "crashable": {"storage": {"crashable": True}},
+    "configured": {
+        "config": {"min.insync.replicas": 2, "auto.create.topics.enable": False},
+        "switches": {"replica-epoch-check": "off"},
+        "metadataVersion": "3.5",
+        "image": "registry/node:1",
+        "storage": {"className": "fast", "size": "10Gi", "whenDeleted": "Retain"},
+    },
+}
+
+
+def owner(name: str = "demo", uid: str = "uid-1", **spec: Any) -> Owner:
+    return Owner(name, "ns", uid, LogClusterSpec.model_validate(spec))
+
+
+def made(**spec: Any) -> dict[str, dict[str, Any]]:
+    return {f"{one['kind']} {one['metadata']['name']}": one for one in objects_of(owner(**spec), "default-image")}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_objects_are_strictly_valid_and_owned(spec: dict[str, Any]) -> None:
+    for one in made(**spec).values():
+        kubernetes_validate.validate(one, "1.34", strict=True)
+        metadata = one["metadata"]
+        assert metadata["namespace"] == "ns"
+        assert metadata["labels"][CLUSTER_LABEL] == "demo"
+        (reference,) = metadata["ownerReferences"]
+        assert (reference["uid"], reference["controller"]) == ("uid-1", True)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_path: Path) -> None:
+    objects = made(**spec)
+    whose = owner(**spec)
+    for role in ROLES:
+        files = objects[f"ConfigMap demo-{role}"]["data"]
+        count = objects[f"StatefulSet demo-{role}"]["spec"]["replicas"]
+        assert sorted(files) == sorted(f"demo-{role}-{n}.properties" for n in range(count))
+        for index in range(count):
+            path = tmp_path / "node.properties"
+            path.write_text(files[f"demo-{role}-{index}.properties"])
+            settings = read_settings(path)
+            assert settings.role == role
+            assert settings.node_id == index + (1000 if role == "controller" else 0)
+            assert str(settings.log_dir) == data_path(whose, role, index)
+            assert len(settings.voters) == whose.spec.controllers
+            if role == "broker":
+                assert settings.listeners[0].advertised == Endpoint(host_of(whose, role, index), 9092)
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+def test_pods_are_unprivileged(spec: dict[str, Any]) -> None:
+    for role in ROLES:
+        pod = made(**spec)[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in (*pod["containers"], *pod.get("initContainers", ())):
+            security = container["securityContext"]
+            assert security["allowPrivilegeEscalation"] is False
+            assert security["readOnlyRootFilesystem"] is True
+            assert security["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_data_lie_on_what_outlives_the_pod() -> None:
+    """The root file system is read-only, so that a path off the volume would not even start."""
+    for spec in SPECS.values():
+        objects, whose = made(**spec), owner(**spec)
+        for role in ROLES:
+            template = objects[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]
+            (mount,) = [one for one in template["containers"][0]["volumeMounts"] if one["name"] == "data"]
+            assert f"{data_path(whose, role, 0)}/".startswith(f"{mount['mountPath']}/")
+    crashable = made(storage={"crashable": True})["StatefulSet demo-broker"]["spec"]
+    assert "volumeClaimTemplates" not in crashable
+    (mount,) = [one for one in crashable["template"]["spec"]["containers"][0]["volumeMounts"] if one["name"] == "data"]
+    assert mount["mountPropagation"] == "HostToContainer"
+
+
+def test_each_pod_has_a_crashable_volume_of_its_own() -> None:
+    whose = owner(storage={"crashable": True})
+    paths = {data_path(whose, role, index) for role in ROLES for index in range(3)}
+    assert len(paths) == 6
+    assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_demo-broker-2/data"
+
+
+def test_what_restarts_a_node_and_what_does_not() -> None:
+    before = config_hash(owner(), "broker")
+    assert config_hash(owner(brokers=5), "broker") == before
+    assert config_hash(owner(brokers=1), "broker") == before
+    assert config_hash(owner(topics=[{"name": "a"}]), "broker") == before
+    assert config_hash(owner(config={"log.retention.ms": 5}), "broker") != before
+    assert config_hash(owner(config={"default.replication.factor": 2}), "broker") != before
+    assert config_hash(owner(switches={"pre-vote": "off"}), "controller") != config_hash(owner(), "controller")
+
+
+def test_defaults_fit_the_number_of_brokers() -> None:
+    text = made(brokers=1)["ConfigMap demo-broker"]["data"]["demo-broker-0.properties"]
+    assert "offsets.topic.replication.factor=1\n" in text
+    asked = made(brokers=1, config={"offsets.topic.replication.factor": 3})["ConfigMap demo-broker"]["data"]
+    assert "offsets.topic.replication.factor=3\n" in asked["demo-broker-0.properties"]
+
+
+def test_a_cluster_made_anew_is_another() -> None:
+    assert len(cluster_id(owner())) == 22
+    assert cluster_id(owner()) == cluster_id(owner(brokers=5))
+    assert cluster_id(owner()) != cluster_id(owner(uid="uid-2"))
+
+
+def test_pods_are_replaced_by_nobody_but_the_operator() -> None:
+    for role in ROLES:
+        spec = made()[f"StatefulSet demo-{role}"]["spec"]
+        assert spec["updateStrategy"] == {"type": "OnDelete"}
+        assert spec["podManagementPolicy"] == "Parallel", "controllers need each other to become ready"
+
+
+def test_every_port_says_its_protocol() -> None:
+    """Server-side apply merges ports by number and protocol: without one, two appliers never meet."""
+
+    def ports(value: Any) -> Any:
+        if isinstance(value, dict):
+            yield from value.get("ports", ()) if isinstance(value.get("ports"), list) else ()
+            for inner in value.values():
+                yield from ports(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from ports(inner)
+
+    found = [port for one in made().values() for port in ports(one)]
+    assert len(found) > 10
+    assert all(port["protocol"] == "TCP" for port in found)

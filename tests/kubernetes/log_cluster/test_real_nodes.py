@@ -1,0 +1,106 @@
+"""The whole chain: a LogCluster whose pods are real nodes, asked by the operator over the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server.world import World
+from log_cluster.real_nodes import RealNodes
+
+from highwater_operator.admin import AdminError, ClusterView, wire_admin
+from highwater_runtime.ports import Endpoint
+
+LONG = 60.0
+CONFIG = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 300,
+    "controller.quorum.fetch.timeout.ms": 1500,
+    "replica.fetch.wait.max.ms": 200,
+}
+
+
+@pytest.fixture
+def nodes(kube_api: Any, tmp_path: Path) -> Iterator[RealNodes]:
+    made = RealNodes(kube_api, tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def real(kube_api: Any, nodes: RealNodes, make_stage: Any) -> Iterator[Any]:
+    with World(kube_api, nodes) as world:
+        made = make_stage(kube_api, world)
+        try:
+            yield made
+        finally:
+            made.stop()
+            nodes.close()
+
+
+def look(nodes: RealNodes) -> ClusterView:
+    async def ask() -> ClusterView:
+        brokers = [nodes.at(Endpoint(f"demo-broker-{n}.demo-brokers.default.svc", 9092)) for n in range(3)]
+        async with wire_admin(brokers) as admin:
+            return await admin.look()
+
+    return asyncio.run(ask())
+
+
+def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any) -> None:
+    real.start(functools.partial(wire_admin, at=nodes.at))
+    topics = [
+        {"name": "orders", "partitions": 2, "replicationFactor": 3},
+        {"name": "far", "assignment": [[3]]},
+    ]
+    real.create(brokers=4, config=CONFIG, topics=topics)
+    real.until_settled(patience=LONG)
+    status = real.status()
+    assert status["underReplicatedPartitions"] == 0
+    active = status["activeController"]
+    assert active in (1000, 1001, 1002)
+    seen = look(nodes)
+    assert sorted(seen.brokers) == [0, 1, 2, 3]
+    assert [len(one.replicas) for one in seen.topics["orders"].partitions] == [3, 3]
+
+    # Fewer brokers: refused while a replica lives there, done once it has been moved.
+    real.patch("demo", brokers=3, topics=[topics[0], {"name": "far"}])
+    wait_for(lambda: real.condition("Degraded")["reason"] == "ScaleDownRefused", "the refusal", LONG)
+    assert "broker 3 holds replicas of far-0" in real.condition("Degraded")["message"]
+    on_three = [
+        (topic.name, one.index) for topic in seen.topics.values() for one in topic.partitions if 3 in one.replicas
+    ]
+    for name, index in on_three:
+        asyncio.run(_reassign(nodes, name, index))
+    real.until_settled(patience=LONG)
+    assert "demo-broker-3" not in real.pods()
+    assert sorted(look(nodes).brokers) == [0, 1, 2], "unregistered"
+
+    # A change of configuration: controllers first, the active one last of them, then brokers.
+    nodes.order.clear()
+    active = real.status()["activeController"]
+    real.patch("demo", config={"log.retention.ms": 1_000_000})
+    real.until_settled(patience=LONG)
+    controllers = [f"demo-controller-{n}" for n in range(3) if 1000 + n != active] + [
+        f"demo-controller-{active - 1000}"
+    ]
+    assert nodes.order == [*controllers, "demo-broker-0", "demo-broker-1", "demo-broker-2"]
+    assert look(nodes).under_replicated == ()
+
+
+async def _reassign(nodes: RealNodes, topic: str, index: int) -> None:
+    async with wire_admin([nodes.at(Endpoint("demo-broker-0.demo-brokers.default.svc", 9092))]) as admin:
+        await admin.reassign(topic, index, [0] if topic == "far" else [0, 1, 2])
+
+
+def test_nobody_answers() -> None:
+    async def ask() -> None:
+        async with wire_admin([Endpoint("127.0.0.1", 1)]) as admin:
+            await admin.look()
+
+    with pytest.raises(AdminError, match=r"no broker answered DescribeClusterRequest: 127\.0\.0\.1:1 disconnected"):
+        asyncio.run(ask())

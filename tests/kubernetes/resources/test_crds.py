@@ -1,0 +1,157 @@
+"""The committed definitions are those of the models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from highwater_operator.resources.conditions import Condition, with_condition
+from highwater_operator.resources.crds import FOLDERS, definitions, files
+from highwater_operator.resources.structural import structural
+
+ROOT = Path(__file__).parents[3]
+KUBECTL_ANNOTATION_LIMIT = 262_144
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+@pytest.mark.parametrize("name", files())
+def test_committed_files_are_those_of_the_models(folder: Path, name: str) -> None:
+    found = (ROOT / folder / name).read_text(encoding="utf-8")
+    assert found == files()[name], "run python -m highwater_operator.resources.crds"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_nothing_else_is_there(folder: Path) -> None:
+    assert {path.name for path in (ROOT / folder).glob("*.yaml")} - {"kustomization.yaml"} == set(files())
+
+
+@pytest.mark.parametrize("name", files())
+def test_kubectl_can_keep_the_definition_in_its_annotation(name: str) -> None:
+    import json
+
+    assert len(json.dumps(yaml.safe_load(files()[name]))) < KUBECTL_ANNOTATION_LIMIT
+
+
+def nodes(schema: Any) -> Any:
+    """All schemas within a schema."""
+    yield schema
+    for inner in schema.get("properties", {}).values():
+        yield from nodes(inner)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from nodes(schema[key])
+
+
+def schema_of(name: str) -> Any:
+    return definitions()[name]["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+@pytest.mark.parametrize("name", files())
+def test_schemas_are_structural_and_bounded(name: str) -> None:
+    for part in ("spec", "status"):
+        for node in nodes(schema_of(name)["properties"][part]):
+            assert "$ref" not in node
+            assert "anyOf" not in node
+            assert "type" in node or node.get("x-kubernetes-preserve-unknown-fields"), node
+            if node.get("type") == "array":
+                assert "maxItems" in node
+            if node.get("type") == "string" and "enum" not in node and "format" not in node:
+                assert "maxLength" in node or "pattern" in node
+
+
+@pytest.mark.parametrize("name", files())
+def test_people_are_told_what_fields_mean(name: str) -> None:
+    schema = schema_of(name)
+    assert schema["description"]
+    fields = {
+        f"{part}.{key}": node
+        for part in ("spec", "status")
+        for key, node in schema["properties"][part]["properties"].items()
+    }
+    told = [key for key, node in fields.items() if node.get("description")]
+    assert [key for key in fields if key.startswith("status.") and key not in told] == []
+
+
+# --- structural schemas ---
+
+
+def test_references_are_written_out_and_recursion_ends() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"steps": {"type": "array", "items": {"$ref": "#/$defs/Step"}}},
+        "$defs": {
+            "Step": {
+                "type": "object",
+                "properties": {"inner": {"type": "array", "items": {"$ref": "#/$defs/Step"}}, "n": {"type": "integer"}},
+            }
+        },
+    }
+    made = structural(schema, {})
+    step = made["properties"]["steps"]["items"]
+    assert step["properties"]["n"] == {"type": "integer", "format": "int64"}
+    assert step["properties"]["inner"]["items"] == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def test_optional_fields_lose_null_and_unions_lose_their_type() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None, "description": "An a."},
+            "b": {"anyOf": [{"type": "integer"}, {"type": "string"}], "description": "A b."},
+        },
+    }
+    made = structural(schema, {})["properties"]
+    assert made["a"] == {"description": "An a.", "type": "integer", "format": "int64"}
+    assert made["b"] == {"x-kubernetes-preserve-unknown-fields": True, "description": "A b."}
+
+
+def test_a_default_object_takes_the_defaults_of_its_fields() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"s": {"$ref": "#/$defs/S", "default": {"x": 1}}},
+        "$defs": {"S": {"type": "object", "properties": {"x": {"type": "integer", "default": 1}}}},
+    }
+    assert structural(schema, {})["properties"]["s"]["default"] == {}
+
+
+def test_a_choice_becomes_a_rule_that_people_can_read() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"c": {"$ref": "#/$defs/Choice"}},
+        "$defs": {"Choice": {"type": "object", "properties": {"a": {"type": "string"}, "in": {"type": "string"}}}},
+    }
+    (rule,) = structural(schema, {"Choice": ["a", "in"]})["properties"]["c"]["x-kubernetes-validations"]
+    assert rule == {
+        "rule": "(has(self.a) ? 1 : 0) + (has(self.__in__) ? 1 : 0) == 1",
+        "message": "expected exactly one of a, in",
+    }
+
+
+def test_bounds_that_exclude() -> None:
+    made = structural({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 2**63}, {})
+    assert made == {"type": "integer", "minimum": 0, "exclusiveMinimum": True, "format": "int64"}
+
+
+# --- conditions ---
+
+
+def condition(status: str, at: str, reason: str = "R") -> Condition:
+    return Condition(type="Ready", status=status, last_transition_time=at, reason=reason, message="m")  # type: ignore[arg-type]
+
+
+def test_a_transition_is_a_change_of_status() -> None:
+    first = with_condition([], condition("False", "2026-01-01T00:00:00Z"))
+    again = with_condition(first, condition("False", "2026-01-02T00:00:00Z", "Other"))
+    assert again[0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
+    assert again[0]["reason"] == "Other"
+    changed = with_condition(again, condition("True", "2026-01-03T00:00:00Z"))
+    assert changed[0]["lastTransitionTime"] == "2026-01-03T00:00:00Z"
+    assert len(changed) == 1
+
+
+def test_other_conditions_stay() -> None:
+    other = {"type": "Other", "status": "True"}
+    assert with_condition([other], condition("True", "2026-01-01T00:00:00Z"))[0] == other
