@@ -241,6 +241,8 @@ _CHANGES: Final[dict[TableKey, Callable[[Json, Json], list[FieldError]]]] = {
 }
 
 _LABEL_VALUE: Final = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_ANNOTATIONS: Final = 262144
+"""Bytes of all annotations together; what ``kubectl apply`` remembers of an object counts among them."""
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _RFC1123: Final = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
@@ -266,6 +268,10 @@ def validate_metadata(kind: ResourceType, metadata: Json) -> list[FieldError]:
             errors.append(invalid_value("metadata.labels", value, _LABEL_RULE))
         elif len(value) > 63:
             errors.append(invalid_value("metadata.labels", value, "must be no more than 63 bytes"))
+    size = sum(len(key) + len(value) for key, value in (metadata.get("annotations") or {}).items())
+    if size > _ANNOTATIONS:
+        detail = f"Too long: may not be more than {_ANNOTATIONS} bytes"
+        errors.append(FieldError("FieldValueTooLong", "metadata.annotations", detail))
     for index, reference in enumerate(metadata.get("ownerReferences") or ()):
         errors += [
             invalid_value(f"metadata.ownerReferences[{index}].{key}", reference.get(key, ""), "must not be empty")

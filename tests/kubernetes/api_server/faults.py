@@ -64,8 +64,12 @@ class Fault:
     def error(self, asked: Asked) -> ApiError:
         """The answer with ``status``."""
         reasons = {
+            401: "Unauthorized",
+            403: "Forbidden",
             404: "NotFound",
             409: "Conflict",
+            410: "Expired",
+            422: "Invalid",
             429: "TooManyRequests",
             500: "InternalError",
             503: "ServiceUnavailable",

@@ -25,6 +25,7 @@ from .schema import Json
 from .store import Store, Stored, decode, encode
 from .subresources import Subresources
 
+LARGEST_BODY: Final = 3 * 1024 * 1024
 _JSON: Final = "application/json"
 _PLAIN_PAGES: Final = ("/healthz", "/livez", "/readyz")
 log = logging.getLogger(__name__)
@@ -104,7 +105,11 @@ class HttpSide:
             raise no_such_page()
         if asked.verb == "watch":
             return await self._watch(request, kind, asked, fault)
-        body = await request.read()
+        try:
+            body = await request.read()
+        except web.HTTPRequestEntityTooLarge as error:
+            message = f"Request entity too large: limit is {LARGEST_BODY}"
+            raise ApiError(413, "RequestEntityTooLarge", message) from error
         if asked.subresource and asked.subresource not in kind.subresources and asked.subresource != "finalize":
             raise no_such_page()
         if asked.subresource in ("scale", "log", "eviction", "binding", "finalize"):

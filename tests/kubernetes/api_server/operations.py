@@ -22,8 +22,10 @@ from .deletion import DeleteOptions
 from .errors import FieldError
 from .resource_types import CRDS, NAMESPACES, PODS, Registry, ResourceType
 from .schema import Json
-from .store import Name, Store, Stored
+from .store import Name, Store, Stored, encode
 
+_LARGEST: Final = 1_572_864
+"""Bytes of an object that etcd takes; what keeps a journal in a status has to mind it."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _SYSTEM_FIELDS: Final = (
     "uid",
@@ -380,6 +382,8 @@ class Operations:
         obj = kind.into_storage(obj) if kind.into_storage else obj
         if kind.table == CRDS:
             obj = _established(obj, self.now())
+        if not write.trusted and len(encode(obj)) > _LARGEST:
+            raise errors.ApiError(500, "", "etcdserver: request is too large")
         if write.dry_run:
             return self.view(kind, obj)
         metadata = obj["metadata"]

@@ -15,7 +15,7 @@ from aiohttp import web
 from .controllers import Controllers
 from .deletion import DeleteOptions
 from .faults import Fault, Faults
-from .http_side import HttpSide
+from .http_side import LARGEST_BODY, HttpSide
 from .operations import Operations, Write
 from .rbac import Authorizer
 from .resource_types import Registry, ResourceType
@@ -99,7 +99,9 @@ class ApiServer:
 
     async def _serve(self) -> None:
         self._ended = asyncio.Event()
-        server = web.Server(self._side.handle, access_log=None)
+        server = web.Server(
+            self._side.handle, request_factory=self._request, handler_cancellation=True, access_log=None
+        )
         runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=512)
@@ -113,6 +115,9 @@ class ApiServer:
             watch.cut()
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(runner.cleanup(), 5)
+
+    def _request(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        return web.BaseRequest(message, payload, protocol, writer, task, self._loop, client_max_size=LARGEST_BODY)
 
     # Clients
 

@@ -275,3 +275,18 @@ def test_events_are_one_resource_under_two_names(cluster, name):
     assert (new["note"], new["regarding"]["name"], new["reason"]) == (event["message"], name, "Injected")
     found = cluster.get("events", fieldSelector=f"involvedObject.name={name},reason=Injected")["items"]
     assert [item["message"] for item in found] == [event["message"]]
+
+
+def test_an_object_has_a_largest_size(cluster, name, new_config_map):
+    answer = cluster.ask("POST", "configmaps", new_config_map(name, {"a": "x" * 1_000_000, "b": "x" * 40_000}))
+    assert answer.status == 201, answer.message
+    answer = cluster.merge(f"configmaps/{name}", {"metadata": {"annotations": {"a": "x" * 262_145}}})
+    assert answer.status == 422
+    assert "metadata.annotations: Too long: may not be more than 262144 bytes" in answer.message
+
+
+def test_a_status_that_grows_without_end_is_refused_at_last(cluster, name, new_widget):
+    cluster.create(WIDGETS, new_widget(name, {"size": 1}))
+    answer = cluster.merge(f"{WIDGETS}/{name}/status", {"status": {"phase": "x" * 1_600_000}})
+    assert answer.status in (413, 500), answer.message
+    assert "too large" in answer.message
