@@ -299,3 +299,51 @@ def test_fifty_sets_come_up_quickly(bare_kube_api):
         world.settle(PATIENCE)
         assert len(_pods(bare_kube_api)) == 150
         assert all(item["status"]["readyReplicas"] == 3 for item in bare_kube_api.objects("apps/v1", "StatefulSet"))
+
+
+def _workload(kind: str, **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "agent", "namespace": "default"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "agent"}},
+            "template": {
+                "metadata": {"labels": {"app": "agent"}},
+                "spec": {"containers": [{"name": "node", "image": "node:1"}]},
+            },
+            **spec,
+        },
+    }
+
+
+def test_a_daemon_set_has_one_pod_a_node(bare_kube_api):
+    place = ("apps/v1", "DaemonSet", "agent", "default")
+    with World(bare_kube_api, nodes=3) as world:
+        bare_kube_api.create(_workload("DaemonSet"))
+        world.settle()
+        pods = _pods(bare_kube_api).values()
+        assert sorted(pod["spec"]["nodeName"] for pod in pods) == ["node-0", "node-1", "node-2"]
+        assert bare_kube_api.get(*place)["status"]["numberReady"] == 3
+        bare_kube_api.patch(*place, NEW_IMAGE)
+        world.settle()
+        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:2"] * 3
+
+
+@pytest.mark.parametrize("strategy", ["Recreate", "RollingUpdate"])
+def test_a_deployment_changes_over_to_a_new_template(bare_kube_api, strategy):
+    place = ("apps/v1", "Deployment", "agent", "default")
+    with World(bare_kube_api) as world:
+        bare_kube_api.create(_workload("Deployment", replicas=2, strategy={"type": strategy}))
+        world.settle()
+        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:1"] * 2
+        bare_kube_api.patch(*place, NEW_IMAGE)
+        world.settle()
+        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:2"] * 2
+        status = bare_kube_api.get(*place)["status"]
+        assert (status["updatedReplicas"], status["availableReplicas"], status["observedGeneration"]) == (2, 2, 2)
+        conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
+        assert conditions == {"Available": "True", "Progressing": "True"}
+        bare_kube_api.delete(*place)
+        world.settle()
+        assert _pods(bare_kube_api) == {}

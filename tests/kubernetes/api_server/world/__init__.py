@@ -1,4 +1,4 @@
-"""A miniature cluster behind the stand-in API server: StatefulSets and Jobs make pods, and a node runs them.
+"""A miniature cluster behind the stand-in API server: StatefulSets, Jobs and the like make pods, and a node runs them.
 
 ``with World(api) as world:`` and what an operator applies comes to life, as fast as the machine allows. What becomes of
 pods is up to ``world.pods`` (an ``Instant`` runner unless another is given).
@@ -20,7 +20,7 @@ from ..resource_types import JOBS, PODS, ResourceType, TableKey
 from ..schema import Json
 from ..server import ApiServer
 from ..store import Change, Name
-from . import jobs, stateful_sets
+from . import jobs, stateful_sets, workloads
 from .kubelet import Kubelet, Node
 from .runner import PENDING, READY, UNREADY, Instant, Outcome, PodHandle, PodRunner, finished
 
@@ -40,7 +40,16 @@ __all__ = [
 _SETS: Final = TableKey("apps", "statefulsets")
 _CLAIMS: Final = TableKey("", "persistentvolumeclaims")
 _MANAGER: Final = Write(manager="kube-controller-manager", validation="Ignore", trusted=True)
-_CONTROLLED: Final = {"StatefulSet": _SETS, "Job": JOBS}
+_DEPLOYMENTS: Final = TableKey("apps", "deployments")
+_REPLICA_SETS: Final = TableKey("apps", "replicasets")
+_DAEMON_SETS: Final = TableKey("apps", "daemonsets")
+_CONTROLLED: Final = {
+    "StatefulSet": _SETS,
+    "Job": JOBS,
+    "Deployment": _DEPLOYMENTS,
+    "ReplicaSet": _REPLICA_SETS,
+    "DaemonSet": _DAEMON_SETS,
+}
 log = logging.getLogger(__name__)
 
 
@@ -120,8 +129,9 @@ class World:
             dirty: dict[tuple[TableKey, Name], None] = {}
             for change in self._subscription.take():
                 self._guarded(functools.partial(self._note, change, dirty))
+            acts = {_SETS: self._stateful_set, JOBS: self._job}
             for table, name in dirty:
-                act = self._stateful_set if table == _SETS else self._job
+                act = acts.get(table) or functools.partial(self._workload, table)
                 self._guarded(functools.partial(act, name))
 
     def _guarded(self, act: Callable[[], None]) -> None:
@@ -133,20 +143,26 @@ class World:
 
     def _note(self, change: Change, dirty: dict[tuple[TableKey, Name], None]) -> None:
         obj = change.new.obj
-        if change.table in (_SETS, JOBS) and change.kind != "DELETED":
-            dirty[change.table, change.name] = None
+        if change.table in _CONTROLLED.values():
+            if change.kind != "DELETED":
+                dirty[change.table, change.name] = None
+            self._note_owners(change, dirty)
         elif change.table == PODS:
             current = self._store.get(PODS, change.name)
             if change.kind == "DELETED":
                 self._kubelet.gone(obj)
             elif current is not None and current.obj["metadata"]["uid"] == obj["metadata"]["uid"]:
                 self._kubelet.react(current.obj)
-            for reference in obj["metadata"].get("ownerReferences") or ():
-                table = _CONTROLLED.get(reference["kind"])
-                if table is not None and reference.get("controller"):
-                    dirty[table, (change.name[0], reference["name"])] = None
+            self._note_owners(change, dirty)
         elif change.table == _CLAIMS and change.kind == "ADDED":
             self._bind_claim(change.name)
+
+    @staticmethod
+    def _note_owners(change: Change, dirty: dict[tuple[TableKey, Name], None]) -> None:
+        for reference in change.new.obj["metadata"].get("ownerReferences") or ():
+            table = _CONTROLLED.get(reference["kind"])
+            if table is not None and reference.get("controller"):
+                dirty[table, (change.name[0], reference["name"])] = None
 
     def _kind(self, table: TableKey) -> ResourceType:
         found = self._operations.registry.of_table(table)
@@ -165,9 +181,9 @@ class World:
             }
             self._operations.replace(self._kind(_CLAIMS), *name, {**found.obj, "status": status}, _MANAGER, "status")
 
-    def _owned(self, owner: Json) -> list[Json]:
+    def _owned(self, owner: Json, of: TableKey = PODS) -> list[Json]:
         uid = owner["metadata"]["uid"]
-        found = [self._store.get(*place) for place in self._store.dependents(uid) if place[0] == PODS]
+        found = [self._store.get(*place) for place in self._store.dependents(uid) if place[0] == of]
         return [item.obj for item in found if item is not None]
 
     def _stateful_set(self, name: Name) -> None:
@@ -188,6 +204,33 @@ class World:
             for claim_name in plan.delete_claims:
                 self._delete(_CLAIMS, (name[0], claim_name))
             self._status(_SETS, name, plan.status)
+
+    def _workload(self, table: TableKey, name: Name) -> None:
+        with self._store.lock:
+            found = self._store.get(table, name)
+            if found is None:
+                return
+            obj, owned = found.obj, PODS
+            if table == _DEPLOYMENTS:
+                owned = _REPLICA_SETS
+                plan = workloads.plan_deployment(obj, self._owned(obj, owned), self._operations.now())
+            elif table == _DAEMON_SETS:
+                plan = workloads.plan_daemon_set(obj, self._owned(obj), [node.name for node in self.nodes])
+            else:
+                plan = workloads.plan_replica_set(obj, self._owned(obj))
+            for wanted in plan.create:
+                self._create(wanted)
+            for gone in plan.delete:
+                self._delete(PODS, (name[0], gone))
+            for scaled, replicas in plan.scale.items():
+                self._scale((name[0], scaled), replicas)
+            self._status(table, name, plan.status)
+
+    def _scale(self, name: Name, replicas: int) -> None:
+        found = self._store.get(_REPLICA_SETS, name)
+        if found is not None:
+            scaled = {**found.obj, "spec": {**found.obj["spec"], "replicas": replicas}}
+            self._operations.replace(self._kind(_REPLICA_SETS), *name, scaled, _MANAGER)
 
     def _job(self, name: Name) -> None:
         with self._store.lock:
