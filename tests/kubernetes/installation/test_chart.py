@@ -1,0 +1,188 @@
+"""The Helm chart: renders with the real engine, refuses wrong values, and is the same as the kustomize base."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+import yaml
+from helm_python.chart import Chart, lint
+from helm_python.errors import HelmValuesError
+
+from .conftest import BASE, CHART, EVERYTHING, MONITORING, resources
+
+CHART_LABELS = ("app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart")
+# Helm makes no namespace of its own, keeps CRDs apart from templates, and makes the token itself instead of by a Job.
+BASE_ONLY = {
+    ("Namespace", "highwater-system"),
+    ("CustomResourceDefinition", "logclusters.highwater.dev"),
+    ("CustomResourceDefinition", "chaosexperiments.highwater.dev"),
+    ("ServiceAccount", "highwater-agent-token"),
+    ("Role", "highwater-agent-token"),
+    ("RoleBinding", "highwater-agent-token"),
+    ("Job", "highwater-agent-token"),
+}
+CHART_ONLY = {("Secret", "highwater-agent-token")}
+
+
+def without_chart_labels(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: without_chart_labels(item) for key, item in value.items() if key not in CHART_LABELS}
+        case list():
+            return [without_chart_labels(item) for item in value]
+        case _:
+            return value
+
+
+def test_lint_finds_nothing():
+    for values in ({}, EVERYTHING):
+        report = lint(CHART, values, strict=True)
+        assert report["errors"] == []
+        assert [message for message in report["messages"] if message["severity"] > 1] == []
+
+
+def test_the_chart_and_the_base_are_the_same_objects(render, base):
+    chart = render()
+    assert set(base) - set(chart) == BASE_ONLY
+    assert set(chart) - set(base) == CHART_ONLY
+    for key in set(chart) & set(base):
+        assert without_chart_labels(chart[key]) == base[key], key
+
+
+def test_monitoring_is_the_same_as_the_component(render, chart):
+    component = {(obj["kind"], obj["metadata"]["name"]): obj for obj in resources(MONITORING)}
+    assert len(component) == 4
+    for key, obj in component.items():
+        assert without_chart_labels(chart[key]) == obj, key
+    kustomization = yaml.safe_load((MONITORING / "kustomization.yaml").read_text())
+    (generator,) = kustomization["configMapGenerator"]
+    dashboards = chart["ConfigMap", generator["name"]]
+    assert dashboards["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert dashboards["data"] == {name: (MONITORING / name).read_text() for name in generator["files"]}
+    assert set(generator["options"]["labels"]) == set(without_chart_labels(dashboards["metadata"]["labels"]))
+
+
+def test_crds_are_those_of_the_base():
+    names = {path.name for path in (CHART / "crds").iterdir()}
+    assert names == {path.name for path in (BASE / "crds").iterdir()}
+    for name in names:
+        assert (CHART / "crds" / name).read_text() == (BASE / "crds" / name).read_text()
+
+
+def test_every_switch_switches(render):
+    plain = set(render())
+    for switch, kinds in (
+        ("podMonitor", {"PodMonitor"}),
+        ("prometheusRule", {"PrometheusRule"}),
+        ("dashboards", {"ConfigMap"}),
+    ):
+        assert {kind for kind, _ in set(render({switch: {"enabled": True}})) - plain} == kinds
+    gone = plain - set(render({"agent": {"enabled": False}}))
+    assert {name for _, name in gone} == {"highwater-agent", "highwater-agent-token"}
+
+
+def test_without_agents_nothing_speaks_of_them(render):
+    for key, obj in render({"agent": {"enabled": False}} | {"podMonitor": {"enabled": True}}).items():
+        text = json.dumps(obj)
+        assert "agent" not in text.replace("User-Agent", ""), key
+
+
+def test_the_token_is_random_and_an_existing_one_is_taken(render):
+    tokens = {render()["Secret", "highwater-agent-token"]["data"]["token"] for _ in range(2)}
+    assert len(tokens) == 2
+    assert all(len(base64.b64decode(token)) == 64 for token in tokens)
+    objects = render({"agent": {"token": {"existingSecret": "mine"}}})
+    assert not [key for key in objects if key[0] == "Secret"]
+    for key in (("Deployment", "highwater-operator"), ("DaemonSet", "highwater-agent")):
+        volumes = objects[key]["spec"]["template"]["spec"]["volumes"]
+        assert [volume["secret"]["secretName"] for volume in volumes if "secret" in volume] == ["mine"]
+
+
+def test_an_upgrade_keeps_the_token():
+    template = (CHART / "templates" / "agent-token.yaml").read_text()
+    # `lookup` answers nothing without a cluster: that it is asked for the very Secret, and taken first, is all to see.
+    assert 'lookup "v1" "Secret" .Release.Namespace $name' in template
+    assert 'dig "data" "token" (randAlphaNum 64 | b64enc) (default dict $there)' in template
+
+
+def test_some_namespaces_only(render):
+    objects = render({"operator": {"watchNamespaces": ["a", "b"]}, "podMonitor": {"enabled": True}})
+    assert ("ClusterRole", "highwater-operator") not in objects
+    (container,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["highwater-operator", "--namespace=a", "--namespace=b"]
+    assert objects["Role", "highwater-operator-serves"]["rules"] == render()["ClusterRole", "highwater-operator"]["rules"]
+    assert objects["PodMonitor", "highwater-nodes"]["spec"]["namespaceSelector"] == {"matchNames": ["a", "b"]}
+
+
+def test_a_registry_and_a_tag_are_put_to_every_image(render):
+    objects = render({"image": {"registry": "example.com:5000/team", "tag": "9", "pullSecrets": ["s"]}})
+    operator = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]
+    agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
+    assert agent["containers"][0]["image"] == "example.com:5000/team/highwater/agent:9"
+    assert operator["containers"][0]["image"] == "example.com:5000/team/highwater/operator:9"
+    values = {one["name"]: one.get("value") for one in operator["containers"][0]["env"]}
+    assert values["HIGHWATER_NODE_IMAGE"] == "example.com:5000/team/highwater/node:9"
+    assert values["HIGHWATER_PIPELINE_IMAGE"] == "example.com:5000/team/highwater/pipeline:9"
+    assert operator["imagePullSecrets"] == agent["imagePullSecrets"] == [{"name": "s"}]
+
+
+def test_another_release_shares_no_name(render):
+    other = {name for kind, name in render(EVERYTHING, name="second")}
+    assert other
+    assert all(name.startswith("second-highwater") for name in other)
+
+
+def test_notes_name_what_was_installed():
+    with Chart.load(CHART) as chart:
+        notes = chart.render({}, name="highwater", namespace="there")["highwater/templates/NOTES.txt"]
+    for said in ("namespace there", "deployment/highwater-operator", "daemonset/highwater-agent", "every namespace"):
+        assert said in notes
+    shown = yaml.safe_load(notes[notes.index("    apiVersion:") :].split("    EOF")[0])
+    assert shown["kind"] == "LogCluster"
+
+
+@pytest.mark.parametrize(
+    ("values", "path", "said"),
+    [
+        ({"imagee": {}}, "", "additional properties 'imagee' not allowed"),
+        ({"image": {"pullPolicy": "Sometimes"}}, "/image/pullPolicy", "value must be one of 'Always', 'IfNotPresent'"),
+        ({"image": {"registry": "https://x"}}, "/image/registry", "does not match pattern"),
+        ({"image": {"tag": "a b"}}, "/image/tag", "does not match pattern"),
+        ({"image": {"tag": 1}}, "/image/tag", "got number, want string"),
+        ({"agent": {"enabled": "yes"}}, "/agent/enabled", "got string, want boolean"),
+        ({"agent": {"privileged": False}}, "/agent", "additional properties 'privileged' not allowed"),
+        ({"agent": {"kubeletDirectory": "relative"}}, "/agent/kubeletDirectory", "does not match pattern"),
+        ({"agent": {"token": {"existingSecret": "Upper"}}}, "/agent/token/existingSecret", "does not match pattern"),
+        ({"operator": {"replicas": 2}}, "/operator", "additional properties 'replicas' not allowed"),
+        ({"operator": {"watchNamespaces": "a"}}, "/operator/watchNamespaces", "got string, want array"),
+        ({"operator": {"watchNamespaces": ["a", "a"]}}, "/operator/watchNamespaces", "equal"),
+        ({"operator": {"resources": {"limits": {"memory": "lots"}}}}, "/operator/resources/limits/memory", "pattern"),
+        ({"operator": {"tolerations": [{"effect": "No"}]}}, "/operator/tolerations/0/effect", "must be one of"),
+        ({"podMonitor": {"interval": "1m"}}, "/podMonitor/interval", "does not match pattern"),
+        ({"prometheusRule": {"labels": {"a": 1}}}, "/prometheusRule/labels/a", "got number, want string"),
+        ({"dashboards": {"enabled": None}}, "/dashboards", "missing property 'enabled'"),
+    ],
+)
+def test_wrong_values_are_refused_readably(render, values, path, said):
+    with pytest.raises(HelmValuesError) as refused:
+        render(values)
+    assert f"at '{path}'" in str(refused.value)
+    assert said in str(refused.value)
+
+
+def test_the_schema_knows_every_value():
+    with Chart.load(CHART) as chart:
+        schema, values = chart.schema, chart.values
+    schema = json.loads(schema) if isinstance(schema, str) else schema
+
+    def known(properties: dict[str, Any], value: dict[str, Any], path: str) -> None:
+        for key, item in value.items():
+            assert key in properties, f"{path}.{key}"
+            if isinstance(item, dict) and "properties" in properties[key]:
+                known(properties[key]["properties"], item, f"{path}.{key}")
+
+    known(schema["properties"], values, "values")
+    assert set(schema["properties"]) - {"global"} == set(values)
