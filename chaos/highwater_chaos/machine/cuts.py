@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Self
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.namespaces import in_namespace, place_of
+from highwater_chaos.machine.namespaces import FOREIGN, in_namespace, place_of
 
 TABLE: Final = "highwater"
 CHAIN: Final = "cuts"
@@ -78,6 +78,7 @@ class Cut:
         for rule in self._rules():
             handle = {"family": "inet", "table": TABLE, "chain": self._chain(), "handle": rule["handle"]}
             _nft(self.namespace, [{"delete": {"rule": handle}}])
+        self._tidy()
 
     def left(self) -> str | None:
         """Whether the rule exists."""
@@ -92,6 +93,16 @@ class Cut:
         return sum(
             int(part["counter"]["packets"]) for rule in self._rules() for part in rule["expr"] if "counter" in part
         )
+
+    def _tidy(self) -> None:
+        """In a namespace of somebody else's not even an empty table stays behind. Cuts of one namespace are made and
+        undone under one run's lock, so none is being added meanwhile."""
+        if not self.namespace.startswith(FOREIGN) or place_of(self.namespace) is None:
+            return
+        listed = _nft(self.namespace, [{"list": {"ruleset": None}}])
+        ours = [kind for item in listed for kind, what in item.items() if TABLE in (what.get("table"), what.get("name"))]
+        if "table" in ours and "rule" not in ours:
+            _nft(self.namespace, [{"delete": {"table": {"family": "inet", "name": TABLE}}}])
 
     def _chain(self) -> str:
         return CHAIN_OUT if self.outgoing else CHAIN

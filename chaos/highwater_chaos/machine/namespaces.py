@@ -24,6 +24,8 @@ from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 
 NETNS: Final = Path("/run/netns")
+FOREIGN: Final = "net:["
+"""How the names of namespaces begin that were made by others."""
 
 T = TypeVar("T")
 
@@ -99,7 +101,7 @@ def enter_namespace(name: str) -> None:
 
 def place_of(name: str) -> Path | None:
     """Where the namespace ``name`` can be opened; None: it is not there (any more)."""
-    if not name.startswith("net:["):
+    if not name.startswith(FOREIGN):
         return NETNS / name if (NETNS / name).exists() else None
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and namespace_of(int(entry.name)) == name:

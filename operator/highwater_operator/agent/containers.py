@@ -7,6 +7,7 @@ later than it happens; so what is alive decides.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -91,13 +92,14 @@ def network_of(pod: Pod) -> str:
     Raises:
         Refusal: 409 where none of its processes lives; 422 where it has the machine's own network.
     """
-    own = namespace_of(1)
+    # The machine's, and the agent's: whoever shares one of them has none of its own.
+    shared = (namespace_of(1), namespace_of(os.getpid()))
     for container in containers_of(pod):
         for process in container.processes:
             namespace = namespace_of(process.pid)
             if namespace is None:
                 continue
-            if namespace == own:
+            if namespace in shared or pod.host_network:
                 raise Refusal(
                     422,
                     f"pod {pod.namespace}/{pod.name} lives in the machine's own network, which is never cut",

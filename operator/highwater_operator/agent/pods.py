@@ -42,6 +42,7 @@ class Pod:
     container: str = ""
     user: int = 0
     group: int = 0
+    host_network: bool = False
 
     @property
     def volume(self) -> str:
@@ -69,6 +70,7 @@ class Pod:
             annotations=dict(meta.get("annotations") or {}),
             container=ids[0] if ids else "",
             user=user,
+            host_network=bool(spec.get("hostNetwork")),
             group=int(security.get("fsGroup") or security.get("runAsGroup") or user),
         )
 

@@ -1,0 +1,293 @@
+"""A Kubernetes node made of this machine: pods as control groups, network namespaces and processes, and an agent."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import requests
+
+from highwater_chaos.machine import linux
+from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.links import Hub, Link
+from highwater_chaos.machine.namespaces import Namespace
+from highwater_chaos.machine.run import MachineRun
+
+if TYPE_CHECKING:
+    from api_server import ApiServer
+
+NODE = "node-1"
+TOKEN = "a-token-that-nobody-guesses"
+STAND_IN = Path(__file__).with_name("node_stand_in.py")
+_addresses = itertools.count(1)
+
+
+def await_true(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.02)
+
+
+def in_seconds(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+
+
+def control_groups() -> Path:
+    """Where version 2 of control groups is mounted."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        if after.split()[0] == "cgroup2":
+            return Path(before.split()[4])
+    raise LookupError("version 2 of control groups is not mounted")
+
+
+@dataclass
+class Pod:
+    """One pod on this machine."""
+
+    name: str
+    world: World
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    uid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    children: list[subprocess.Popen[str]] = field(default_factory=list)
+    groups: list[Path] = field(default_factory=list)
+    address: str = ""
+    namespace: str = ""
+
+    @property
+    def reference(self) -> dict[str, str]:
+        return {"namespace": "default", "name": self.name, "uid": self.uid}
+
+    @property
+    def volume(self) -> str:
+        return f"default_{self.name}"
+
+    @property
+    def data(self) -> Path:
+        return self.world.volumes / self.volume / "data"
+
+    def start_container(
+        self, *arguments: str, executable: str | None = None, mounts: str = "", in_network: bool = True
+    ) -> subprocess.Popen[str]:
+        """A container of this pod, in its network, with a mount namespace of its own that follows the machine's."""
+        container = secrets.token_hex(32)
+        group = self.world.groups / f"kubepods-burstable-pod{self.uid.replace('-', '_')}.slice"
+        group = group / f"cri-containerd-{container}.scope"
+        group.mkdir(parents=True)
+        self.groups.append(group)
+        script = f'echo $$ > {group}/cgroup.procs; {mounts or ":"}; exec "$@"'
+        if executable is not None:
+            script = script.replace('exec "$@"', f'exec -a {executable} "$@"')
+        child = subprocess.Popen(
+            [
+                *(["nsenter", f"--net=/run/netns/{self.namespace}"] if in_network else []),
+                *("unshare", "-m", "--propagation", "slave"),
+                *("bash", "-c", script, "bash", *arguments),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        self.children.append(child)
+        await_true(lambda: (group / "cgroup.procs").read_text().split() or child.poll() is not None, "it has begun")
+        return child
+
+    def start_node(self, file: Path | str = "-") -> subprocess.Popen[str]:
+        """The stand-in of a node; up when this returns."""
+        child = self.start_container(sys.executable, str(STAND_IN), "highwater-node", str(file))
+        assert child.stdout is not None
+        said = child.stdout.readline()
+        assert said == "up\n", child.stderr.read() if child.stderr else said
+        return child
+
+    def end(self) -> None:
+        for child in self.children:
+            child.kill()
+            child.wait()
+            for stream in (child.stdout, child.stderr):
+                if stream is not None:
+                    stream.close()
+        for group in self.groups:
+            await_true(lambda group=group: not (group / "cgroup.procs").read_text().split(), f"{group} is empty")
+            group.rmdir()
+        for parent in {group.parent for group in self.groups}:
+            parent.rmdir()
+
+
+class World:
+    """The node: an API server, pods, and the agent's directories."""
+
+    def __init__(self, folder: Path, api: ApiServer) -> None:
+        self.folder = folder
+        self.api = api
+        self.state = folder / "state"
+        self.volumes = folder / "volumes"
+        self.kubelet = folder / "kubelet"
+        self.token = folder / "token"
+        self.token.write_text(TOKEN + "\n")
+        self.kubeconfig = api.kubeconfig(folder / "kubeconfig")
+        self.groups = control_groups() / f"hwtest-{secrets.token_hex(4)}.slice"
+        self.groups.mkdir()
+        self.volumes.mkdir()
+        # As a Bidirectional mount in the agent, and HostToContainer in pods.
+        linux.mount(str(self.volumes), self.volumes, "none", linux.MS_BIND)
+        linux.mount("none", self.volumes, "none", linux.MS_SHARED)
+        self.run = MachineRun.open(label="agent test", root=folder / "machine")
+        self.hub = self.run.name("net")
+        self.run.make(Namespace(self.hub, self.run.directory))
+        self.run.make(Hub(self.hub, "10.79.0.1/16"))
+        self.pods: list[Pod] = []
+
+    def pod(
+        self,
+        name: str,
+        *,
+        node: str = NODE,
+        labels: dict[str, str] | None = None,
+        annotations: dict[str, str] | None = None,
+    ) -> Pod:
+        """A pod with its pause container."""
+        number = next(_addresses)
+        labels = {"highwater.dev/cluster": "demo"} if labels is None else labels
+        pod = Pod(name, self, labels, annotations or {})
+        pod.namespace = self.run.name(f"p{number}")
+        pod.address = f"10.79.1.{number}"
+        self.run.make(Namespace(pod.namespace, self.run.directory))
+        self.run.make(Link(self.hub, pod.namespace, f"p{number}", f"{pod.address}/16"))
+        self.pods.append(pod)
+        pod.start_container("/bin/sleep", "100000", executable="/pause")
+        spec = {
+            "nodeName": node,
+            "securityContext": {"runAsUser": 10001, "fsGroup": 10002},
+            "containers": [{"name": "node", "image": "highwater/node:0.1.0"}],
+        }
+        meta = {"name": name, "namespace": "default", "uid": pod.uid, "labels": labels, "annotations": pod.annotations}
+        made = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
+        pod.uid = made["metadata"]["uid"] if made["metadata"]["uid"] != pod.uid else pod.uid
+        return pod
+
+    def close(self) -> None:
+        """And see that nothing is left."""
+        for pod in self.pods:
+            pod.end()
+        healed = heal(self.state / "runs", living=True)
+        assert [left for result in healed for left in result.left] == []
+        for name in {path.name.removesuffix(".json") for path in (self.state / "volumes").glob("*.json")}:
+            self._remove(name)
+        linux.umount(self.volumes)
+        self.groups.rmdir()
+        self.run.__exit__()
+        assert linux.mount_points(self.folder) == []
+
+    def _remove(self, name: str) -> None:
+        from highwater_operator.agent.volumes import Volumes
+
+        Volumes(self.state, self.volumes).remove(name)
+
+
+class Agent:
+    """One agent process."""
+
+    def __init__(self, world: World, **environment: str) -> None:
+        self.world = world
+        self.scheme = "https" if "HIGHWATER_AGENT_TLS_CERT" in environment else "http"
+        self.verify: str | bool = True
+        self.certificate: tuple[str, str] | None = None
+        (world.state / "port").unlink(missing_ok=True)
+        self.log = world.folder / "agent.log"
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "highwater_operator.agent"],
+                stderr=log,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "NODE_NAME": NODE,
+                    "KUBECONFIG": str(world.kubeconfig),
+                    "HIGHWATER_AGENT_TOKEN_FILE": str(world.token),
+                    "HIGHWATER_AGENT_STATE": str(world.state),
+                    "HIGHWATER_AGENT_VOLUMES": str(world.volumes),
+                    "HIGHWATER_KUBELET_DIR": str(world.kubelet),
+                    "HIGHWATER_AGENT_HOST": "127.0.0.1",
+                    "HIGHWATER_AGENT_PORT": "0",
+                    **environment,
+                },
+            )
+        await_true(lambda: (world.state / "port").exists() or self.process.poll() is not None, "the agent listens")
+        assert self.process.poll() is None, self.log.read_text()
+        self.port = int((world.state / "port").read_text())
+
+    def ask(self, method: str, path: str, body: Any = None, *, token: str | None = TOKEN, **more: Any) -> requests.Response:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        url = f"{self.scheme}://127.0.0.1:{self.port}{path}"
+        return requests.request(
+            method, url, data=data, headers=headers, timeout=120, verify=self.verify, cert=self.certificate, **more
+        )
+
+    def put(self, fault: str, kind: str, pod: Pod, seconds: float = 600, **parameters: Any) -> requests.Response:
+        body = {"kind": kind, "pod": pod.reference, "deadline": in_seconds(seconds), **parameters}
+        return self.ask("PUT", f"/v1/faults/{fault}", body)
+
+    def inject(self, fault: str, kind: str, pod: Pod, seconds: float = 600, **parameters: Any) -> dict[str, Any]:
+        answer = self.put(fault, kind, pod, seconds, **parameters)
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def heal(self, fault: str) -> dict[str, Any]:
+        answer = self.ask("DELETE", f"/v1/faults/{fault}")
+        assert answer.status_code == 200, answer.text
+        found: dict[str, Any] = answer.json()
+        return found
+
+    def state(self, fault: str) -> str:
+        return str(self.ask("GET", f"/v1/faults/{fault}").json()["state"])
+
+    def kill(self) -> None:
+        """SIGKILL, to the agent alone: its guardian lives on."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+def guardians(world: World) -> list[Identity]:
+    """Living guardians of the agent's runs."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if b"highwater_chaos.machine.guardian" in words and str(world.state).encode() in b" ".join(words):
+                    identity = Identity.of(int(entry.name))
+                    found += [] if identity is None else [identity]
+    return found
+
+
+def confirmed(record: dict[str, Any], phase: str) -> list[str]:
+    """What was seen in a phase; all of it must be as it should, and there must be something."""
+    seen = [one for one in record["evidence"] if one["phase"] == phase]
+    assert seen, record
+    assert all(one["confirmed"] for one in seen), seen
+    return [one["saw"] for one in seen]

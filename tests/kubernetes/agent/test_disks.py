@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agent_world import Agent, Pod, World, await_true, confirmed
+from node_stand_in_sizes import SYNCED, UNSYNCED
+
+from highwater_chaos.machine import linux
+from highwater_chaos.machine.power_loss import try_to_write
+
+MIB = 1 << 20
+
+
+def crashable(world: World, name: str, file_system: str = "ext4") -> Pod:
+    size = {"ext4": "64Mi", "xfs": "320Mi"}[file_system]
+    pod = world.pod(
+        name,
+        annotations={
+            "highwater.dev/crashable": "true",
+            "highwater.dev/volume-size": size,
+            "highwater.dev/file-system": file_system,
+        },
+    )
+    await_true(pod.data.is_dir, "the agent makes the volume")
+    return pod
+
+
+@pytest.mark.parametrize("file_system", ["ext4", "xfs"])
+def test_a_power_loss_takes_what_was_not_synced(agent: Agent, world: World, file_system: str) -> None:
+    pod = crashable(world, f"power-{file_system}-broker-0", file_system)
+    node = pod.start_node(pod.data / "log")
+    record = agent.inject(f"power-{file_system}", "powerLoss", pod)
+    assert record["state"] == "done"
+    said = confirmed(record, "inject")
+    assert said[0] == "all 1 processes of the container are gone"
+    assert node.wait(10) == -9
+    details = record["evidence"][1]["details"]
+    assert details["lostBytes"] >= UNSYNCED - 4096
+    assert (pod.data / "log").read_bytes().rstrip(b"\0") == b"s" * SYNCED
+    # As whom the pod runs, so that the next incarnation can write.
+    assert (pod.data.stat().st_uid, pod.data.stat().st_gid) == (10001, 10002)
+    pod.start_node(pod.data / "next")
+
+
+def test_a_power_loss_with_a_new_disk(agent: Agent, world: World) -> None:
+    pod = crashable(world, "replaced-broker-0")
+    pod.start_node(pod.data / "log")
+    record = agent.inject("replaced-1", "powerLoss", pod, wipe=True, keep="torn")
+    assert "volume default_replaced-broker-0 is empty after mkfs" in confirmed(record, "inject")
+    assert list(pod.data.iterdir()) == []
+
+
+def test_a_wiped_disk(agent: Agent, world: World) -> None:
+    pod = crashable(world, "wiped-broker-0")
+    node = pod.start_node(pod.data / "log")
+    record = agent.inject("wiped-1", "diskWipe", pod)
+    assert len(confirmed(record, "inject")) == 2
+    assert node.wait(10) == -9
+    assert list(pod.data.iterdir()) == []
+
+
+def test_a_full_disk(agent: Agent, world: World) -> None:
+    pod = crashable(world, "full-broker-0")
+    node = pod.start_node(pod.data / "log")
+    record = agent.inject("full-1", "diskFull", pod)
+    assert confirmed(record, "inject") == ["a write to volume default_full-broker-0 fails with ENOSPC"]
+    healed = agent.heal("full-1")
+    assert "a write to volume default_full-broker-0 works" in confirmed(healed, "heal")
+    assert node.poll() is None, "a full disk kills nobody"
+
+
+def test_a_failing_disk_and_whoever_still_uses_it(agent: Agent, world: World) -> None:
+    pod = crashable(world, "error-broker-0")
+    node = pod.start_node(pod.data / "log")
+    record = agent.inject("error-1", "diskError", pod)
+    assert confirmed(record, "inject") == ["a write to volume default_error-broker-0 fails with EIO"]
+    pause = pod.children[0]
+    healed = agent.heal("error-1")
+    assert "a write to volume default_error-broker-0 works" in confirmed(healed, "heal")
+    # Its files could never work again. What it had written before is there: the fault itself loses nothing.
+    assert node.wait(10) == -9
+    assert pause.poll() is None
+    assert (pod.data / "log").stat().st_size == SYNCED + UNSYNCED
+
+
+def test_only_crashable_volumes_can_be_broken(agent: Agent, world: World) -> None:
+    pod = world.pod("plain-broker-0")
+    node = pod.start_node()
+    for kind in ("powerLoss", "diskWipe", "diskFull", "diskError"):
+        answer = agent.put(f"plain-{kind}", kind, pod)
+        assert (answer.status_code, answer.json()["found"]) == (422, "none on this node")
+    assert node.poll() is None, "refused before anything was done"
+
+
+def test_volumes_are_asked_for_and_given_back(agent: Agent, world: World) -> None:
+    name, path = "default_asked-broker-0", "/v1/volumes/default_asked-broker-0"
+    wanted = {"sizeBytes": 40 * MIB, "fileSystem": "ext4"}
+    made = agent.ask("PUT", path, wanted).json()
+    assert (made["name"], made["mounted"]) == (name, True)
+    data = Path(made["data"])
+    (data / "kept").write_text("kept")
+    assert agent.ask("PUT", path, wanted).json() == made
+    assert (data / "kept").read_text() == "kept"
+    other = agent.ask("PUT", path, {**wanted, "sizeBytes": 80 * MIB})
+    assert other.status_code == 409
+    assert other.json()["found"] == f"ext4 of {40 * MIB} bytes"
+    with (data / "kept").open() as _:
+        assert agent.ask("DELETE", path).status_code == 409
+    assert agent.ask("DELETE", path).json() == {"name": name, "removed": True}
+    assert agent.ask("DELETE", path).json() == {"name": name, "removed": False}
+    assert not data.parent.exists()
+    for bad in ("noprefix", "a_b_c", "..%2F_x", "Default_x"):
+        assert agent.ask("PUT", f"/v1/volumes/{bad}", wanted).status_code in (400, 404), bad
+    assert agent.ask("PUT", path, {"sizeBytes": 40 * MIB, "fileSystem": "xfs"}).status_code == 400
+    assert agent.ask("PUT", path, {"sizeBytes": 1}).status_code == 400
+
+
+def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World) -> None:
+    pod = crashable(world, "reboot-broker-0")
+    (pod.data / "kept").write_text("kept")
+    agent.inject("reboot-full", "diskFull", pod)
+    agent.stop()
+    # What a reboot does: nothing is mounted, and a run is of another boot.
+    linux.umount(pod.data.parent)
+    (run,) = (world.state / "runs").iterdir()
+    info = run / "run.json"
+    info.write_text(info.read_text().replace(linux.boot_id(), "00000000-0000-0000-0000-000000000000"))
+    again = Agent(world)
+    try:
+        assert (pod.data / "kept").read_text() == "kept"
+        assert try_to_write(pod.data.parent) is None, "the ballast is gone, though its mount was"
+        await_true(lambda: again.state("reboot-full") == "expired", "it is noticed")
+    finally:
+        again.stop()

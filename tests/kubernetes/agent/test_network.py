@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from agent_world import Agent, World, confirmed
+
+from highwater_operator.agent.probes import answering
+
+
+@pytest.mark.parametrize("direction", ["in", "out", "both"])
+def test_a_partition_cuts_one_peer_off_and_no_other(agent: Agent, world: World, direction: str) -> None:
+    pod, peer, other = (world.pod(f"{name}-{direction}-broker-0") for name in ("cut", "peer", "other"))
+    for one in (pod, peer, other):
+        one.start_node()
+    cuts = [{"peer": peer.address, "direction": direction}]
+    record = agent.inject(f"cut-{direction}", "partition", pod, cuts=cuts)
+    (saw,) = confirmed(record, "inject")
+    assert saw.startswith(f"{peer.address} port 9404 answered before and does not answer across the cut")
+    targets = [(peer.address, 9404), (other.address, 9404)]
+    assert answering(pod.namespace, targets, 1) == {(other.address, 9404)}
+    seen = agent.ask("GET", f"/v1/faults/cut-{direction}").json()["evidence"][1:]
+    assert len(seen) == (2 if direction == "both" else 1)
+    assert any(one["details"]["dropped"] > 0 for one in seen)
+    healed = agent.heal(f"cut-{direction}")
+    assert f"no rule against {peer.address} is left; port 9404 answers" in confirmed(healed, "heal")
+    assert answering(pod.namespace, targets, 10) == set(targets)
+
+
+def test_a_cut_outlives_the_container_that_lived_in_the_network_when_it_was_made(agent: Agent, world: World) -> None:
+    pod, peer = world.pod("keep-broker-0"), world.pod("keep-broker-1")
+    pod.start_node()
+    peer.start_node()
+    agent.inject("keep-cut", "partition", pod, cuts=[{"peer": peer.address}])
+    agent.inject("keep-kill", "kill", pod)
+    assert answering(pod.namespace, [(peer.address, 9404)], 0.5) == set()
+    confirmed(agent.heal("keep-cut"), "heal")
+    rules = subprocess.run(
+        ["ip", "netns", "exec", pod.namespace, "nft", "list", "ruleset"], capture_output=True, check=True
+    )
+    assert rules.stdout == b"", "not even an empty table is left"
+    assert answering(pod.namespace, [(peer.address, 9404)], 10) == {(peer.address, 9404)}
+
+
+def test_two_partitions_of_a_pair_heal_apart(agent: Agent, world: World) -> None:
+    pod, peer = world.pod("twice-broker-0"), world.pod("twice-broker-1")
+    pod.start_node()
+    peer.start_node()
+    target = (peer.address, 9404)
+    agent.inject("twice-1", "partition", pod, cuts=[{"peer": peer.address}])
+    second = agent.inject("twice-2", "partition", pod, cuts=[{"peer": peer.address}])
+    # Whatever is dropped by the first rule never reaches the second: it must not claim what it did not see.
+    assert [one["confirmed"] for one in second["evidence"]] == [False]
+    agent.heal("twice-1")
+    assert answering(pod.namespace, [target], 0.5) == set()
+    agent.heal("twice-2")
+    assert answering(pod.namespace, [target], 10) == {target}
+
+
+def test_the_machines_own_network_is_never_cut(agent: Agent, world: World) -> None:
+    pod = world.pod("host-broker-0")
+    for child in pod.children:
+        child.kill()
+        child.wait()
+    pod.start_container("/bin/sleep", "100000", in_network=False)
+    answer = agent.put("host-1", "partition", pod, cuts=[{"peer": "192.0.2.1"}])
+    assert answer.status_code == 422
+    assert answer.json()["found"] == "hostNetwork"

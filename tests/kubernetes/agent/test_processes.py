@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from agent_world import STAND_IN, Agent, World, await_true, confirmed
+
+from highwater_chaos.machine.identity import Identity
+
+
+def state_of(child: subprocess.Popen[str]) -> str:
+    identity = Identity.of(child.pid)
+    return "gone" if identity is None else identity.state()
+
+
+def test_kill_hits_the_node_and_not_the_container_that_holds_the_pods_network(agent: Agent, world: World) -> None:
+    pod = world.pod("kill-broker-0")
+    pause, node = pod.children[0], pod.start_node()
+    record = agent.inject("kill-1", "kill", pod)
+    assert record["state"] == "done"
+    assert "processes of the container are gone" in confirmed(record, "inject")[0]
+    assert node.wait(10) == -9
+    assert state_of(pause) == "running"
+    # The kubelet's next container is another one, and an order that is repeated hits nobody.
+    replacement = pod.start_node()
+    body = {"kind": "kill", "pod": pod.reference, "deadline": record["request"]["deadline"]}
+    again = agent.ask("PUT", "/v1/faults/kill-1", body)
+    assert (again.status_code, again.json()) == (200, record)
+    assert state_of(replacement) == "running"
+
+
+def test_stop_is_a_clean_end(agent: Agent, world: World) -> None:
+    pod = world.pod("stop-broker-0")
+    node = pod.start_node()
+    assert confirmed(agent.inject("stop-1", "stop", pod), "inject")
+    assert node.wait(10) == -15
+
+
+def test_a_pause_stops_every_process_until_it_is_healed(agent: Agent, world: World) -> None:
+    pod = world.pod("pause-broker-0")
+    pause, node = pod.children[0], pod.start_node()
+    record = agent.inject("pause-1", "pause", pod)
+    assert record["state"] == "inForce"
+    assert confirmed(record, "inject") == ["processes of default/pause-broker-0: 1 stopped"]
+    assert (state_of(node), state_of(pause)) == ("stopped", "running")
+    looked = agent.ask("GET", "/v1/pods/default/pause-broker-0").json()
+    assert [one["state"] for one in looked["processes"]] == ["stopped"]
+    healed = agent.heal("pause-1")
+    assert healed["state"] == "healed"
+    assert "processes of default/pause-broker-0: 1 running" in confirmed(healed, "heal")
+    assert state_of(node) == "running"
+    assert agent.heal("pause-1") == healed, "healing is idempotent"
+
+
+def test_a_fault_ends_at_its_deadline(agent: Agent, world: World) -> None:
+    pod = world.pod("late-broker-0")
+    node = pod.start_node()
+    agent.inject("late-1", "pause", pod, seconds=2)
+    assert state_of(node) == "stopped"
+    await_true(lambda: agent.state("late-1") == "expired", "the deadline is noticed")
+    assert state_of(node) == "running"
+    assert agent.heal("late-1")["state"] == "expired", "healing what has ended changes nothing"
+
+
+def test_a_node_is_kept_down_for_as_long_as_it_was_asked_for(agent: Agent, world: World) -> None:
+    pod = world.pod("down-broker-0")
+    pod.start_node()
+    record = agent.inject("down-1", "kill", pod, restartAfter="4s")
+    assert record["state"] == "inForce"
+    # The kubelet does not ask when it may.
+    replacement = pod.start_container(sys.executable, str(STAND_IN), "highwater-node", "-")
+    await_true(lambda: state_of(replacement) == "stopped", "the new container is stopped")
+    await_true(lambda: agent.state("down-1") == "done", "it is over")
+    assert state_of(replacement) == "running"
+
+
+def test_a_node_that_does_not_run_can_neither_be_killed_nor_paused(agent: Agent, world: World) -> None:
+    pod = world.pod("none-broker-0")
+    for kind in ("kill", "pause"):
+        answer = agent.put(f"none-{kind}", kind, pod)
+        assert answer.status_code == 409
+        assert answer.json()["error"] == "the node of pod default/none-broker-0 does not run"
+    assert agent.state("none-kill") == "failed"
+    # Nothing came of it, so the same order may come again.
+    pod.start_node()
+    again = agent.ask("GET", "/v1/faults/none-kill").json()["request"]
+    body = {name: again[name] for name in ("kind", "pod", "deadline")}
+    assert agent.ask("PUT", "/v1/faults/none-kill", body).json()["state"] == "done"
+
+
+def test_what_was_healed_before_it_was_asked_for_never_happens(agent: Agent, world: World) -> None:
+    pod = world.pod("tomb-broker-0")
+    node = pod.start_node()
+    assert agent.heal("tomb-1")["state"] == "healed"
+    answer = agent.put("tomb-1", "pause", pod)
+    assert answer.status_code == 409
+    assert "healed before it was asked for" in answer.json()["error"]
+    assert state_of(node) == "running"

@@ -1,0 +1,114 @@
+"""The agent dies and comes back. What is in force stays in force; what is overdue is undone; a fault that was being
+injected is undone and never called done."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+from agent_world import Agent, World, await_true, confirmed, guardians, in_seconds
+
+from highwater_chaos.machine.identity import Identity
+from highwater_operator.agent.probes import answering
+
+
+def states(*pids: int) -> list[str]:
+    return ["gone" if (one := Identity.of(pid)) is None else one.state() for pid in pids]
+
+
+def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(agent: Agent, world: World) -> None:
+    pod, peer = world.pod("guarded-broker-0"), world.pod("guarded-broker-1")
+    node, _ = pod.start_node(), peer.start_node()
+    target = (peer.address, 9404)
+    agent.inject("guarded-cut", "partition", peer, seconds=12, cuts=[{"peer": pod.address}])
+    agent.inject("guarded-pause", "pause", pod, seconds=8)
+    agent.inject("guarded-long", "pause", peer, seconds=600)
+    agent.kill()
+    assert states(node.pid) == ["stopped"]
+    assert answering(peer.namespace, [(pod.address, 9404)], 0.5) == set()
+    await_true(lambda: states(node.pid) == ["running"], "the guardian lets it go on")
+    await_true(lambda: answering(peer.namespace, [(pod.address, 9404)], 0.5), "the guardian joins them again")
+    again = Agent(world)
+    try:
+        await_true(lambda: again.state("guarded-pause") == "expired", "the new agent notices")
+        await_true(lambda: again.state("guarded-cut") == "expired", "the new agent notices")
+        found = again.ask("GET", "/v1/faults/guarded-pause").json()
+        assert "nothing of it is left; undone by guardian" in confirmed(found, "heal")
+        # What has time left is still in force, and the new agent can heal it.
+        assert again.state("guarded-long") == "inForce"
+        confirmed(again.heal("guarded-long"), "heal")
+        assert answering(pod.namespace, [target], 10) == {target}
+    finally:
+        again.stop()
+
+
+def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(agent: Agent, world: World) -> None:
+    pod = world.pod("overdue-broker-0")
+    node = pod.start_node()
+    record = agent.inject("overdue-1", "pause", pod, seconds=4)
+    agent.kill()
+    # As a container runtime does that ends all processes of the agent's container.
+    for guardian in guardians(world):
+        guardian.send(signal.SIGKILL)
+        assert guardian.wait_gone(10)
+    deadline = record["request"]["deadline"]
+    await_true(lambda: in_seconds(-0.5) > deadline.replace("Z", "+00:00"), "the deadline has passed")
+    assert states(node.pid) == ["stopped"]
+    again = Agent(world)
+    try:
+        assert states(node.pid) == ["running"], "healed before it listens"
+        await_true(lambda: again.state("overdue-1") == "expired", "and it is noted")
+        assert guardians(world), "a new guardian is at work"
+    finally:
+        again.stop()
+
+
+def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
+    pod = world.pod("orphan-broker-0")
+    pod.start_node()
+    agent.inject("orphan-1", "pause", pod)
+    before = guardians(world)
+    for guardian in before:
+        guardian.send(signal.SIGKILL)
+    await_true(lambda: set(guardians(world)) - set(before), "a new one")
+    agent.heal("orphan-1")
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_what_was_being_injected_is_undone_and_never_called_done(agent: Agent, world: World, made: bool) -> None:
+    pod = world.pod(f"half-{made}-broker-0".lower())
+    node = pod.start_node()
+    fault = f"half-{made}"
+    if made:
+        agent.inject(fault, "pause", pod)
+    else:
+        agent.inject(fault, "kill", pod)
+    agent.kill()
+    # The journal of an agent that was killed before it could write what it had seen.
+    path = world.state / "faults" / f"{fault}.json"
+    row = json.loads(path.read_text())
+    path.write_text(json.dumps(row | {"state": "injecting", "evidence": []}))
+    again = Agent(world)
+    try:
+        found = again.ask("GET", f"/v1/faults/{fault}").json()
+        assert found["state"] == "failed"
+        assert "may have happened" in found["error"]
+        assert states(node.pid) == (["running"] if made else ["gone"])
+    finally:
+        again.stop()
+
+
+def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(agent: Agent, world: World) -> None:
+    pod = world.pod("term-broker-0")
+    node = pod.start_node()
+    agent.inject("term-1", "pause", pod)
+    assert agent.stop() == 0
+    assert states(node.pid) == ["stopped"]
+    again = Agent(world)
+    try:
+        assert again.state("term-1") == "inForce"
+        again.heal("term-1")
+        assert states(node.pid) == ["running"]
+    finally:
+        again.stop()
