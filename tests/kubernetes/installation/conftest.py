@@ -47,9 +47,7 @@ def render() -> Callable[..., dict[Key, Object]]:
     def rendered(values: dict[str, Any] | None = None, *, name: str = "highwater") -> dict[Key, Object]:
         with Chart.load(CHART) as chart:
             files = chart.render(values or {}, name=name, namespace="highwater-system")
-        return by_key(
-            obj for path, text in sorted(files.items()) if path.endswith(".yaml") for obj in documents(text)
-        )
+        return by_key(obj for path, text in sorted(files.items()) if path.endswith(".yaml") for obj in documents(text))
 
     return rendered
 

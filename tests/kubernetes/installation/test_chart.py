@@ -113,7 +113,9 @@ def test_some_namespaces_only(render):
     assert ("ClusterRole", "highwater-operator") not in objects
     (container,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["highwater-operator", "--namespace=a", "--namespace=b"]
-    assert objects["Role", "highwater-operator-serves"]["rules"] == render()["ClusterRole", "highwater-operator"]["rules"]
+    assert (
+        objects["Role", "highwater-operator-serves"]["rules"] == render()["ClusterRole", "highwater-operator"]["rules"]
+    )
     assert objects["PodMonitor", "highwater-nodes"]["spec"]["namespaceSelector"] == {"matchNames": ["a", "b"]}
 
 

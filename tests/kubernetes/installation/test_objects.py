@@ -133,9 +133,7 @@ def test_selectors_find_their_pods_and_no_others(packaged):
         if wanted is None:
             continue
         found = [
-            owner
-            for owner, template in templates.items()
-            if wanted.items() <= template["metadata"]["labels"].items()
+            owner for owner, template in templates.items() if wanted.items() <= template["metadata"]["labels"].items()
         ]
         assert len(found) == 1, (kind, name, found)
         assert found[0].endswith(f"/{name}")

@@ -1,0 +1,113 @@
+"""The images' files and the script that builds them, as far as can be seen without building."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+
+from .conftest import ROOT
+
+IMAGES = ROOT / "images"
+NAMES = ("agent", "node", "operator", "pipeline")
+
+
+def script(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    bash = shutil.which("bash")
+    assert bash
+    return subprocess.run(
+        [bash, str(IMAGES / "build"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"PATH": path if path is not None else "/usr/bin:/bin"},
+    )
+
+
+def stages(name: str) -> list[str]:
+    return re.split(r"^(?=FROM )", (IMAGES / f"{name}.Containerfile").read_text(), flags=re.M)
+
+
+def test_one_file_an_image():
+    assert sorted(path.stem for path in IMAGES.glob("*.Containerfile")) == list(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_multi_stage_on_one_pinned_base(name):
+    arguments, build, final = stages(name)
+    assert re.search(r"^ARG BASE=docker\.io/library/python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}$", arguments, re.M)
+    assert "ARG BUILDER=${BASE}" in arguments
+    assert build.startswith("FROM ${BUILDER} AS build\n")
+    assert "--constraint constraints.txt" in build
+    assert final.startswith("FROM ${BASE}\n")
+    assert "COPY . " not in final
+    assert not re.search(r"^(ADD|ENTRYPOINT|VOLUME)", final, re.M), "arguments of a pod replace the command"
+
+
+def test_all_have_the_same_base():
+    assert len({stages(name)[0].partition("\n")[2] for name in NAMES}) == 1
+
+
+def test_only_the_agent_is_root():
+    users = {name: re.findall(r"^USER (.+)$", stages(name)[-1], re.M) for name in NAMES}
+    assert users == {"agent": ["0:0"]} | {name: ["10001:10001"] for name in NAMES if name != "agent"}
+
+
+def test_a_nodes_image_has_what_a_node_needs_and_no_more():
+    assert "'.'" in stages("node")[1]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = {re.split(r"[<>=]", dependency)[0] for dependency in project["dependencies"]}
+    assert needed == {"crc32c", "msgspec", "prometheus-client", "scramp"}
+
+
+def test_the_context_is_what_the_files_need():
+    ignore = (ROOT / ".dockerignore").read_text().splitlines()
+    assert ignore[1] == "*"
+    for line in ignore:
+        if line.startswith("!"):
+            assert (ROOT / line[1:]).exists(), line
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    for path in [*wheel["packages"], *wheel["force-include"], "pyproject.toml", "constraints.txt", "README.md"]:
+        assert f"!{path.split('/')[0]}" in ignore, path
+
+
+def test_the_script_says_what_it_can_do():
+    done = script("--help")
+    assert done.returncode == 0
+    for option in ("--tool", "--tag", "--from-rootfs", "--load kind|minikube|containerd", "--push", "--oci"):
+        assert option in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nodes"], "nodes: expected an option above, or node, operator, agent or pipeline"),
+        (["--tag"], "--tag: expected a value"),
+        (["--tool", "nerdctl"], "--tool nerdctl: expected docker, podman or buildah"),
+        (["--from-rootfs", "--tool", "docker"], "--from-rootfs needs buildah"),
+        (["--from-rootfs", "--base", "x"], "--from-rootfs makes its own base"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_built(arguments, said):
+    done = script(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_without_any_tool_it_says_what_to_install(tmp_path):
+    for command in ("dirname", "sed", "cat"):
+        (tmp_path / command).symlink_to(shutil.which(command) or "")
+    done = script(path=str(tmp_path))
+    assert done.returncode == 2
+    assert "expected docker (with its daemon running), podman or buildah; found none" in done.stderr
+
+
+def test_scripts_are_sound():
+    for name in ("build", "rootfs"):
+        done = subprocess.run(["bash", "-n", str(IMAGES / name)], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (IMAGES / name).stat().st_mode & 0o111 == 0o111
