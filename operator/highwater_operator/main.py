@@ -18,7 +18,10 @@ import kopf
 import kubernetes
 from prometheus_client import start_http_server
 
-from highwater_operator.handlers import log_clusters
+from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_operator.experiments.context import ExperimentContext, RunnerSettings
+from highwater_operator.experiments.experiment import reconcile_experiment
+from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
 from highwater_operator.kube import Kube, KubeError, NotFound, local_configuration
 from highwater_operator.metrics import REGISTRY
@@ -49,7 +52,9 @@ class Options:
     metrics_port: int | None = METRICS_PORT
 
 
-def operator_registry(queue: Queue, configuration: kubernetes.client.Configuration) -> kopf.OperatorRegistry:
+def operator_registry(
+    queue: Queue, experiments: Queue | None, configuration: kubernetes.client.Configuration
+) -> kopf.OperatorRegistry:
     """All handlers, on a registry of their own."""
     registry = kopf.OperatorRegistry()
 
@@ -57,16 +62,22 @@ def operator_registry(queue: Queue, configuration: kubernetes.client.Configurati
     async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
         configure(settings)
         queue.start()
+        if experiments is not None:
+            experiments.start()
 
     @kopf.on.cleanup(registry=registry)
     async def end(**_: Any) -> None:
         await queue.stop()
+        if experiments is not None:
+            await experiments.stop()
 
     @kopf.on.login(registry=registry)
     async def login(**_: Any) -> kopf.ConnectionInfo:
         return _connection(configuration)
 
     log_clusters.register(registry, queue)
+    if experiments is not None:
+        chaos_experiments.register(registry, experiments)
     return registry
 
 
@@ -76,15 +87,17 @@ async def operate(
     *,
     stop: asyncio.Event | None = None,
     ready: Callable[[], None] = lambda: None,
+    experiments: ExperimentContext | None = None,
 ) -> None:
-    """Serve until ``stop`` is set, or a signal comes.
+    """Serve until ``stop`` is set, or a signal comes. Without ``experiments`` none are run.
 
     Raises:
         CannotBegin: the CRDs are not installed, or the operator may not read them.
     """
     await _check(context.kube, options)
     queue = Queue(lambda key: reconcile(context, key.namespace, key.name))
-    registry = operator_registry(queue, context.kube.configuration)
+    running = None if experiments is None else experiment_queue(experiments)
+    registry = operator_registry(queue, running, context.kube.configuration)
     began = asyncio.Event()
     telling = asyncio.create_task(_tell(began, ready))
     try:
@@ -100,6 +113,13 @@ async def operate(
         )
     finally:
         telling.cancel()
+
+
+def experiment_queue(context: ExperimentContext) -> Queue:
+    """Looks at experiments one after the other, several at once."""
+    return Queue(
+        lambda key: reconcile_experiment(context, key.namespace, key.name), settle=0.05, kind=CHAOS_EXPERIMENT.kind
+    )
 
 
 async def _tell(began: asyncio.Event, ready: Callable[[], None]) -> None:
@@ -171,10 +191,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(f"highwater-operator: no API server: {error}")
     kube = Kube(configuration)
     context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
+    runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
+    experiments = ExperimentContext(kube, runners, agents)
     if options.metrics_port is not None:
         start_http_server(options.metrics_port, registry=REGISTRY)
     try:
-        asyncio.run(operate(context, options))
+        asyncio.run(operate(context, options, experiments=experiments))
     except CannotBegin as error:
         _log.error("%s", error)
         sys.exit(CANNOT_BEGIN)

@@ -83,14 +83,18 @@ class Queue:
             entry.due = due
             if not entry.busy:
                 self._push(due, key)
-        metrics.KNOWN.set(len(self._entries))
+        self._count()
 
     def forget(self, key: Key) -> None:
         """The object is no more."""
         entry = self._entries.get(key)
         if entry is not None and not entry.busy:
             del self._entries[key]
-        metrics.KNOWN.set(len(self._entries))
+        self._count()
+
+    def _count(self) -> None:
+        if self._kind == "LogCluster":
+            metrics.KNOWN.set(len(self._entries))
 
     def _push(self, due: float, key: Key) -> None:
         heapq.heappush(self._heap, (due, key))

@@ -1,0 +1,257 @@
+"""One look at one ChaosExperiment: what is to be done next follows from what the API server has, and nothing else.
+
+============ ==========================================================================================================
+no phase     accepted or refused; nothing is made for one that is refused
+Pending      finalizer, then the runner's Job; then SettingUp
+SettingUp …  the runner's; followed until it ends
+Aborting     the runner is ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
+Completed    nothing
+deleted      as Aborting; then the finalizer goes
+============ ==========================================================================================================
+
+Every write is checked against the version that the decision was made on: whoever comes second looks again.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.runner import with_condition
+from highwater_operator.experiments import metrics
+from highwater_operator.experiments.acceptance import Rejection, examine
+from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.healing import heal
+from highwater_operator.experiments.runner_job import UID_LABEL, job_name, runner_job, why_ended
+from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
+from highwater_operator.kube import Json
+from highwater_operator.reconcile.events import EventType, tell
+from highwater_operator.reconcile.log_cluster import Outcome
+
+FINALIZER: Final = "highwater.dev/heal"
+_STOPS_WITHIN: Final = timedelta(seconds=40)
+"""A runner that has not ended by then is on a machine that nobody hears of; it can do nothing new any more, since it
+would have to write that down first."""
+_DONE: Final = Outcome(None, settled=True)
+
+
+async def reconcile_experiment(context: ExperimentContext, namespace: str, name: str) -> Outcome:
+    """Bring one experiment a step further.
+
+    Raises:
+        KubeError: the API server did not do its part, or somebody else was faster: come back later.
+    """
+    found = await context.kube.get(CHAOS_EXPERIMENT, namespace, name)
+    return _DONE if found is None else await _Look(context, found).run()
+
+
+class _Look:
+    def __init__(self, context: ExperimentContext, found: Json) -> None:
+        self._context = context
+        self._kube = context.kube
+        self._found: Json = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", **found}
+        self._metadata: Json = found["metadata"]
+        self._status: Json = found.get("status") or {}
+
+    @property
+    def _uid(self) -> str:
+        return str(self._metadata["uid"])
+
+    async def run(self) -> Outcome:
+        phase = self._status.get("phase") or ""
+        if self._metadata.get("deletionTimestamp"):
+            return await self._let_go(phase)
+        await self._tell_phase(phase)
+        match phase:
+            case "":
+                return await self._examine()
+            case "Pending":
+                return await self._start()
+            case "Completed":
+                return _DONE
+            case "Aborting":
+                return await self._end()
+            case _:
+                return await self._follow()
+
+    # --- beginning ---
+
+    async def _examine(self) -> Outcome:
+        verdict = examine(self._found)
+        if not isinstance(verdict, Rejection):
+            taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+            if taken is not None and not self._owns(taken):
+                verdict = Rejection(
+                    "ClusterNameTaken",
+                    f"LogCluster {self._metadata['name']} is there and is not this experiment's:"
+                    " name the experiment otherwise",
+                )
+        if isinstance(verdict, Rejection):
+            before = self._condition("Accepted")
+            if before is None or (before["status"], before["message"]) != ("False", verdict.message):
+                await self._write({}, ("Accepted", "False", verdict.reason, verdict.message))
+                await self._tell("Warning", verdict.reason, verdict.message)
+            return _DONE
+        if FINALIZER not in (self._metadata.get("finalizers") or []):
+            await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
+        begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
+        later = ("SteadyState", "Injected", "Healed", "Completed", "Passed")
+        unknown = [(kind, "Unknown", "NotYet", "not yet") for kind in later]
+        await self._write(
+            begun,
+            ("Accepted", "True", "Valid", "the experiment can be run"),
+            *unknown,
+        )
+        return Outcome(0.0)
+
+    async def _start(self) -> Outcome:
+        experiment = examine(self._found)
+        if isinstance(experiment, Rejection):  # an operator of another version had accepted it
+            return await self._abort(f"not accepted any more: {experiment.message}")
+        await self._kube.apply(runner_job(self._context, self._found, experiment))
+        await self._write({"phase": "SettingUp"})
+        return Outcome(self._context.pace.running)
+
+    # --- under way ---
+
+    async def _follow(self) -> Outcome:
+        why = why_ended(await self._kube.get(JOB, self._context.runners.namespace, job_name(self._uid)))
+        return Outcome(self._context.pace.running) if why is None else await self._abort(why)
+
+    async def _abort(self, why: str) -> Outcome:
+        await self._write({"phase": "Aborting", "reason": self._status.get("reason") or why[:2000]})
+        await self._tell("Warning", "Aborting", why)
+        return Outcome(0.0)
+
+    # --- ending ---
+
+    async def _end(self) -> Outcome:
+        """From Aborting to Completed."""
+        waiting = await self._undo()
+        if waiting is not None:
+            return waiting
+        verdict = self._status.get("verdict") or "inconclusive"
+        reason = self._status.get("reason") or "the experiment was aborted"
+        passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
+        ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": self._stamp()}
+        await self._write(
+            ended,
+            ("Completed", "True", "Aborted", reason),
+            ("Passed", passed, verdict.capitalize(), reason),
+        )
+        return _DONE
+
+    async def _let_go(self, phase: str) -> Outcome:
+        finalizers = list(self._metadata.get("finalizers") or [])
+        if FINALIZER not in finalizers:
+            return _DONE
+        if phase not in ("", "Aborting", "Completed"):
+            await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
+            await self._tell("Warning", "Aborting", "deleted before it was over")
+            return Outcome(0.0)
+        waiting = await self._undo()
+        if waiting is not None:
+            return waiting
+        await self._set_finalizers([one for one in finalizers if one != FINALIZER])
+        self._context.told.pop(self._uid, None)
+        return _DONE
+
+    async def _undo(self) -> Outcome | None:
+        """End the runner, heal, verify, delete the cluster; None: that is so."""
+        if await self._runner_lives():
+            return Outcome(self._context.pace.ending)
+        journal = self._status.get("journal") or []
+        healing = await heal(journal, await self._agents(), self._context.now())
+        if healing.journal != journal or self._condition("Healed", "Unknown") is not None or healing.left:
+            await self._note(healing.journal, healing.left, healing.unseen)
+        if healing.left:
+            return Outcome(self._context.pace.healing)
+        cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+        if cluster is not None and self._owns(cluster):
+            await self._kube.delete(
+                LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"], uid=cluster["metadata"]["uid"]
+            )
+        return None
+
+    async def _note(self, journal: list[Json], left: list[str], unseen: list[str]) -> None:
+        if left:
+            condition = ("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
+        elif unseen:
+            said = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
+            condition = ("Healed", "Unknown", "NotSeen", said[:2000])
+        else:
+            condition = ("Healed", "True", "Verified", "nothing of any fault is left")
+        if self._condition("Healed", condition[1], condition[3]) is None or journal != self._status.get("journal"):
+            await self._write({"journal": journal}, condition)
+            await self._tell("Normal" if condition[1] == "True" else "Warning", condition[2], condition[3])
+
+    async def _runner_lives(self) -> bool:
+        namespace = self._context.runners.namespace
+        await self._kube.delete(JOB, namespace, job_name(self._uid))
+        now = self._context.now()
+        for pod in await self._kube.list(POD, namespace, {UID_LABEL: self._uid}):
+            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+                continue
+            told_at = pod["metadata"].get("deletionTimestamp")
+            if told_at is None or now - datetime.fromisoformat(told_at) < _STOPS_WITHIN:
+                return True
+        return False
+
+    async def _agents(self) -> dict[str, Any]:
+        pods = await self._kube.list(POD, self._context.agents.namespace, self._context.agents.labels)
+        return dict(self._context.agents.clients(pods))
+
+    # --- small things ---
+
+    def _owns(self, manifest: Json) -> bool:
+        return any(one["uid"] == self._uid for one in manifest["metadata"].get("ownerReferences") or [])
+
+    def _condition(self, kind: str, status: str | None = None, message: str | None = None) -> Json | None:
+        for one in self._status.get("conditions") or []:
+            if one["type"] == kind and status in (None, one["status"]) and message in (None, one["message"]):
+                found: Json = one
+                return found
+        return None
+
+    async def _write(self, status: Json, *conditions: tuple[str, str, str, str]) -> None:
+        """Into the status, if it still is what was read."""
+        merged = list(self._status.get("conditions") or [])
+        for condition in conditions:
+            merged = with_condition(merged, *condition)
+        for one in merged:
+            one["observedGeneration"] = self._metadata["generation"]
+        written = await self._kube.patch_status(
+            CHAOS_EXPERIMENT,
+            self._metadata["namespace"],
+            self._metadata["name"],
+            {**status, "conditions": merged},
+            resource_version=self._metadata["resourceVersion"],
+        )
+        self._take(written)
+
+    async def _set_finalizers(self, finalizers: list[str]) -> None:
+        version = self._metadata["resourceVersion"]
+        body = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
+        self._take(await self._kube.patch(CHAOS_EXPERIMENT, self._metadata["namespace"], self._metadata["name"], body))
+
+    def _take(self, found: Json) -> None:
+        self._metadata = found["metadata"]
+        self._status = found.get("status") or {}
+
+    async def _tell(self, type_: EventType, reason: str, message: str) -> None:
+        await tell(self._kube, self._found, type_, reason, message, self._context.now(), once=True)
+
+    async def _tell_phase(self, phase: str) -> None:
+        """An Event for each phase that the runner went through, as far as the operator saw it."""
+        if not phase or self._context.told.get(self._uid) == phase:
+            return
+        self._context.told[self._uid] = phase
+        if phase == "Completed":
+            verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
+            metrics.VERDICTS.labels(verdict or "inconclusive").inc()
+            await self._tell("Normal", "Completed", f"{verdict}: {reason}")
+        elif phase != "Aborting":
+            await self._tell("Normal", phase, f"the experiment is {phase}")
+
+    def _stamp(self) -> str:
+        return self._context.now().strftime("%Y-%m-%dT%H:%M:%SZ")
