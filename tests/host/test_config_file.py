@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -88,6 +89,12 @@ def test_a_minimum_and_its_defaults(settings):
     assert (found.limits, found.config) == (ServerLimits(), NodeConfig())
     assert found.bootstrap_version is MetadataVersion.latest()
     assert [found.trace_path, found.control_path, found.ready_path, found.admin, found.rack] == [None] * 5
+
+
+def test_a_start_that_nobody_counts_is_like_no_other(settings):
+    before = time.time_ns() // 1_000_000
+    found = settings(highwater_incarnation="clock").incarnation
+    assert before <= found <= time.time_ns() // 1_000_000
 
 
 def test_everything_that_can_be_said(settings):

@@ -105,6 +105,7 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         **dict.fromkeys(_BY_BROKERS, min(_USUAL_REPLICAS, spec.brokers)),
         **spec.config,
         "highwater.node.name": f"{role}-{index}",
+        "highwater.incarnation": "clock",  # nobody counts the starts of a container
         "highwater.trace.path": f"{EVENTS_PATH}/events.jsonl",
         "highwater.control.path": f"{CONTROL_PATH}/control.sock",
         "highwater.admin.listener": f"http://0.0.0.0:{ADMIN_PORT}",

@@ -63,6 +63,7 @@ def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_pa
             assert settings.role == role
             assert settings.node_id == index + (1000 if role == "controller" else 0)
             assert str(settings.log_dir) == data_path(whose, role, index)
+            assert settings.incarnation > 1_700_000_000_000, "no two starts of a pod may look alike"
             assert len(settings.voters) == whose.spec.controllers
             if role == "broker":
                 assert settings.listeners[0].advertised == Endpoint(host_of(whose, role, index), 9092)
