@@ -19,7 +19,6 @@ from .field_sets import (
     encoded,
     fields_of,
     is_granular_list,
-    prefixes,
     spelled,
     with_named_parents,
 )
@@ -156,9 +155,7 @@ def apply(
     last = ownership.managers.get(manager)
     ownership.managers[manager] = Owned(wanted, config["apiVersion"], now)
     if last is not None and last.fields:
-        owned_by_any = prefixes(path for owned in ownership.managers.values() for path in owned.fields)
-        gone = (last.fields | {p for p in with_named_parents(last.fields) if p not in _NOT_OWNED}) - owned_by_any
-        new = _removed(schema, new, gone & (last.fields | _emptied(schema, new, gone, last.fields)))
+        new = _pruned(schema, new, last.fields, ownership)
     change = compare(schema, _without_managed(live), new)
     changed = change.added | change.modified
     conflicts = {
@@ -179,15 +176,14 @@ def apply(
     return new
 
 
-def _emptied(schema: Schema, merged: Json, gone: Fields, last: Fields) -> Fields:
-    """Parents that hold nothing but what goes: they go too, rather than stay behind empty."""
-    everything = fields_of(schema, merged)
-    staying = prefixes(path for path in everything if not _below_any(path, gone & last))
-    return {path for path in gone if path not in last and path not in staying}
-
-
-def _below_any(path: Path, roots: Fields) -> bool:
-    return any(path[:length] in roots for length in range(1, len(path) + 1))
+def _pruned(schema: Schema, merged: Json, last: Fields, ownership: Ownership) -> Json:
+    """Without what the applier set before and nobody owns any more, and without what that leaves empty."""
+    owned = with_named_parents({path for one in ownership.managers.values() for path in one.fields})
+    before, there = with_named_parents(last) - _NOT_OWNED, with_named_parents(fields_of(schema, merged))
+    left: Json = _removed(schema, merged, (before - owned) & there)
+    gone = (there - with_named_parents(fields_of(schema, left))) & before
+    result: Json = _removed(schema, merged, gone)
+    return result
 
 
 def _conflict(conflicts: dict[Manager, Fields], ownership: Ownership) -> ApiError:
@@ -227,26 +223,49 @@ def merge(schema: Schema, live: Any, config: Any) -> Any:
                 merged[name] = merge(schema.field(name) or ANYTHING, live[name], value) if name in live else value
             return merged
         case list(), list() if is_granular_list(schema):
-            before = {element_of(schema, item): item for item in live}
-            wanted = {element_of(schema, item): item for item in config}
-            # Items keep the order of the configuration, those of others stay where they are.
-            merged_items = []
-            rest = [element for element in wanted if element not in before]
-            order = iter([element for element in wanted if element in before])
-            for element, item in before.items():
-                if element in wanted:
-                    chosen = next(order)
-                    merged_items.append(merge(schema.items, before[chosen], wanted[chosen]))
-                else:
-                    merged_items.append(item)
-            merged_items += [wanted[element] for element in rest]
-            return merged_items
+            return _merged_items(schema, live, config)
         case _:
             return config
 
 
+def _merged_items(schema: Schema, live: list[Any], config: list[Any]) -> list[Any]:
+    """Items of the configuration in its order; those of others stay where they were among them."""
+    before = {element_of(schema, item): item for item in live}
+    wanted = {element_of(schema, item): item for item in config}
+    there, asked = list(before), list(wanted)
+    shared = [element for element in asked if element in before]
+    done: set[str] = set()
+    merged: list[Any] = []
+
+    def take(element: str) -> None:
+        done.add(element)
+        if shared and shared[0] == element:
+            shared.pop(0)
+        item = wanted[element]
+        merged.append(merge(schema.items, before[element], item) if element in before else item)
+
+    left = right = 0
+    while left < len(there) or right < len(asked):
+        if left < len(there):
+            element = there[left]
+            if element not in wanted:
+                merged.append(before[element])
+                left += 1
+                continue
+            if right < len(asked) and asked[right] == element:
+                take(element)
+                left, right = left + 1, right + 1
+                continue
+            if element in done or (shared and shared[0] != element):
+                left += 1  # another of the shared items comes first
+                continue
+        take(asked[right])
+        right += 1
+    return merged
+
+
 def _removed(schema: Schema, value: Any, gone: Fields) -> Any:
-    """The object without some of its fields."""
+    """The object without some of its fields; a map or list that this empties goes too."""
     if not gone:
         return value
     below: dict[str, Fields] = {}
@@ -255,19 +274,18 @@ def _removed(schema: Schema, value: Any, gone: Fields) -> Any:
     if isinstance(value, dict):
         kept = {}
         for name, inner in value.items():
-            rest = below.get(f"f:{name}")
-            if rest is None:
-                kept[name] = inner
-            elif () not in rest:
-                kept[name] = _removed(schema.field(name) or ANYTHING, inner, rest)
+            rest = below.get(f"f:{name}", set())
+            if () in rest:
+                continue
+            left = _removed(schema.field(name) or ANYTHING, inner, rest)
+            if left or not rest:
+                kept[name] = left
         return kept
     if isinstance(value, list) and is_granular_list(schema):
         items = []
         for item in value:
-            rest = below.get(element_of(schema, item))
-            if rest is None:
-                items.append(item)
-            elif () not in rest:
+            rest = below.get(element_of(schema, item), set())
+            if () not in rest:
                 items.append(_removed(schema.items, item, rest))
         return items
     return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from .schema import ANYTHING, Json, Schema
@@ -151,18 +151,6 @@ def with_named_parents(fields: Fields) -> Fields:
                 continue
             if prefix[-1].startswith("f:"):
                 found.add(prefix)
-    return found
-
-
-def prefixes(fields: Iterable[Path]) -> Fields:
-    """Every path of the set and every path above one."""
-    found: Fields = set()
-    for path in fields:
-        for length in range(len(path), 0, -1):
-            prefix = path[:length]
-            if prefix in found:
-                break
-            found.add(prefix)
     return found
 
 

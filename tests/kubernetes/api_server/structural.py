@@ -60,13 +60,15 @@ def prune(schema: Schema, value: Any, path: str = "", dropped: list[str] | None 
 
 
 def with_defaults(schema: Schema, value: Any) -> Any:
-    """With the defaults of missing fields; an explicit null of a field that may not be null counts as missing."""
+    """With the defaults of missing fields; a null where none may be counts as missing, with a default or without."""
     if isinstance(value, dict):
         filled = value
         for name, raw in schema.raw.get("properties", {}).items():
-            missing = name not in value or (value[name] is None and not raw.get("nullable"))
-            if missing and "default" in raw:
+            null = name in value and value[name] is None and not raw.get("nullable")
+            if "default" in raw and (null or name not in value):
                 filled = {**filled, name: copy.deepcopy(raw["default"])}
+            elif null:
+                filled = {key: inner for key, inner in filled.items() if key != name}
         for name, inner in filled.items():
             below = schema.field(name) if schema.raw.get("properties") or schema.additional else None
             if below is None or name in ("metadata",):

@@ -117,3 +117,11 @@ def test_a_definition_says_when_it_is_served(cluster):
 def test_an_object_of_another_kind_is_refused(cluster, name, new_config_map):
     answer = cluster.ask("POST", WIDGETS, new_config_map(name))
     assert answer.status == 400
+
+
+def test_a_null_where_none_may_be_counts_as_missing(cluster, name, new_widget):
+    made = cluster.create(WIDGETS, new_widget(name, {"size": 1, "color": None, "mode": None}))
+    assert made["spec"] == {"size": 1, "mode": "plain", "nested": {"enabled": True}}
+    answer = cluster.merge(f"{WIDGETS}/{name}", {"spec": {"size": None}})
+    assert answer.status == 422
+    assert "spec.size: Required value" in answer.message
