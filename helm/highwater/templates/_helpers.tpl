@@ -38,5 +38,10 @@ highwater/{{ index . 1 }}:{{ $image.tag | default (index . 0).Chart.AppVersion }
 
 {{/* What the operator may do in each namespace that it serves; docs/kubernetes.md says why. */}}
 {{- define "highwater.operatorRules" -}}
-{{ (.Files.Get "files/operator-rules.yaml") | trim }}
+{{ .Files.Get "files/operator-rules.yaml" | trim }}
+{{- end -}}
+
+{{/* The same of experiments' runners. */}}
+{{- define "highwater.runnerRules" -}}
+{{ .Files.Get "files/runner-rules.yaml" | trim }}
 {{- end -}}
