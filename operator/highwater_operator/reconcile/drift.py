@@ -28,6 +28,8 @@ _KEYED: Final = frozenset(
     }
 )
 """Lists to which others may add (server-side apply merges them by key); all others are one value."""
+_ATOMIC: Final = frozenset({"labelSelector", "namespaceSelector", "podSelector", "selector"})
+"""Maps that are one value: a Service with one key more in its selector finds no pods."""
 _KINDS_WITHOUT_KEYED: Final = frozenset({"NetworkPolicy"})
 
 
@@ -51,6 +53,8 @@ def difference(wanted: Json, live: Json) -> str | None:
 
 def _differs(wanted: Any, live: Any, path: str, *, merges: bool) -> str | None:
     match wanted, live:
+        case dict(), dict() if path.rpartition(".")[2] in _ATOMIC:
+            return None if wanted == live else path
         case dict(), dict():
             for key, value in wanted.items():
                 here = f"{path}.{key}".lstrip(".")

@@ -47,6 +47,13 @@ def test_a_changed_field_is_named() -> None:
     assert difference(wanted, live) == "spec.template.spec.containers[0]"
 
 
+def test_one_key_more_in_a_selector_is_a_difference() -> None:
+    wanted = OBJECTS["Service demo-bootstrap"]
+    live = copy.deepcopy(wanted)
+    live["spec"]["selector"]["other"] = "x"
+    assert difference(wanted, live) == "spec.selector"
+
+
 def test_rules_of_a_network_policy_are_one_value() -> None:
     wanted = OBJECTS["NetworkPolicy demo-broker"]
     live = copy.deepcopy(wanted)
