@@ -94,13 +94,26 @@ class Cut:
             int(part["counter"]["packets"]) for rule in self._rules() for part in rule["expr"] if "counter" in part
         )
 
+    def dropped_by_all(self) -> int:
+        """The same of every cut of this pair and direction: of two, the one made first drops what the other would."""
+        return sum(
+            int(part["counter"]["packets"])
+            for rule in _all_rules(self.namespace)
+            if rule["chain"] == self._chain()
+            and self.source in (part["match"]["right"] for part in rule["expr"] if "match" in part)
+            for part in rule["expr"]
+            if "counter" in part
+        )
+
     def _tidy(self) -> None:
         """In a namespace of somebody else's not even an empty table stays behind. Cuts of one namespace are made and
         undone under one run's lock, so none is being added meanwhile."""
         if not self.namespace.startswith(FOREIGN) or place_of(self.namespace) is None:
             return
         listed = _nft(self.namespace, [{"list": {"ruleset": None}}])
-        ours = [kind for item in listed for kind, what in item.items() if TABLE in (what.get("table"), what.get("name"))]
+        ours = [
+            kind for item in listed for kind, what in item.items() if TABLE in (what.get("table"), what.get("name"))
+        ]
         if "table" in ours and "rule" not in ours:
             _nft(self.namespace, [{"delete": {"table": {"family": "inet", "name": TABLE}}}])
 
@@ -108,10 +121,14 @@ class Cut:
         return CHAIN_OUT if self.outgoing else CHAIN
 
     def _rules(self) -> list[dict[str, Any]]:
-        if place_of(self.namespace) is None:
-            return []
-        listed = _nft(self.namespace, [{"list": {"ruleset": None}}])
-        return [item["rule"] for item in listed if "rule" in item and item["rule"].get("comment") == self.mark]
+        return [rule for rule in _all_rules(self.namespace) if rule.get("comment") == self.mark]
+
+
+def _all_rules(namespace: str) -> list[dict[str, Any]]:
+    if place_of(namespace) is None:
+        return []
+    listed = _nft(namespace, [{"list": {"ruleset": None}}])
+    return [item["rule"] for item in listed if "rule" in item and item["rule"]["table"] == TABLE]
 
 
 def _nft(namespace: str, commands: list[dict[str, Any]], held: Sequence[int] = ()) -> list[dict[str, Any]]:

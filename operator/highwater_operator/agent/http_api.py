@@ -163,10 +163,18 @@ class Api:
         }
         return web.Response(body=piece.data, content_type="application/x-ndjson", headers=headers)
 
-    async def _dump(self, request: web.Request) -> web.Response:
+    async def _dump(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)
-        rows = await self._blocking(lambda: pod_files.replica_rows(pod, self._volumes))
-        return web.Response(body=rows, content_type="application/x-ndjson")
+        pieces = await self._blocking(lambda: pod_files.replica_rows(pod, self._volumes))
+        # The first one before the answer begins: what goes wrong until then can still be said.
+        piece = await self._blocking(lambda: next(pieces, b""))
+        answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        await answer.prepare(request)
+        while piece:
+            await answer.write(piece)
+            piece = await self._blocking(lambda: next(pieces, b""))
+        await answer.write_eof()
+        return answer
 
     async def _pod_metrics(self, request: web.Request) -> web.Response:
         pod = await self._readable(request)

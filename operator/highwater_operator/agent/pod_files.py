@@ -10,25 +10,24 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.dump import dump_replicas
 from highwater_operator.agent.containers import network_of, node_container, running_node
+from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.probes import fetch
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import Volumes
-from highwater_operator.objects.config_map import DATA_PATH, EVENTS_PATH
-from highwater_operator.objects.naming import ADMIN_PORT
-from highwater_runtime.host.posix_disk import PosixDisk
 
 MOST_BYTES: Final = 8 << 20
 _EVENTS: Final = "events.jsonl"
 _BROKER: Final = re.compile(r"-broker-([0-9]+)$")
 _METRICS_WITHIN: Final = 5.0
+_ROWS: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
     )
 
 
-def replica_rows(pod: Pod, volumes: Volumes) -> bytes:
+def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
     """Every record of every replica on the broker's disk, a JSON object a line: rows of the ``replica_log`` table
-    without ``run_id``.
+    without ``run_id``; in pieces of many lines.
 
     Raises:
         Refusal: 422 for a pod that is no broker; 409 where its data are out of reach.
@@ -88,8 +87,17 @@ def replica_rows(pod: Pod, volumes: Volumes) -> bytes:
         data = Path(f"{running_node(pod).root}{DATA_PATH}")
     if not data.is_dir() or data.is_symlink():
         raise Refusal(409, "the broker has no data directory", expected=str(data), found="no directory")
-    disk = PosixDisk(data, run_blocking=_run_here, post=_run_here)
-    return b"".join(json.dumps(row).encode() + b"\n" for row in dump_replicas(int(broker[1]), disk))
+    return _pieces(int(broker[1]), data)
+
+
+def _pieces(broker: int, data: Path) -> Iterator[bytes]:
+    # Imported where needed: the harness comes with it, and an agent that comes back has faults to heal first.
+    from highwater_chaos.backends.dump import dump_replicas  # noqa: PLC0415
+    from highwater_runtime.host.posix_disk import PosixDisk  # noqa: PLC0415
+
+    rows = dump_replicas(broker, PosixDisk(data, run_blocking=_run_here, post=_run_here))
+    while lines := [json.dumps(row).encode() + b"\n" for row in islice(rows, _ROWS)]:
+        yield b"".join(lines)
 
 
 def node_metrics(pod: Pod) -> tuple[int, bytes]:

@@ -16,9 +16,9 @@ import urllib3
 from kubernetes.client.exceptions import ApiException
 
 from highwater_operator.agent.metrics import WATCH_FAILURES
+from highwater_operator.agent.places import CLUSTER_LABEL
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import PodReference
-from highwater_operator.objects.naming import CLUSTER_LABEL
 
 NODE_CONTAINER: Final = "node"
 _WATCH_SECONDS: Final = 240

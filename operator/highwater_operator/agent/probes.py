@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import selectors
 import socket
+import struct
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from typing import Final
 
@@ -18,6 +20,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.namespaces import in_namespace
 
 _MOST_BYTES: Final = 32 << 20
+_DISCARD: Final = 9
 Target = tuple[str, int]
 
 
@@ -56,6 +59,39 @@ def _answering(targets: Sequence[Target], timeout: float) -> set[Target]:
 
 def _is_answer(number: int) -> bool:
     return number in (0, errno.ECONNREFUSED, errno.ECONNRESET)
+
+
+def send_from(namespace: str, peer: str, count: int = 3) -> None:
+    """Have datagrams arrive inside a namespace that bear ``peer``'s address, though the peer sent none: what drops what
+    comes from there drops these too, whatever becomes of packets on the way from the peer. IPv4 only."""
+
+    def send() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as look:
+            look.connect((peer, _DISCARD))
+            own = look.getsockname()[0]
+        with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+            for _ in range(count):
+                # The kernel fills in length, id and checksum; to an address of its own it loops back.
+                datagram = struct.pack(">HHHH", _DISCARD, _DISCARD, 8, 0)
+                addresses = socket.inet_aton(peer) + socket.inet_aton(own)
+                header = struct.pack(">BBHHHBBH", 0x45, 0, 28, 0, 0, 64, socket.IPPROTO_UDP, 0) + addresses
+                raw.sendto(header + datagram, (own, 0))
+
+    in_namespace(namespace, send)
+
+
+def send_to(namespace: str, peer: str, count: int = 3) -> None:
+    """Send datagrams to a peer from inside a namespace, to a port where nobody listens."""
+
+    def send() -> None:
+        family = socket.AF_INET6 if ":" in peer else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as end:
+            for _ in range(count):
+                # EPERM is how a dropped one looks to its sender; the rule's counter is what is believed.
+                with suppress(OSError):
+                    end.sendto(b"", (peer, _DISCARD))
+
+    in_namespace(namespace, send)
 
 
 def fetch(namespace: str, port: int, path: str, timeout: float) -> tuple[int, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,3 +55,16 @@ def agent(shared_agent: list[Agent], world: World) -> Agent:
     if shared_agent[0].process.poll() is not None:
         shared_agent[0] = Agent(world)
     return shared_agent[0]
+
+
+@pytest.fixture
+def restart(shared_agent: list[Agent], world: World) -> Callable[[], Agent]:
+    """Starts an agent in place of the one that a test has ended."""
+    from agent_world import Agent
+
+    def start() -> Agent:
+        assert shared_agent[0].process.poll() is not None
+        shared_agent[0] = Agent(world)
+        return shared_agent[0]
+
+    return start

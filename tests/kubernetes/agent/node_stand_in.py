@@ -8,8 +8,6 @@ import time
 
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
-
-
 if sys.argv[2] != "-":
     descriptor = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT, 0o644)
     os.write(descriptor, b"s" * SYNCED)

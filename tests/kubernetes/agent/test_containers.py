@@ -14,6 +14,7 @@ from highwater_chaos.machine.control_groups import container_of
 from highwater_chaos.machine.processes import Process
 from highwater_operator.agent.containers import containers_of, node_container
 from highwater_operator.agent.pods import Pod
+from highwater_operator.agent.settings import Settings
 
 UID = "0f3b6c1e-8f57-4f0e-9a51-2d7c4b1a9e10"
 HEX = "ab" * 32
@@ -52,9 +53,9 @@ def living(request: pytest.FixtureRequest) -> Iterator[tuple[Pod, dict[str, int]
             pytest.skip("version 1 of control groups is not mounted")
         root = version_1
     ids = {"pause": "a1" * 32, "node": "b2" * 32}
-    names = {
-        name: f"crio-{one}.scope" if request.param == "systemd" else one for name, one in ids.items()
-    } | {"conmon": f"crio-conmon-{ids['node']}"}
+    names = {name: f"crio-{one}.scope" if request.param == "systemd" else one for name, one in ids.items()} | {
+        "conmon": f"crio-conmon-{ids['node']}"
+    }
     children, groups = {}, []
     for name, group_name in names.items():
         group = root / pod_group / group_name
@@ -89,3 +90,15 @@ def test_a_pods_processes_are_found_by_their_control_groups(living: tuple[Pod, d
 
 def test_another_pods_processes_are_not_found(living: tuple[Pod, dict[str, int]]) -> None:
     assert containers_of(Pod("default", "other", str(uuid.uuid4()), "node-1")) == []
+
+
+def test_the_agent_and_the_operator_mean_the_same_places() -> None:
+    from highwater_operator.agent import places
+    from highwater_operator.objects import config_map, naming
+
+    for name in ("CLUSTER_LABEL", "ADMIN_PORT"):
+        assert getattr(places, name) == getattr(naming, name)
+    for name in ("DATA_PATH", "EVENTS_PATH", "CONTROL_PATH"):
+        assert getattr(places, name) == getattr(config_map, name)
+    defaults = Settings("node", Path("/token"))
+    assert str(defaults.volumes) == config_map.VOLUMES_PATH

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -116,7 +117,7 @@ def test_volumes_are_asked_for_and_given_back(agent: Agent, world: World) -> Non
     assert agent.ask("PUT", path, {"sizeBytes": 1}).status_code == 400
 
 
-def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World) -> None:
+def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, restart: Callable[[], Agent]) -> None:
     pod = crashable(world, "reboot-broker-0")
     (pod.data / "kept").write_text("kept")
     agent.inject("reboot-full", "diskFull", pod)
@@ -126,10 +127,7 @@ def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World) -> N
     (run,) = (world.state / "runs").iterdir()
     info = run / "run.json"
     info.write_text(info.read_text().replace(linux.boot_id(), "00000000-0000-0000-0000-000000000000"))
-    again = Agent(world)
-    try:
-        assert (pod.data / "kept").read_text() == "kept"
-        assert try_to_write(pod.data.parent) is None, "the ballast is gone, though its mount was"
-        await_true(lambda: again.state("reboot-full") == "expired", "it is noticed")
-    finally:
-        again.stop()
+    again = restart()
+    assert (pod.data / "kept").read_text() == "kept"
+    assert try_to_write(pod.data.parent) is None, "the ballast is gone, though its mount was"
+    await_true(lambda: again.state("reboot-full") == "expired", "it is noticed")

@@ -151,7 +151,9 @@ def test_a_nodes_metrics_are_read_from_inside_its_pod(node: Pod, agent: Agent) -
 
 
 def test_a_brokers_replicas(agent: Agent, world: World) -> None:
-    pod = world.pod("dump-broker-3", annotations={"highwater.dev/crashable": "true", "highwater.dev/volume-size": "64Mi"})
+    pod = world.pod(
+        "dump-broker-3", annotations={"highwater.dev/crashable": "true", "highwater.dev/volume-size": "64Mi"}
+    )
     await_true(pod.data.is_dir, "the agent makes the volume")
     write_segment(pod.data)
     rows = [json.loads(line) for line in agent.ask("GET", "/v1/pods/default/dump-broker-3/dump").content.splitlines()]

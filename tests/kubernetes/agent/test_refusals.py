@@ -80,9 +80,8 @@ def test_an_id_is_one_fault(agent: Agent, world: World) -> None:
     body = {"kind": "kill", "pod": pod.reference, "deadline": first["request"]["deadline"]}
     answer = agent.ask("PUT", "/v1/faults/id-1", body)
     assert answer.status_code == 409
-    assert (answer.json()["expected"], answer.json()["found"]) == ("kind='pause'", "kind='kill', restartAfter=None")[
-        :1
-    ] + (answer.json()["found"],)
+    assert answer.json()["expected"].startswith("kind='pause'")
+    assert answer.json()["found"].startswith("kind='kill'")
     assert agent.ask("PUT", "/v1/faults/id-1", body | {"kind": "pause"}).json()["state"] == "inForce"
     agent.heal("id-1")
     assert agent.ask("PUT", "/v1/faults/id-1", body | {"kind": "pause"}).json()["state"] == "healed", "not again"

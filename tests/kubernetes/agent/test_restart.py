@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Callable
 
 import pytest
 from agent_world import Agent, World, await_true, confirmed, guardians, in_seconds
@@ -17,7 +18,9 @@ def states(*pids: int) -> list[str]:
     return ["gone" if (one := Identity.of(pid)) is None else one.state() for pid in pids]
 
 
-def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(agent: Agent, world: World) -> None:
+def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
     pod, peer = world.pod("guarded-broker-0"), world.pod("guarded-broker-1")
     node, _ = pod.start_node(), peer.start_node()
     target = (peer.address, 9404)
@@ -29,21 +32,20 @@ def test_the_guardian_heals_at_the_deadline_though_the_agent_was_killed(agent: A
     assert answering(peer.namespace, [(pod.address, 9404)], 0.5) == set()
     await_true(lambda: states(node.pid) == ["running"], "the guardian lets it go on")
     await_true(lambda: answering(peer.namespace, [(pod.address, 9404)], 0.5), "the guardian joins them again")
-    again = Agent(world)
-    try:
-        await_true(lambda: again.state("guarded-pause") == "expired", "the new agent notices")
-        await_true(lambda: again.state("guarded-cut") == "expired", "the new agent notices")
-        found = again.ask("GET", "/v1/faults/guarded-pause").json()
-        assert "nothing of it is left; undone by guardian" in confirmed(found, "heal")
-        # What has time left is still in force, and the new agent can heal it.
-        assert again.state("guarded-long") == "inForce"
-        confirmed(again.heal("guarded-long"), "heal")
-        assert answering(pod.namespace, [target], 10) == {target}
-    finally:
-        again.stop()
+    again = restart()
+    await_true(lambda: again.state("guarded-pause") == "expired", "the new agent notices")
+    await_true(lambda: again.state("guarded-cut") == "expired", "the new agent notices")
+    found = again.ask("GET", "/v1/faults/guarded-pause").json()
+    assert "nothing of it is left; undone by guardian" in confirmed(found, "heal")
+    # What has time left is still in force, and the new agent can heal it.
+    assert again.state("guarded-long") == "inForce"
+    confirmed(again.heal("guarded-long"), "heal")
+    assert answering(pod.namespace, [target], 10) == {target}
 
 
-def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(agent: Agent, world: World) -> None:
+def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
     pod = world.pod("overdue-broker-0")
     node = pod.start_node()
     record = agent.inject("overdue-1", "pause", pod, seconds=4)
@@ -55,13 +57,10 @@ def test_an_agent_that_comes_back_heals_what_is_overdue_where_nobody_else_did(ag
     deadline = record["request"]["deadline"]
     await_true(lambda: in_seconds(-0.5) > deadline.replace("Z", "+00:00"), "the deadline has passed")
     assert states(node.pid) == ["stopped"]
-    again = Agent(world)
-    try:
-        assert states(node.pid) == ["running"], "healed before it listens"
-        await_true(lambda: again.state("overdue-1") == "expired", "and it is noted")
-        assert guardians(world), "a new guardian is at work"
-    finally:
-        again.stop()
+    again = restart()
+    assert states(node.pid) == ["running"], "healed before it listens"
+    await_true(lambda: again.state("overdue-1") == "expired", "and it is noted")
+    assert guardians(world), "a new guardian is at work"
 
 
 def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
@@ -76,7 +75,9 @@ def test_a_guardian_that_dies_is_replaced(agent: Agent, world: World) -> None:
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_what_was_being_injected_is_undone_and_never_called_done(agent: Agent, world: World, made: bool) -> None:
+def test_what_was_being_injected_is_undone_and_never_called_done(
+    agent: Agent, world: World, restart: Callable[[], Agent], made: bool
+) -> None:
     pod = world.pod(f"half-{made}-broker-0".lower())
     node = pod.start_node()
     fault = f"half-{made}"
@@ -89,26 +90,22 @@ def test_what_was_being_injected_is_undone_and_never_called_done(agent: Agent, w
     path = world.state / "faults" / f"{fault}.json"
     row = json.loads(path.read_text())
     path.write_text(json.dumps(row | {"state": "injecting", "evidence": []}))
-    again = Agent(world)
-    try:
-        found = again.ask("GET", f"/v1/faults/{fault}").json()
-        assert found["state"] == "failed"
-        assert "may have happened" in found["error"]
-        assert states(node.pid) == (["running"] if made else ["gone"])
-    finally:
-        again.stop()
+    again = restart()
+    found = again.ask("GET", f"/v1/faults/{fault}").json()
+    assert found["state"] == "failed"
+    assert "may have happened" in found["error"]
+    assert states(node.pid) == (["running"] if made else ["gone"])
 
 
-def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(agent: Agent, world: World) -> None:
+def test_sigterm_ends_the_agent_and_leaves_faults_as_they_are(
+    agent: Agent, world: World, restart: Callable[[], Agent]
+) -> None:
     pod = world.pod("term-broker-0")
     node = pod.start_node()
     agent.inject("term-1", "pause", pod)
     assert agent.stop() == 0
     assert states(node.pid) == ["stopped"]
-    again = Agent(world)
-    try:
-        assert again.state("term-1") == "inForce"
-        again.heal("term-1")
-        assert states(node.pid) == ["running"]
-    finally:
-        again.stop()
+    again = restart()
+    assert again.state("term-1") == "inForce"
+    again.heal("term-1")
+    assert states(node.pid) == ["running"]

@@ -1,8 +1,9 @@
 """``partition``: packets between a pod and others are dropped, in the pod's own network namespace.
 
-Confirmed from inside: a peer that answered a connection before does not answer across the cut, and the rule has counted
-what it dropped. Whichever way is cut, an answer cannot come; a peer that had not answered before is no witness, then
-the rule's counter alone must speak.
+Confirmed from inside: datagrams that bear the peer's address (or, of an outgoing cut, that are sent to it) are dropped,
+as the rules' counters tell; and the peer does not answer a connection across the cut. The first needs nothing of the
+peer, which may be cut off the other way or down. Two cuts of one pair are two rules, and the one made first drops what
+the other would: then both are in force, and their sum is looked at.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.namespaces import place_of
 from highwater_operator.agent.containers import network_of
 from highwater_operator.agent.faults.base import Context, HealContext
-from highwater_operator.agent.probes import Target, answering
+from highwater_operator.agent.probes import Target, answering, send_from, send_to
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.requests import CutRequest, PartitionRequest
 
@@ -40,7 +41,7 @@ class PartitionKind:
                 cut = context.make(Cut(namespace, asked.peer, outgoing=outgoing))
                 rules.setdefault(_target(asked), []).append(cut)
         after = answering(namespace, list(rules), _SILENT_FOR)
-        return [_seen(target, cuts, target in before, target in after) for target, cuts in rules.items()]
+        return [_seen(cut, target, target in before, target in after) for target, cuts in rules.items() for cut in cuts]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """Peers answer again, and the rules are gone. One that another fault still cuts, or that is down, stays silent:
@@ -82,13 +83,20 @@ def _target(cut: CutRequest) -> Target:
     return cut.peer, cut.probe_port
 
 
-def _seen(target: Target, cuts: list[Cut], before: bool, after: bool) -> Evidence:
-    dropped = sum(cut.dropped() for cut in cuts)
+def _seen(cut: Cut, target: Target, before: bool, after: bool) -> Evidence:
     peer, port = target
+    counted = cut.dropped_by_all()
+    if cut.outgoing:
+        send_to(cut.namespace, peer)
+    elif ":" not in peer:
+        send_from(cut.namespace, peer)
+    dropped = cut.dropped_by_all() - counted
+    provoked = dropped > 0 or (":" in peer and cut.dropped_by_all() > 0)
+    whose = "to" if cut.outgoing else "from"
     first = "answered" if before else "did not answer"
     then = "answers" if after else "does not answer"
     return Evidence(
-        f"{peer} port {port} {first} before and {then} across the cut; the rules dropped {dropped} packets",
-        not after and dropped > 0,
-        details={"peer": peer, "port": port, "before": before, "after": after, "dropped": dropped},
+        f"{dropped} probes {whose} {peer} were dropped; its port {port} {first} before and {then} across the cut",
+        provoked and not after and cut.left() is not None,
+        details={"peer": peer, "port": port, "before": before, "after": after, "dropped": cut.dropped()},
     )

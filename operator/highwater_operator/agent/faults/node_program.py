@@ -16,6 +16,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.instructions import Instruction, tell
 from highwater_operator.agent.containers import running_node
 from highwater_operator.agent.faults.base import Context, HealContext
+from highwater_operator.agent.places import CONTROL_PATH
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
 from highwater_operator.agent.refusals import Refusal
@@ -25,7 +26,6 @@ from highwater_operator.agent.requests import (
     MessagesRequest,
     SessionExpiryRequest,
 )
-from highwater_operator.objects.config_map import CONTROL_PATH
 
 _SOCKET: Final = "control.sock"
 _STALLED_NS: Final = 1_000_000_000

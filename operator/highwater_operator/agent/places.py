@@ -1,0 +1,15 @@
+"""Where things are inside a node's pod: the operator's own words (:mod:`highwater_operator.objects`), said again.
+
+They are not imported from there because the whole harness would come with them, and an agent that comes back after a
+crash has faults to heal before anything else. A test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+CLUSTER_LABEL: Final = "highwater.dev/cluster"
+ADMIN_PORT: Final = 9404
+DATA_PATH: Final = "/var/lib/highwater/data"
+EVENTS_PATH: Final = "/var/lib/highwater/events"
+CONTROL_PATH: Final = "/run/highwater"
