@@ -217,3 +217,29 @@ def test_a_disk_that_fails_ends_the_process(controller, processes):
     assert node.wait() == 1
     assert "disk failed" in node.log
     assert "File too large" in node.log
+
+
+def start_and_wait_for(node, processes, directory):
+    """The node, once it says that it waits."""
+    node.write_config()
+    command = [sys.executable, "-m", "highwater_runtime.host.main", str(node.config), "--wait-for", str(directory)]
+    with node.log_path.open("ab") as log:
+        node.process = subprocess.Popen(command, stderr=log)
+    processes.wait_until(lambda: "waiting" in node.log, "the node to say that it waits")
+    return node
+
+
+def test_a_node_waits_for_its_volume(controller, processes, tmp_path):
+    volume = tmp_path / "volume"
+    node = start_and_wait_for(controller(), processes, volume)
+    assert not node.ready_path.exists()
+    volume.mkdir()
+    node.ready()
+    node.signal(signal.SIGTERM)
+    assert node.wait() == 0
+
+
+def test_a_node_that_waits_can_be_told_to_end(controller, processes, tmp_path):
+    node = start_and_wait_for(controller(), processes, tmp_path / "never")
+    node.signal(signal.SIGTERM)
+    assert node.wait() == 0

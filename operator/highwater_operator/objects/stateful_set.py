@@ -24,6 +24,10 @@ from highwater_operator.objects.naming import (
 )
 
 CONFIG_HASH: Final = "highwater.dev/config-hash"
+CRASHABLE: Final = "highwater.dev/crashable"
+VOLUME_SIZE: Final = "highwater.dev/volume-size"
+VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"
+CLUSTER_UID: Final = "highwater.dev/cluster-uid"
 NODE_USER: Final = 10001
 _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
@@ -46,6 +50,7 @@ def stateful_set(owner: Owner, role: Role, default_image: str) -> dict[str, Any]
                     "labels": labels_of(owner, role),
                     "annotations": {
                         CONFIG_HASH: config_hash(owner, role),
+                        **_volume_annotations(owner),
                         "prometheus.io/scrape": "true",
                         "prometheus.io/port": str(ADMIN_PORT),
                     },
@@ -86,7 +91,7 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
                 "image": spec.image or default_image,
                 "imagePullPolicy": spec.image_pull_policy,
                 "command": ["highwater-node"],
-                "args": ["/etc/highwater/$(POD_NAME).properties"],
+                "args": ["/etc/highwater/$(POD_NAME).properties", *_wait(owner)],
                 "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
                 "ports": [
                     {
@@ -135,6 +140,25 @@ def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:
         "timeoutSeconds": 5,
         "failureThreshold": failures,
         "successThreshold": 1,
+    }
+
+
+def _wait(owner: Owner) -> list[str]:
+    if not owner.spec.storage.crashable:
+        return []
+    # Until the agent has mounted it there is only the node's own disk, which this user may not write to.
+    return ["--wait-for", f"{VOLUMES_PATH}/{owner.namespace}_$(POD_NAME)/data"]
+
+
+def _volume_annotations(owner: Owner) -> dict[str, str]:
+    """By which the node agent knows what volume a pod wants, and of which cluster's life."""
+    if not owner.spec.storage.crashable:
+        return {}
+    return {
+        CRASHABLE: "true",
+        VOLUME_SIZE: owner.spec.storage.size,
+        VOLUME_FILE_SYSTEM: owner.spec.file_system,
+        CLUSTER_UID: owner.uid,
     }
 
 

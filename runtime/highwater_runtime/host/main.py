@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.logs import NodeLog, configure
 from highwater_runtime.host.process import run_process
 from highwater_runtime.host.security import node_security
+
+_LOOK_AGAIN_S: Final = 0.2
 
 _EPILOGUE: Final = """\
 the configuration file has Java's properties format and Kafka's names; a minimum for a broker:
@@ -49,6 +52,12 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("config", metavar="CONFIG", type=Path, help="the configuration file")
     parser.add_argument("--check", action="store_true", help="check the configuration and exit")
     parser.add_argument(
+        "--wait-for",
+        metavar="DIRECTORY",
+        type=Path,
+        help="begin once this directory is there: a volume that somebody else has yet to mount",
+    )
+    parser.add_argument(
         "--log-level",
         default="INFO",
         choices=("DEBUG", "INFO", "WARNING", "ERROR"),
@@ -66,12 +75,30 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         return ExitStatus.STOPPED
     configure(settings.log_format, level=options.log_level)
     log = NodeLog(settings.name)
+    if options.wait_for is not None and not options.wait_for.is_dir():
+        log.info("waiting", directory=options.wait_for)
+        if not _wait_for(options.wait_for):
+            return ExitStatus.STOPPED
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(run_process(settings, security))
     except OSError as error:
         log.error("cannot run", why=str(error))
         return ExitStatus.CRASHED
+
+
+def _wait_for(directory: Path) -> bool:
+    """Wait until a directory is there; False: told to end before. (As a container's first process, a signal without
+    handler would not even be noticed.)"""
+    told = {signal.SIGTERM, signal.SIGINT}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, told)
+    try:
+        while not directory.is_dir():
+            if signal.sigtimedwait(told, _LOOK_AGAIN_S) is not None:
+                return False
+        return True
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:

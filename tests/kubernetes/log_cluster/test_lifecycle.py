@@ -47,6 +47,7 @@ def test_nothing_is_written_once_it_is_settled(stage: Any, wait_for: Any) -> Non
     stage.start()
     stage.create()
     stage.until_settled()
+    wait_for(lambda: stage.events("Settled"), "the last Event, which comes after the status")
     stage.world.settle()
     revision = stage.api.store.revision
     asked = stage.api.requests

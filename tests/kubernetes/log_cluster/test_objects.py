@@ -104,6 +104,22 @@ def test_each_pod_has_a_crashable_volume_of_its_own() -> None:
     assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_demo-broker-2/data"
 
 
+def test_the_agent_is_told_what_volume_to_make() -> None:
+    """By the agent's own reading of it."""
+    from highwater_operator.agent.pods import Pod
+    from highwater_operator.agent.volumes import wanted_by
+
+    spec = made(storage={"crashable": True, "size": "64Mi"}, fileSystem="xfs")["StatefulSet demo-broker"]["spec"]
+    template = spec["template"]
+    metadata = {**template["metadata"], "namespace": "ns", "name": "demo-broker-2", "uid": "u"}
+    record = wanted_by(Pod.of({"metadata": metadata, "spec": {**template["spec"], "nodeName": "node-0"}}))
+    assert record is not None
+    assert (record.name, record.size_bytes, record.file_system) == ("ns_demo-broker-2", 64 * 1024 * 1024, "xfs")
+    assert (record.user, record.group) == (10001, 10001)
+    args = template["spec"]["containers"][0]["args"]
+    assert args[1:] == ["--wait-for", "/var/lib/highwater/volumes/ns_$(POD_NAME)/data"]
+
+
 def test_what_restarts_a_node_and_what_does_not() -> None:
     before = config_hash(owner(), "broker")
     assert config_hash(owner(brokers=5), "broker") == before

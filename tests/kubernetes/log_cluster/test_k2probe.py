@@ -1,0 +1,132 @@
+"""A LogCluster from its creation to its deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from highwater_operator.settings import FINALIZER, PREFIX
+
+KINDS = [
+    ("v1", "ServiceAccount"),
+    ("v1", "Service"),
+    ("v1", "ConfigMap"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("apps/v1", "StatefulSet"),
+]
+
+
+def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
+    stage.start()
+    stage.create(topics=[{"name": "orders", "partitions": 2, "replicationFactor": 3}])
+    stage.until_settled()
+    status = stage.status()
+    assert status["phase"] == "Ready"
+    assert status["observedGeneration"] == 1
+    assert (status["brokersReady"], status["controllersReady"]) == ("3/3", "3/3")
+    assert status["bootstrap"] == "demo-bootstrap.default.svc:9092"
+    assert (status["activeController"], status["underReplicatedPartitions"]) == (1000, 0)
+    assert stage.condition("Degraded")["reason"] == "Sound"
+    assert sorted(stage.pods()) == [f"demo-{role}-{n}" for role in ("broker", "controller") for n in range(3)]
+    assert stage.cluster().created == ["orders"]
+    assert {"Created", "Serving", "TopicCreated"} <= {event["reason"] for event in stage.events()}
+    assert all(event["count"] == 1 for event in stage.events("Created"))
+
+
+def test_kopf_leaves_nothing_on_the_resource(stage: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    metadata = stage.get()["metadata"]
+    assert metadata.get("finalizers", []) == []
+    assert [key for key in metadata.get("annotations", {}) if "kopf" in key or PREFIX in key] == []
+    assert FINALIZER.startswith(PREFIX)
+
+
+def test_nothing_is_written_once_it_is_settled(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.world.settle()
+    revision = stage.api.store.revision
+    asked = stage.api.requests
+    wait_for(lambda: stage.api.requests > asked + 14, "two more reconciles")
+    print(
+        "CH",
+        [
+            (c.revision, c.kind, c.table.plural, c.name, c.new.obj.get("reason"), c.new.obj.get("message"))
+            for c in stage.api.store._history
+            if c.revision > revision - 3
+        ],
+    )
+    assert stage.api.store.revision == revision
+
+
+def test_deletion_is_clean(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+
+    def left() -> list[str]:
+        kinds = [*KINDS, ("v1", "Pod"), ("v1", "PersistentVolumeClaim")]
+        found = [one for version, kind in kinds for one in stage.api.objects(version, kind, "default")]
+        return [one["metadata"]["name"] for one in found]
+
+    wait_for(lambda: left() == [], "everything to be gone")
+    stage.world.settle()
+    assert left() == []
+
+
+def test_claims_stay_where_the_resource_says_so(stage: Any, wait_for: Any) -> None:
+    stage.start()
+    stage.create(storage={"whenDeleted": "Retain"})
+    stage.until_settled()
+    stage.api.delete("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+    wait_for(lambda: not stage.pods(), "pods to be gone")
+    assert len(stage.api.objects("v1", "PersistentVolumeClaim", "default")) == 6
+
+
+def test_an_operator_that_comes_later_goes_on(stage: Any) -> None:
+    stage.create(topics=[{"name": "orders"}])
+    stage.start()
+    stage.until_settled()
+    stage.stop()
+    stage.patch("demo", brokers=4)
+    stage.start()
+    stage.until_settled()
+    assert stage.status()["brokersReady"] == "4/4"
+    assert stage.cluster().created == ["orders"]
+
+
+def test_topics_that_are_there_are_left_alone(stage: Any, wait_for: Any) -> None:
+    stage.cluster().place("orders", (0, 1))
+    stage.start()
+    stage.create(topics=[{"name": "orders", "partitions": 3, "replicationFactor": 2}])
+    stage.until_settled()
+    (event,) = wait_for(lambda: stage.events("TopicDiffers"), "the difference to be told")
+    assert "orders has 1 partitions, not 3" in event["message"]
+    assert stage.cluster().created == []
+
+
+def test_a_topic_that_is_refused_is_told_of(stage: Any, wait_for: Any) -> None:
+    stage.cluster().refuses_topics = "createTopic orders: INVALID_CONFIG: no such thing"
+    stage.start()
+    stage.create(topics=[{"name": "orders"}])
+    wait_for(lambda: stage.condition("Degraded")["reason"] == "NotCarriedOut", "the refusal to be told")
+    assert "INVALID_CONFIG" in stage.condition("Degraded")["message"]
+    assert stage.condition("Ready")["reason"] == "TopicsMissing"
+    stage.cluster().refuses_topics = None
+    stage.until_settled()
+    assert stage.cluster().created == ["orders"]
+
+
+def test_pods_that_are_slow_are_told_of(stage: Any, wait_for: Any) -> None:
+    from api_server.world import UNREADY
+
+    stage.world.pods.decide = lambda pod: UNREADY
+    stage.start()
+    stage.create()
+    wait_for(lambda: stage.condition("Progressing")["reason"] == "PodsStarting", "the reason")
+    assert stage.condition("Ready")["reason"] == "PodsNotReady"
+    assert "of 3 controllers are ready" in stage.condition("Ready")["message"]
