@@ -78,9 +78,8 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
     assert found["--backend sim"]["works"] is True
     listed = found["--backend sim"]["detail"].removeprefix("faults: ").split(", ")
     assert listed == list(FAULT_KINDS)
-    for name in ("kubernetes",):
-        assert found[f"--backend {name}"]["works"] is False
-        assert "not built yet" in found[f"--backend {name}"]["detail"]
+    assert found["--backend kubernetes"]["works"] is True
+    assert "highwater-operator" in found["--backend kubernetes"]["detail"]
 
 
 def test_doctor_without_java_says_what_to_do(highwater: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--backend", "kubernetes"], "backend 'kubernetes' is not built yet; available: sim, local"),
+        (["--backend", "moon"], "backend 'moon' is unknown; available: sim, local, kubernetes"),
         (["--backend", "local", "--wire"], "--wire is for the simulator: real messages always go through the codec"),
         (["--backend", "docker"], "backend 'docker' is unknown; available: sim"),
         (["--switch", "replica-epoch"], "--switch 'replica-epoch': expected NAME=VALUE or NAME=VALUE,VALUE"),

@@ -11,8 +11,8 @@ from highwater_chaos.backends.sim import SimBackend
 BACKENDS: Final = ("sim", "local")
 """Backends that this version has, by the name that ``--backend`` takes."""
 
-NOT_BUILT: Final = ("kubernetes",)
-"""Backends of the contract that are not built yet."""
+ELSEWHERE: Final = ("kubernetes",)
+"""Backends that run in a cluster and not in this process."""
 
 
 def make_backend(name: str, *, wire: bool = False) -> Backend:

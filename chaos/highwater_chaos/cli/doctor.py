@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import platform
 import sys
@@ -12,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.backends.local import apache_kafka
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.protocol import Capability
@@ -112,4 +113,6 @@ def _backends() -> list[Finding]:
         Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(make_backend(name).capabilities)))
         for name in BACKENDS
     ]
-    return built + [Finding(f"--backend {name}", False, "not built yet in this version") for name in NOT_BUILT]
+    client = importlib.util.find_spec("kubernetes") is not None
+    how = "in a cluster that has highwater-operator" if client else "needs pip install 'highwater[operator]'"
+    return [*built, Finding("--backend kubernetes", client, how)]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.run import cluster_commands
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.heal import Healed
 from highwater_chaos.machine.heal import heal as heal_machine
@@ -22,8 +23,20 @@ def heal(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is to undo.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    namespace: Annotated[
+        str | None, typer.Option(metavar="NS", help="Of a Kubernetes cluster: end its experiments, which are healed.")
+    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="With --namespace: of the kubeconfig.")] = None,
 ) -> int:
     """Undo what runs left on this machine: faults, processes, mounts, namespaces. Exits 1 when something is left."""
+    if namespace is not None:
+        names = cluster_commands("heal --namespace").heal_namespace(namespace, context)
+        print(
+            f"ended and being healed by the operator: {', '.join(names)}"
+            if names
+            else f"nothing to heal in {namespace}"
+        )
+        return Exit.OK
     root = state_root()
     try:
         results = heal_machine(root, only=run, living=living, dry_run=dry_run)

@@ -9,11 +9,22 @@ import typer
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
+from highwater_chaos.cli.run import cluster_commands
 from highwater_chaos.report import BadRunFile, write_report
 
 
-def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")]) -> None:
+def report(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run directory, or cx/NAME: an experiment of a Kubernetes cluster.")
+    ],
+    namespace: Annotated[str | None, typer.Option(metavar="NS", help="Of cx/NAME.")] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, for cx/NAME.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the run of cx/NAME goes.")] = Path("runs"),
+) -> None:
     """Draw report.html of a run directory again, and print its path."""
+    if run.parent == Path("cx"):
+        cluster = cluster_commands("report cx/NAME")
+        run = cluster.fetch_run(run.name, namespace, context, out)
     recorded_verdict(run)
     try:
         print(write_report(run))

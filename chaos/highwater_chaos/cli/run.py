@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -14,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.backends import BACKENDS, ELSEWHERE, make_backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
@@ -25,7 +26,7 @@ from highwater_chaos.junit import write_junit
 
 def run(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files.")],
-    backend: Annotated[str, typer.Option(help="Where to run: sim, or local (real processes).")] = "sim",
+    backend: Annotated[str, typer.Option(help="Where to run: sim, local (real processes), or kubernetes.")] = "sim",
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the file's seed.")] = None,
     switch: Annotated[
         list[str] | None,
@@ -35,11 +36,14 @@ def run(
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all runs as JUnit XML.")] = None,
     wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every simulated message.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    namespace: Annotated[str | None, typer.Option(metavar="NS", help="On kubernetes: where.")] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="On kubernetes: of the kubeconfig.")] = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
-    if backend not in BACKENDS:
-        why = "is not built yet" if backend in NOT_BUILT else "is unknown"
-        raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
+    if backend not in (*BACKENDS, *ELSEWHERE):
+        raise UsageError(f"backend {backend!r} is unknown; available: {', '.join((*BACKENDS, *ELSEWHERE))}")
+    if backend not in ELSEWHERE and (namespace is not None or context is not None):
+        raise UsageError("--namespace and --context are for --backend kubernetes")
     if wire and backend != "sim":
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
     check_output(out, "--out")
@@ -49,10 +53,18 @@ def run(
             raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
     planned = list(_plan(files, seed, _switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
+    verdicts: list[dict[str, Any]] = []
     for number, (experiment, varied) in enumerate(planned, start=1):
         title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
         with progress_of(f"[{number}/{len(planned)}] {title}") as progress:
-            done = run_and_judge(experiment, backend, out, progress, varied=varied, wire=wire)
+            if backend in ELSEWHERE:
+                done = _on_kubernetes(experiment, out, progress, namespace, context)
+            else:
+                done = run_and_judge(experiment, backend, out, progress, varied=varied, wire=wire)
+        if done is None:
+            verdicts.append({"verdict": "inconclusive", "asExpected": False})
+            continue
+        verdicts.append(done.verdict)
         runs.append(done)
         if not as_json:
             print_run(done, title)
@@ -60,7 +72,36 @@ def run(
         write_junit(junit, [done.verdict for done in runs])
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
-    return exit_status([done.verdict for done in runs])
+    return exit_status(verdicts)
+
+
+def _on_kubernetes(
+    experiment: ChaosExperiment,
+    out: Path,
+    progress: Callable[[str], None],
+    namespace: str | None,
+    context: str | None,
+) -> JudgedRun | None:
+    """None: it ended without a run directory, and why has been said."""
+    cluster = cluster_commands("run --backend kubernetes")
+    try:
+        done: JudgedRun = cluster.run_on_kubernetes(
+            experiment, out, progress, namespace=namespace, context=context
+        )
+        return done
+    except cluster.NoRunDirectoryError as error:
+        print(f"INCONCLUSIVE: {experiment.metadata.name}: {error}")
+        return None
+
+
+def cluster_commands(command: str) -> Any:
+    """What needs the Kubernetes client, which not everybody has. Raises :class:`UsageError` where it is missing."""
+    try:
+        return importlib.import_module("highwater_chaos.cli.kubernetes")
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("kubernetes"):
+            raise
+        raise UsageError(f"{command} needs the Kubernetes client: pip install 'highwater[operator]'") from error
 
 
 def check_output(folder: Path, option: str) -> None:
@@ -84,7 +125,8 @@ def _plan(
         try:
             experiment = load_experiment(file)
             experiments.append(experiment)
-            errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
+            if backend not in ELSEWHERE:  # there the operator refuses, and says why
+                errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
         except ExperimentError as error:
             errors.append(str(error))
     if errors:

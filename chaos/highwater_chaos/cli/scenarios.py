@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from highwater_chaos.backends import BACKENDS, NOT_BUILT, make_backend
+from highwater_chaos.backends import BACKENDS, ELSEWHERE, make_backend
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
@@ -25,7 +25,7 @@ def scenarios(
 ) -> None:
     """List the experiments that ship, with what each shows and what is expected of it."""
     if backend is not None and backend not in BACKENDS:
-        why = "is not built yet" if backend in NOT_BUILT else "is unknown"
+        why = "cannot be asked from here" if backend in ELSEWHERE else "is unknown"
         raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
     folder = scenario_folder()
     found = [(path, load_experiment(path)) for path in sorted(folder.rglob("*.yaml"))]

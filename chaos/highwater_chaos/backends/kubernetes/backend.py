@@ -166,6 +166,7 @@ class KubernetesBackend:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()
         self._journal.check_now_and_then()
+        self._desk.retry()
 
     def close(self) -> None:
         """Heal everything, end clients, delete the cluster."""
@@ -277,7 +278,7 @@ class KubernetesBackend:
             if client.end is not None
         ]
         failures = self._clients.failures() if self._clients is not None else []
-        return [*self._doubts, *ended, *failures, *self._desk.doubts, *self._polls.notes()]
+        return [*self._doubts, *ended, *failures, *self._desk.doubts(), *self._polls.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""

@@ -6,6 +6,8 @@ the engine records that it did not take hold. What could not be healed stays ope
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ Json = dict[str, Any]
 LONGEST_NS: Final = 23 * 3600 * SECOND
 """An agent takes no deadline that is farther away than a day."""
 _THREADS: Final = 16
+_RETRY_EVERY: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,9 @@ class FaultDesk:
         self.longest_ns = min(longest_ns, LONGEST_NS)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fault")
         self._faults: dict[str, InjectedFault] = {}
-        self.doubts: list[str] = []
+        self._unhealed: dict[str, str] = {}
+        self._tried = 0.0
+        self._uncertain: list[str] = []
 
     def inject(
         self,
@@ -121,7 +126,8 @@ class FaultDesk:
         return self._threads.submit(self.inject, place, kind, what, lasts_ns, parameters)
 
     def heal(self, fault: InjectedFault) -> None:
-        """Undo a fault; idempotent. What does not work is a doubt, and stays open in the journal."""
+        """Undo a fault; idempotent. What does not work (a rule in a node that is paused just now) is tried again later
+        (:meth:`retry`), and is a doubt until then."""
         if fault.healed:
             return
         try:
@@ -129,9 +135,10 @@ class FaultDesk:
             if fault.record["state"] not in OVER:
                 raise AgentError(f"it is still {fault.record['state']}: {fault.record.get('error', '')}", 500)
         except AgentError as error:
-            self.doubts.append(f"fault {fault.id} on {fault.place.name} could not be healed: {error}")
+            self._unhealed[fault.id] = f"fault {fault.id} on {fault.place.name} could not be healed: {error}"
             return
         fault.healed = True
+        self._unhealed.pop(fault.id, None)
         seen = [str(one["saw"]) for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
         self._journal.note(fault.id, "undone", "; ".join(seen))
 
@@ -142,11 +149,25 @@ class FaultDesk:
     def look(self, fault: InjectedFault) -> InjectedFault:
         """With what the agent sees of it now; as it was where the agent does not answer."""
         if not fault.healed:
-            try:
+            with contextlib.suppress(AgentError):
+                # What is not seen is not confirmed: the caller judges by what was seen last.
                 fault.record = fault.place.agent.fault(fault.id) or fault.record
-            except AgentError as error:
-                self.doubts.append(f"fault {fault.id} on {fault.place.name} could not be looked at: {error}")
         return fault
+
+    def look_soon(self, fault: InjectedFault) -> Future[InjectedFault]:
+        """The same, on another thread."""
+        return self._threads.submit(self.look, fault)
+
+    def retry(self) -> None:
+        """Now and then: heal what could not be healed, on other threads."""
+        if self._unhealed and time.monotonic() - self._tried > _RETRY_EVERY:
+            self._tried = time.monotonic()
+            for fault in list(self._unhealed):
+                self.heal_soon(self._faults[fault])
+
+    def doubts(self) -> list[str]:
+        """What is, or may be, still in force although it should not be."""
+        return [*self._uncertain, *self._unhealed.values()]
 
     def heal_all(self) -> list[str]:
         """Undo whatever is left; returns ids of what still is."""
@@ -162,6 +183,8 @@ class FaultDesk:
         try:
             place.agent.heal_fault(fault)
         except AgentError as error:
-            self.doubts.append(f"fault {fault} on {place.name} may be in force ({why}), and was not undone: {error}")
+            self._uncertain.append(
+                f"fault {fault} on {place.name} may be in force ({why}), and was not undone: {error}"
+            )
             return
         self._journal.note(fault, "undone", f"undone, since it was not certain: {why}")

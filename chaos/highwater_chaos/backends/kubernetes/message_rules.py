@@ -23,6 +23,7 @@ class _Rule:
     in_force: bool = True
     faults: list[InjectedFault] = field(default_factory=list)
     pending: list[Future[InjectedFault]] = field(default_factory=list)
+    looks: dict[str, Future[InjectedFault]] = field(default_factory=dict)
 
 
 class MessageRules:
@@ -55,10 +56,15 @@ class MessageRules:
                 self._ask(rule, node)
 
     def caught(self, rule_id: int) -> int:
-        """How many messages it has acted upon, as its nodes were last asked."""
+        """How many messages it has acted upon, as its nodes were last asked; they are asked again. A node that is
+        paused answers later, and holds up nobody."""
         rule = self._rules[rule_id]
         self._settle(rule, wait=False)
-        return sum(self._matches(self._desk.look(fault)) for fault in rule.faults)
+        for fault in rule.faults:
+            look = rule.looks.get(fault.id)
+            if not fault.healed and (look is None or look.done()):
+                rule.looks[fault.id] = self._desk.look_soon(fault)
+        return sum(self._matches(fault) for fault in rule.faults)
 
     def remove(self, rule_id: int) -> None:
         """Out of force everywhere. Idempotent."""

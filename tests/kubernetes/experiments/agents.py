@@ -1,0 +1,145 @@
+"""An agent at its HTTP boundary: keeps records as the real one does, and lets a test decide what acting means."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from highwater_chaos.machine.errors import MachineError
+
+TOKEN = "a token that is long enough"
+Json = dict[str, Any]
+
+
+def evidence(saw: str, phase: str = "inject", confirmed: bool = True, **details: Any) -> Json:
+    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return {"saw": saw, "confirmed": confirmed, "phase": phase, "at": at, "details": details}
+
+
+class FakeAgent:
+    """``with FakeAgent() as agent:``. ``inject`` and ``heal`` act on a fault's record and return evidence; what
+    ``answers`` returns for a pod's events, dump and metrics is served."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Json] = {}
+        self.injected: list[str] = []
+        self.undone: list[str] = []
+        self.refused: list[str] = []
+        self.silent = False
+        self.inject: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence(f"{body['kind']} is there")]
+        self.heal: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence("gone", "heal")]
+        self.observe: Callable[[Json], list[Json]] = lambda record: []
+        self.answers: Callable[[str, str, int], bytes | None] = lambda pod, what, offset: None
+        self._busy = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        agent = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._serve("GET")
+
+            def do_PUT(self) -> None:
+                self._serve("PUT")
+
+            def do_DELETE(self) -> None:
+                self._serve("DELETE")
+
+            def _serve(self, method: str) -> None:
+                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if agent.silent:
+                    status, body = 503, b'{"error": "silent"}'
+                elif self.headers.get("Authorization") != f"Bearer {TOKEN}":
+                    status, body = 401, b'{"error": "no token"}'
+                else:
+                    try:
+                        status, body = agent.serve(method, self.path, content)
+                    except MachineError as error:
+                        status, body = 500, json.dumps({"error": str(error)}).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    def __enter__(self) -> FakeAgent:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def manifest(self, node: str, namespace: str = "highwater-system") -> Json:
+        """Its pod, which is on ``node``."""
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"highwater-agent-{node}",
+                "namespace": namespace,
+                "labels": {"app.kubernetes.io/name": "highwater", "app.kubernetes.io/component": "agent"},
+                "annotations": {"highwater.dev/agent-port": str(self.port)},
+            },
+            "spec": {"nodeName": node, "containers": [{"name": "agent", "image": "highwater/agent:test"}]},
+        }
+
+    def in_force(self) -> list[str]:
+        return [one["id"] for one in self.records.values() if one["state"] == "inForce"]
+
+    def serve(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
+        where, _, query = path.partition("?")
+        parts = where.strip("/").split("/")
+        if parts[1] == "pods":
+            offset = int(query.removeprefix("offset=") or 0)
+            found = self.answers(parts[3], parts[4], offset)
+            return (404, b'{"error": "nothing here"}') if found is None else (200, found)
+        if len(parts) == 2:
+            return 200, json.dumps({"items": list(self.records.values())}).encode()
+        with self._busy:
+            lock = self._locks.setdefault(parts[2], threading.Lock())
+        with lock:
+            return self._fault(method, parts[2], content)
+
+    def _fault(self, method: str, fault: str, content: bytes) -> tuple[int, bytes]:
+        record = self.records.get(fault)
+        if method == "GET":
+            if record is None:
+                return 404, b'{"error": "never heard of"}'
+            shown = {**record, "evidence": [*record["evidence"], *self.observe(record)]}
+            return 200, json.dumps(shown).encode()
+        if method == "DELETE":
+            if record is None:
+                record = self._keep(fault, "healed", None, [])
+            elif record["state"] == "inForce":
+                found = [*record["evidence"], *self.heal(fault, record["request"])]
+                self.undone.append(fault)
+                record = self._keep(fault, "healed", record["request"], found)
+            return 200, json.dumps(record).encode()
+        body = json.loads(content)
+        if record is not None:
+            if record["request"] != body:
+                self.refused.append(fault)
+                return 409, b'{"error": "healed before it was asked for"}'
+            return 200, json.dumps(record).encode()
+        self.injected.append(fault)
+        seen = self.inject(fault, body)
+        over = body["kind"] in ("kill", "stop", "powerLoss", "diskWipe") and "restartAfter" not in body
+        return 200, json.dumps(self._keep(fault, "done" if over else "inForce", body, seen)).encode()
+
+    def _keep(self, fault: str, state: str, request: Json | None, seen: list[Json]) -> Json:
+        record = {"id": fault, "state": state, "request": request, "until": "", "error": "", "evidence": seen}
+        self.records[fault] = record
+        return record
+
+

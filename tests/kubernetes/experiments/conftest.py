@@ -1,0 +1,179 @@
+"""The operator's part for experiments in a thread; runners are pretended pods, agents fakes at their HTTP boundary."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server.world import PENDING, READY, Outcome, World
+from experiments.agents import TOKEN, FakeAgent
+
+from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, RunnerSettings
+from highwater_operator.kube import Kube
+from highwater_operator.main import Options, operate
+from highwater_operator.reconcile.context import Context, Pace
+
+SYSTEM = "highwater-system"
+PATIENCE = 20.0
+KIND = ("highwater.dev/v1alpha1", "ChaosExperiment")
+Json = dict[str, Any]
+
+
+def until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
+    """Wait until something holds; returns it."""
+    deadline = time.monotonic() + patience
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {patience:g} s for {what}")
+        time.sleep(0.02)
+    return found
+
+
+def experiment(name: str = "demo", **spec: Any) -> Json:
+    return {
+        "apiVersion": KIND[0],
+        "kind": KIND[1],
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"timeout": "2m", "cluster": {"brokers": 3, "topics": [{"name": "orders"}]}, **spec},
+    }
+
+
+def _decide(pod: Json) -> Outcome:
+    # A runner's pod runs until the test ends it.
+    return PENDING if pod["spec"].get("restartPolicy") == "Never" else READY
+
+
+class ExperimentStage:
+    """API server, miniature cluster, two agents, and the operator: started and stopped as a test likes."""
+
+    def __init__(self, api: Any, world: World, agents: list[FakeAgent], token_file: Path) -> None:
+        self.api = api
+        self.world = world
+        self.agents = agents
+        self._token_file = token_file
+        self.open_admin: Any = None
+        self.nodes: Any = None
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+
+    def start(self) -> None:
+        ready = threading.Event()
+
+        async def serve() -> None:
+            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+            kube = Kube(self.api.configuration(), patience=2.0)
+            try:
+                admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
+                context = Context(kube, "highwater/node:test", pace=Pace(2.0, 0.5, 0.3), **admin)
+                await operate(
+                    context,
+                    Options(liveness=None, metrics_port=None),
+                    stop=self._stop,
+                    ready=ready.set,
+                    experiments=ExperimentContext(
+                        kube,
+                        RunnerSettings(SYSTEM),
+                        AgentSettings(SYSTEM, token_file=self._token_file),
+                        ExperimentPace(0.3, 0.1, 0.2),
+                    ),
+                )
+            finally:
+                kube.close()
+                ready.set()
+
+        self._thread = threading.Thread(target=lambda: asyncio.run(serve()), name="operator")
+        self._thread.start()
+        assert ready.wait(PATIENCE)
+
+    def stop(self) -> None:
+        if self._thread is None:
+            return
+        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "the operator does not end"
+        self._thread = None
+
+    # --- looking ---
+
+    def get(self, name: str = "demo") -> Json | None:
+        found: Json | None = self.api.get(*KIND, name, "default")
+        return found
+
+    def status(self, name: str = "demo") -> Json:
+        found = self.get(name)
+        return {} if found is None else found.get("status", {})
+
+    def phase(self, name: str = "demo") -> str:
+        return str(self.status(name).get("phase", ""))
+
+    def condition(self, kind: str, name: str = "demo") -> Json:
+        return next((one for one in self.status(name).get("conditions", []) if one["type"] == kind), {})
+
+    def jobs(self) -> list[Json]:
+        return list(self.api.objects("batch/v1", "Job", SYSTEM))
+
+    def runner_pods(self) -> list[str]:
+        pods = self.api.objects("v1", "Pod", SYSTEM)
+        return [one["metadata"]["name"] for one in pods if "highwater.dev/experiment-uid" in one["metadata"]["labels"]]
+
+    def journal(self, name: str = "demo") -> dict[str, str]:
+        return {one["id"]: one["state"] for one in self.status(name).get("journal", [])}
+
+    # --- what a runner does ---
+
+    def inject(self, agent: FakeAgent, number: int, state: str = "done", name: str = "demo", ask: bool = True) -> str:
+        """As a runner writes a fault down and asks for it; ``state`` is how far it got with writing."""
+        found = self.get(name)
+        assert found is not None
+        fault = f"{found['metadata']['uid']}-{number}"
+        entry = {
+            "id": fault,
+            "step": "pause broker-0",
+            "state": state,
+            "at": "2026-01-01T00:00:00Z",
+            "targets": ["demo-broker-0"],
+            "deadline": "2099-01-01T00:00:00Z",
+            "evidence": "",
+        }
+        journal = [*found.get("status", {}).get("journal", []), entry]
+        self.api.patch(*KIND, name, "default", {"status": {"phase": "Injecting", "journal": journal}}, "status")
+        if ask:
+            body = {"kind": "pause", "pod": {}, "deadline": "2099-01-01T00:00:00Z"}
+            assert agent.serve("PUT", f"/v1/faults/{fault}", json.dumps(body).encode())[0] == 200
+        return fault
+
+    def end_runner(self, exit_code: int = 137) -> None:
+        for name in self.runner_pods():
+            self.world.pods.become(SYSTEM, name, Outcome("finished", exit_code))
+
+
+@pytest.fixture
+def stage(kube_api: Any, tmp_path: Path) -> Iterator[ExperimentStage]:
+    """Everything but the operator runs."""
+    token_file = tmp_path / "token"
+    token_file.write_text(TOKEN)
+    kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
+    kube_api.create(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "highwater-runner", "namespace": SYSTEM}}
+    )
+    with FakeAgent() as one, FakeAgent() as two, World(kube_api, nodes=2) as world:
+        world.pods.decide = _decide
+        made = ExperimentStage(kube_api, world, [one, two], token_file)
+        for index, agent in enumerate(made.agents):
+            kube_api.create(agent.manifest(f"node-{index}"))
+            world.settle()
+            address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+            kube_api.patch("v1", "Pod", f"highwater-agent-node-{index}", SYSTEM, {"status": address}, "status")
+        try:
+            yield made
+        finally:
+            made.stop()

@@ -1,0 +1,165 @@
+"""Real ``highwater-node`` processes as pods that restart like a kubelet's, an agent that really acts on them, and the
+runner as the pod of its Job: everything is what it is on a cluster but for kernel things that need privileges."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from experiments.agents import FakeAgent, evidence
+from log_cluster.real_nodes import RealNodes, _answers
+
+from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.machine.instructions import tell
+from highwater_runtime.host.posix_disk import PosixDisk
+
+Json = dict[str, Any]
+
+
+class RestartingNodes(RealNodes):
+    """Containers that end are started anew, and kept from running while somebody holds their pod down."""
+
+    def __init__(self, api: Any, folder: Path, runner: Callable[[Json], int]) -> None:
+        super().__init__(api, folder)
+        self._runner = runner
+        self.folder = folder
+        self.held: set[str] = set()
+        self._gone: set[str] = set()
+
+    def start(self, handle: Any) -> None:
+        if "highwater.dev/cluster" in handle.pod["metadata"]["labels"]:
+            super().start(handle)
+            return
+        handle.running(ready=True)
+        if handle.pod["spec"].get("restartPolicy") != "Never":
+            return
+        thread = threading.Thread(target=lambda: handle.finished(self._runner(handle.pod)), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def stop(self, handle: Any, grace_seconds: int) -> None:
+        self._gone.add(handle.pod["metadata"]["name"])
+        super().stop(handle, grace_seconds)
+
+    def process(self, pod: str) -> subprocess.Popen[bytes]:
+        return self._processes[pod]
+
+    def home(self, pod: str) -> Path:
+        return self.folder / pod
+
+    def admin(self, pod: str) -> int:
+        return self._port(f"{pod}.admin")
+
+    def _life(self, handle: Any) -> None:
+        name = handle.pod["metadata"]["name"]
+        admin = self._port(f"{name}.admin")
+        config = self._config(handle.pod, admin)
+        while not self._ended.is_set() and name not in self._gone:
+            with (self.folder / f"{name}.log").open("ab") as log:
+                command = [sys.executable, "-m", "highwater_runtime.host.main", str(config)]
+                process = self._processes[name] = subprocess.Popen(command, stderr=log)
+            ready: bool | None = None
+            while process.poll() is None and not self._ended.is_set():
+                # A paused node does not answer: whoever asks would wait for long.
+                now = _answers(admin)
+                if now != ready:
+                    ready = now
+                    handle.running(ready=now)
+                time.sleep(0.1)
+            while name in self.held and not self._ended.is_set() and name not in self._gone:
+                time.sleep(0.02)
+            if not self._ended.is_set() and name not in self._gone:
+                handle.restarted(exit_code=137)
+        self._processes.pop(name, None)
+        if not self._ended.is_set():
+            handle.stopped()
+
+
+class ActingAgent(FakeAgent):
+    """Does to the processes what an agent would do to a container's."""
+
+    def __init__(self, nodes: Callable[[], RestartingNodes]) -> None:
+        super().__init__()
+        self._nodes = nodes
+        self.inject = self._inject
+        self.heal = self._heal
+        self.observe = self._observe
+        self.answers = self._answers
+
+    def _inject(self, fault: str, body: Json) -> list[Json]:
+        nodes, pod = self._nodes(), body["pod"]["name"]
+        match body["kind"]:
+            case "kill" | "stop" as kind:
+                if "restartAfter" in body:
+                    nodes.held.add(pod)
+                process = nodes.process(pod)
+                process.send_signal(signal.SIGKILL if kind == "kill" else signal.SIGTERM)
+                process.wait(60)
+                return [evidence("all processes of the container are gone")]
+            case "pause":
+                nodes.process(pod).send_signal(signal.SIGSTOP)
+                return [evidence("stopped")]
+            case "drop" | "hold" | "delay" | "duplicate" as action:
+                rule = {"action": action, "rpc": body["rpc"], "sources": body["sources"], "part": body["part"]}
+                tell(self._socket(pod), "addRule", {"key": fault, **rule})
+                return [evidence("the rule is in force")]
+            case kind:
+                raise AssertionError(f"{kind} cannot be done without privileges")
+
+    def _heal(self, fault: str, body: Json) -> list[Json]:
+        nodes, pod = self._nodes(), body["pod"]["name"]
+        match body["kind"]:
+            case "pause":
+                nodes.process(pod).send_signal(signal.SIGCONT)
+            case "kill" | "stop":
+                nodes.held.discard(pod)
+            case _:
+                seen = self._matches(fault, body)
+                tell(self._socket(pod), "dropRule", {"key": fault})
+                return [*seen, evidence("the node has taken it back", "heal")]
+        return [evidence("gone", "heal")]
+
+    def _observe(self, record: Json) -> list[Json]:
+        if record["state"] == "inForce" and "rpc" in record["request"]:
+            return self._matches(record["id"], record["request"])
+        return []
+
+    def _matches(self, fault: str, body: Json) -> list[Json]:
+        matches = tell(self._socket(body["pod"]["name"]), "ruleMatches", {"key": fault})
+        return [evidence(f"acted upon {matches}", matches=matches)]
+
+    def _socket(self, pod: str) -> str:
+        return str(self._nodes().home(pod) / "control.sock")
+
+    def _answers(self, pod: str, what: str, offset: int) -> bytes | None:
+        home = self._nodes().home(pod)
+        match what:
+            case "events":
+                path = home / "events.jsonl"
+                if not path.exists():
+                    return None
+                with path.open("rb") as file:
+                    file.seek(offset)
+                    return file.read()
+            case "dump":
+                disk = PosixDisk(home / "data", run_blocking=lambda task: task(), post=lambda task: task())
+                import json
+
+                number = int(pod.rpartition("-")[2])
+                return b"".join(json.dumps(row).encode() + b"\n" for row in dump_replicas(number, disk))
+            case _:
+                try:
+                    url = f"http://127.0.0.1:{self._nodes().admin(pod)}/metrics"
+                    with urllib.request.urlopen(url, timeout=5) as answer:
+                        found: bytes = answer.read()
+                        return found
+                except (urllib.error.URLError, OSError):
+                    return None

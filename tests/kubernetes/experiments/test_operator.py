@@ -1,0 +1,183 @@
+"""What the operator promises about experiments: nothing half-made, every fault healed exactly once, honest verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from experiments.conftest import KIND, SYSTEM, experiment, until
+
+
+def test_an_experiment_gets_a_runner(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(lambda: stage.phase() == "SettingUp", "the runner's Job")
+    (job,) = stage.jobs()
+    uid = stage.get()["metadata"]["uid"]
+    container = job["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == ["--experiment", "default/demo", "--uid", uid]
+    assert job["spec"]["backoffLimit"] == 0
+    assert stage.condition("Accepted")["status"] == "True"
+    assert {stage.condition(one)["status"] for one in ("SteadyState", "Injected", "Healed", "Completed")} == {"Unknown"}
+    assert stage.get()["metadata"]["finalizers"] == ["highwater.dev/heal"]
+    assert not container["securityContext"]["allowPrivilegeEscalation"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason", "words"),
+    [
+        ({"cluster": {"mode": "zookeeper"}}, "Invalid", "'zookeeper' is not built yet"),
+        ({"cluster": {"runtime": "apache-kafka"}}, "Invalid", "apache-kafka"),
+        ({"cluster": {"switches": {"no-such": "on"}}}, "Invalid", "no-such"),
+        ({"workload": {"driver": "confluent-kafka"}}, "NotBuilt", "confluent-kafka"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_and_nothing_is_made(stage: Any, spec: Any, reason: str, words: str) -> None:
+    stage.start()
+    stage.api.create(experiment(**spec))
+    until(lambda: stage.condition("Accepted").get("status") == "False", "the refusal")
+    assert stage.condition("Accepted")["reason"] == reason
+    assert words in stage.condition("Accepted")["message"]
+    assert stage.jobs() == []
+    assert "finalizers" not in stage.get()["metadata"]
+    assert stage.api.delete(*KIND, "demo", "default")
+
+
+def test_a_cluster_reference_is_refused(stage: Any) -> None:
+    stage.start()
+    made = experiment()
+    made["spec"] = {"timeout": "1m", "clusterRef": {"name": "theirs"}}
+    stage.api.create(made)
+    until(lambda: stage.condition("Accepted").get("reason") == "NotBuilt", "the refusal")
+    assert stage.jobs() == []
+
+
+def test_anothers_cluster_is_not_taken(stage: Any) -> None:
+    theirs = {"apiVersion": KIND[0], "kind": "LogCluster", "metadata": {"name": "demo", "namespace": "default"}}
+    stage.api.create({**theirs, "spec": {}})
+    stage.start()
+    stage.api.create(experiment())
+    until(lambda: stage.condition("Accepted").get("reason") == "ClusterNameTaken", "the refusal")
+    assert stage.jobs() == []
+
+
+def test_a_runner_that_dies_leaves_nothing_broken(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    one, two = stage.agents
+    known = stage.inject(one, 1)
+    unanswered = stage.inject(two, 2, state="intent")
+    never = stage.inject(two, 3, state="intent", ask=False)
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert (one.undone, two.undone) == ([known], [unanswered])
+    assert stage.journal() == {known: "undone", unanswered: "undone", never: "undone"}
+    status = stage.status()
+    assert status["verdict"] == "inconclusive"
+    assert "without a verdict" in status["reason"]
+    assert stage.condition("Healed")["status"] == "True"
+    assert (stage.condition("Completed")["status"], stage.condition("Passed")["status"]) == ("True", "Unknown")
+    # A request that was on its way is refused from now on.
+    assert two.serve("PUT", f"/v1/faults/{never}", b'{"kind": "pause"}')[0] == 409
+
+
+def test_deleted_in_the_middle_it_is_aborted_healed_and_only_then_gone(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    one, two = stage.agents
+    fault = stage.inject(one, 1)
+    one.silent = two.silent = True
+    assert not stage.api.delete(*KIND, "demo", "default")
+    until(lambda: stage.condition("Healed").get("status") == "False", "the agents to be missed", 40.0)
+    assert stage.phase() == "Aborting"
+    one.silent = False
+    # The other agent stays away: it never had the fault, and is nobody's problem.
+    until(lambda: stage.get() is None, "the experiment to be gone", 40.0)
+    assert one.undone == [fault]
+    assert stage.jobs() == []
+
+
+def test_an_agent_that_is_away_only_delays(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.agents[0].silent = True
+    stage.end_runner()
+    until(lambda: stage.condition("Healed").get("status") == "False", "the agent to be missed", 40.0)
+    assert fault in stage.condition("Healed")["message"]
+    assert stage.phase() == "Aborting"
+    stage.agents[0].silent = False
+    until(lambda: stage.phase() == "Completed", "the end", 40.0)
+    assert stage.agents[0].undone == [fault]
+
+
+def test_a_new_operator_goes_on(stage: Any) -> None:
+    stage.start()
+    stage.api.create(experiment())
+    until(stage.runner_pods, "the runner")
+    fault = stage.inject(stage.agents[1], 1)
+    stage.stop()
+    stage.end_runner()
+    stage.start()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[1].undone == [fault]
+    assert len(stage.jobs()) == 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("skip", range(7))
+def test_a_crash_around_any_write(stage: Any, when: str, skip: int) -> None:
+    """The operator is cut off around its n-th write, and another one takes over."""
+    stage.api.create(experiment())
+    met = stage.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
+    stage.start()
+    until(lambda: len(met.hits) > 0 or stage.phase() == "SettingUp", "a write to be cut off")
+    stage.stop()
+    stage.api.faults.clear()
+    stage.start()
+    until(stage.runner_pods, "the runner")
+    until(lambda: stage.phase() == "SettingUp", "the runner's Job")
+    fault = stage.inject(stage.agents[0], 1)
+    stage.stop()
+    stage.end_runner()
+    met = stage.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
+    stage.start()
+    until(lambda: len(met.hits) > 0 or stage.phase() == "Completed", "a write to be cut off")
+    stage.stop()
+    stage.api.faults.clear()
+    stage.start()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+    assert stage.journal() == {fault: "undone"}
+    assert len(stage.api.objects("batch/v1", "Job", SYSTEM)) == 0
+
+
+def test_bad_days_of_the_api_server_only_delay(stage: Any) -> None:
+    for status in (409, 429, 500, 503):
+        stage.api.fault(verb="patch", status=status, times=2)
+    stage.start()
+    stage.api.create(experiment())
+    until(lambda: stage.phase() == "SettingUp", "the runner's Job")
+    fault = stage.inject(stage.agents[0], 1)
+    for status in (409, 500):
+        stage.api.fault(verb="patch", status=status, times=1)
+    stage.end_runner()
+    until(lambda: stage.phase() == "Completed", "the end")
+    assert stage.agents[0].undone == [fault]
+
+
+def test_two_at_once_do_not_touch_each_other(stage: Any) -> None:
+    stage.start()
+    for name in ("left", "right"):
+        stage.api.create(experiment(name))
+    until(lambda: len(stage.runner_pods()) == 2, "two runners")
+    left = stage.inject(stage.agents[0], 1, name="left")
+    right = stage.inject(stage.agents[0], 1, name="right")
+    stage.api.delete(*KIND, "left", "default")
+    until(lambda: stage.get("left") is None, "left to be gone")
+    assert stage.agents[0].undone == [left]
+    assert stage.agents[0].in_force() == [right]
+    assert stage.phase("right") == "Injecting"

@@ -1,0 +1,106 @@
+"""An experiment from ``create`` to its verdict: operator, runner, real nodes, faults that really happen."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_server.world import World
+from experiments.agents import TOKEN
+from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
+from experiments.real_world import ActingAgent, RestartingNodes
+
+from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.backends.kubernetes.api import Api
+from highwater_chaos.backends.kubernetes.archive import fetch
+from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.runner import Runner
+from highwater_operator.admin import wire_admin
+
+LONG = 150.0
+CONFIG = {
+    "broker.session.timeout.ms": 3000,
+    "broker.heartbeat.interval.ms": 300,
+    "controller.quorum.fetch.timeout.ms": 1500,
+    "replica.fetch.wait.max.ms": 200,
+}
+
+
+@pytest.fixture
+def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
+    token_file = tmp_path / "token"
+    token_file.write_text(TOKEN)
+    agents = AgentSettings(SYSTEM, token_file=token_file)
+    kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
+    kube_api.create(
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "highwater-runner", "namespace": SYSTEM}}
+    )
+
+    def run(pod: Any) -> int:
+        arguments = pod["spec"]["containers"][0]["args"]
+        namespace, _, name = arguments[1].partition("/")
+        place = Place(namespace, name, arguments[3])
+        api = Api(kube_api.configuration(), patience=5.0)
+        runner = Runner(
+            api, agents, namespace, name, arguments[3], endpoint=lambda node: nodes.at(place.endpoint(node))
+        )
+        return runner.run()
+
+    nodes = RestartingNodes(kube_api, tmp_path, run)
+    with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
+        stage = ExperimentStage(kube_api, world, [agent], token_file)
+        stage.open_admin = functools.partial(wire_admin, at=nodes.at)
+        stage.nodes = nodes
+        kube_api.create(agent.manifest("node-0"))
+        world.settle()
+        address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+        kube_api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
+        try:
+            yield stage
+        finally:
+            stage.stop()
+            nodes.close()
+
+
+def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
+    real.start()
+    schedule = [
+        # Its end comes while a node that has the rule is paused: that one is told later.
+        {"inject": {"name": "slow", "hold": {"rpc": "BrokerHeartbeat", "from": {"broker": 0}}}},
+        {"wait": "1s"},
+        {"inject": {"pause": {"target": {"followerOf": "orders-0"}}, "for": "2s"}},
+        {"heal": "slow"},
+        {"inject": {"kill": {"target": {"leaderOf": "orders-0"}, "restartAfter": "2s"}}},
+        {"wait": "4s"},
+        {"inject": {"stop": {"target": {"broker": 1}, "restartAfter": "1s"}}},
+        {"wait": "3s"},
+    ]
+    cluster = {"brokers": 3, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders", "replicationFactor": 3}]}
+    workload = {"producers": 1, "rate": "50/s", "consumers": 1}
+    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule))
+    until(lambda: real.phase() == "Completed", "the verdict", LONG)
+    status = real.status()
+    assert status["verdict"] == "pass", json.dumps(status, indent=1)
+    assert status["faults"] == {"planned": 4, "injected": 4, "confirmed": 4, "healed": 4}
+    assert {entry["state"] for entry in status["journal"]} == {"undone"}
+    for kind in ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed"):
+        assert real.condition(kind)["status"] == "True", kind
+    agent = real.agents[0]
+    assert sorted(agent.undone) == sorted(agent.injected)
+    until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
+
+    directory = fetch(Api(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    verdict = json.loads((directory / "verdict.json").read_text())
+    assert (verdict["verdict"], verdict["backend"]) == ("pass", "kubernetes")
+    assert (directory / "report.html").stat().st_size > 1000
+    events = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
+    stops = {one["reason"] for one in events if one["type"] == "NodeStopped"}
+    assert stops == {"kill", "stop"}
+    assert threading.active_count() < 200
+    assert real.api.delete(*KIND, "demo", "default") in (True, False)
+    until(lambda: real.get() is None, "the experiment to go")
