@@ -1,4 +1,8 @@
-"""Whatever happens to a ChaosExperiment, or to its runner, has it looked at."""
+"""Whatever happens to a ChaosExperiment has it looked at.
+
+Its runner's Job is not watched, which would take rights on all Jobs of all namespaces: it is looked at every few
+seconds while an experiment is under way.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,7 @@ from typing import Any
 
 import kopf
 
-from highwater_operator.experiments.runner_job import NAME_ANNOTATION, UID_LABEL
-from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB
+from highwater_operator.kinds import CHAOS_EXPERIMENT
 from highwater_operator.reconcile.queue import Key, Queue
 
 
@@ -18,13 +21,4 @@ def register(registry: kopf.OperatorRegistry, queue: Queue) -> None:
     async def experiment_changed(namespace: str | None, name: str | None, **_: Any) -> None:
         """Created, written to by its runner, deleted, or found at the start."""
         if namespace is not None and name is not None:
-            queue.add(Key(namespace, name))
-
-    @kopf.on.event(
-        JOB.group, JOB.version, JOB.plural, labels={UID_LABEL: kopf.PRESENT}, registry=registry, id="runner-of"
-    )
-    async def runner_changed(annotations: kopf.Annotations, **_: Any) -> None:
-        """Its runner's Job moved on, or is gone."""
-        namespace, slash, name = annotations.get(NAME_ANNOTATION, "").partition("/")
-        if slash:
             queue.add(Key(namespace, name))

@@ -141,5 +141,3 @@ class FakeAgent:
         record = {"id": fault, "state": state, "request": request, "until": "", "error": "", "evidence": seen}
         self.records[fault] = record
         return record
-
-

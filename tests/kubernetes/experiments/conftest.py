@@ -81,7 +81,7 @@ class ExperimentStage:
                     experiments=ExperimentContext(
                         kube,
                         RunnerSettings(SYSTEM),
-                        AgentSettings(SYSTEM, token_file=self._token_file),
+                        AgentSettings(SYSTEM, token_file=self._token_file, patience=0.3),
                         ExperimentPace(0.3, 0.1, 0.2),
                     ),
                 )
@@ -153,6 +153,7 @@ class ExperimentStage:
 
     def end_runner(self, exit_code: int = 137) -> None:
         for name in self.runner_pods():
+            until(lambda name=name: (SYSTEM, name) in self.world.pods.started, f"{name} to be started")
             self.world.pods.become(SYSTEM, name, Outcome("finished", exit_code))
 
 

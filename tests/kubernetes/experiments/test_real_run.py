@@ -67,6 +67,26 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             nodes.close()
 
 
+def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
+    real.start()
+    schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": "90s"}}, {"wait": "90s"}]
+    topics = [{"name": "orders", "replicationFactor": 2}]
+    cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": topics}
+    real.api.create(experiment(cluster=cluster, schedule=schedule))
+    agent = real.agents[0]
+    (fault,) = until(agent.in_force, "the fault", LONG)
+    real.api.delete(*KIND, "demo", "default")
+    until(lambda: real.get() is None, "the experiment to go", LONG)
+    assert agent.injected == agent.undone == [fault]
+    assert real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None
+    assert real.jobs() == []
+    assert {one["reason"] for one in real.api.objects("v1", "Event", "default")} >= {
+        "Injecting",
+        "Aborting",
+        "Verified",
+    }
+
+
 def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     real.start()
     schedule = [
@@ -80,7 +100,8 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
         {"inject": {"stop": {"target": {"broker": 1}, "restartAfter": "1s"}}},
         {"wait": "3s"},
     ]
-    cluster = {"brokers": 3, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders", "replicationFactor": 3}]}
+    topics = [{"name": "orders", "replicationFactor": 3}]
+    cluster = {"brokers": 3, "controllers": 1, "config": CONFIG, "topics": topics}
     workload = {"producers": 1, "rate": "50/s", "consumers": 1}
     real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule))
     until(lambda: real.phase() == "Completed", "the verdict", LONG)
@@ -99,7 +120,7 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     assert (verdict["verdict"], verdict["backend"]) == ("pass", "kubernetes")
     assert (directory / "report.html").stat().st_size > 1000
     events = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
-    stops = {one["reason"] for one in events if one["type"] == "NodeStopped"}
+    stops = {one["reason"] for one in events if one["kind"] == "node-stopped"}
     assert stops == {"kill", "stop"}
     assert threading.active_count() < 200
     assert real.api.delete(*KIND, "demo", "default") in (True, False)

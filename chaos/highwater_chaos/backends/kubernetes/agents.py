@@ -147,6 +147,7 @@ class AgentSettings:
     port: int = AGENT_PORT
     scheme: str = "http"
     authority: Path | None = None
+    patience: float = 10.0
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> AgentSettings:
@@ -174,7 +175,7 @@ class AgentSettings:
         port = int((pod["metadata"].get("annotations") or {}).get("highwater.dev/agent-port", self.port))
         host = f"[{address}]" if ":" in address else address
         token = "" if self.token_file is None else self.token_file.read_text().strip()
-        return AgentClient(f"{self.scheme}://{host}:{port}", token, self.authority)
+        return AgentClient(f"{self.scheme}://{host}:{port}", token, self.authority, self.patience)
 
     def clients(self, pods: list[Json]) -> dict[str, AgentClient]:
         """Agents by the name of their node."""

@@ -26,7 +26,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
-from highwater_chaos.backends.kubernetes.journal import StatusJournal
+from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
@@ -169,16 +169,21 @@ class KubernetesBackend:
         self._desk.retry()
 
     def close(self) -> None:
-        """Heal everything, end clients, delete the cluster."""
+        """Heal everything, end clients, delete the cluster. Where the operator has taken over, that is its affair."""
         if self._closed:
             return
         self._closed = True
-        self._desk.heal_all()
+        taken_over = False
+        try:
+            self._desk.heal_all()
+        except TakenOverError:
+            taken_over = True
         if self._clients is not None:
             self._clients.close()
         self._desk.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._api.delete(CLUSTERS, self._place.namespace, self._place.name)
+        if not taken_over:
+            self._api.delete(CLUSTERS, self._place.namespace, self._place.name)
 
     # --- observation ---
 

@@ -92,7 +92,7 @@ class FaultDesk:
         """Bring a fault about and see it.
 
         Raises:
-            TargetError: it did not take hold, and nothing of it is left or it is open in the journal.
+            TargetError: it did not take hold, or was not seen to; it is undone, or open in the journal.
         """
         lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
         fault, deadline = self._journal.intend(what, [place.name], lasts)
@@ -111,6 +111,7 @@ class FaultDesk:
         self._journal.note(fault, "done", said)
         wrong = [one["saw"] for one in record.get("evidence") or [] if not one["confirmed"]]
         if wrong:
+            self.heal(made)
             raise TargetError(f"{what}: {'; '.join(wrong)}")
         return made
 
