@@ -1,7 +1,7 @@
 """``python -m highwater_operator.agent_token``: makes the Secret that operator and agents share, once.
 
-It runs as a Job whose only right is to create Secrets in its own namespace. A Secret that is there already stays as it is:
-no token is ever in a repository, and applying the manifests again changes none.
+It runs as a Job whose only right is to create Secrets in its own namespace. A Secret that is there already stays as it
+is: no token is ever in a repository, and applying the manifests again changes none.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--namespace", required=True)
     parser.add_argument("--name", required=True)
     given = parser.parse_args(argv)
-    with kubernetes.client.ApiClient(local_configuration()) as client:
+    try:
+        configuration = local_configuration()
+    except kubernetes.config.ConfigException as error:
+        sys.exit(f"no API server: {error}")
+    with kubernetes.client.ApiClient(configuration) as client:
         try:
             made = make_token(kubernetes.client.CoreV1Api(client), given.namespace, given.name)
         except ApiException as error:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
+from importlib import metadata
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from .conftest import ROOT
 
@@ -111,3 +115,82 @@ def test_scripts_are_sound():
         done = subprocess.run(["bash", "-n", str(IMAGES / name)], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
         assert (IMAGES / name).stat().st_mode & 0o111 == 0o111
+
+
+ALONE = """
+import sys
+
+hidden = set({hidden!r})
+
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in hidden:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+for module in {modules!r}:
+    __import__(module)
+"""
+
+
+def installed_by(extras: list[str]) -> set[str]:
+    """Distributions that an image gets: the project's own needs, the extras', and theirs."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found: set[str] = set()
+    waiting = [Requirement(line) for line in project["dependencies"]]
+    for extra in extras:
+        waiting += [Requirement(line) for line in project["optional-dependencies"][extra]]
+    while waiting:
+        needed = waiting.pop()
+        name = canonicalize_name(needed.name)
+        if name == "highwater":
+            for extra in needed.extras:
+                waiting += [Requirement(line) for line in project["optional-dependencies"][extra]]
+            continue
+        if name in found:
+            continue
+        found.add(name)
+        for line in metadata.requires(name) or []:
+            deeper = Requirement(line)
+            if deeper.marker is None or any(deeper.marker.evaluate({"extra": extra}) for extra in {"", *needed.extras}):
+                waiting.append(deeper)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("extras", "modules"),
+    [
+        ([], ["highwater_runtime.host.main"]),
+        (
+            ["operator"],
+            ["highwater_operator.main", "highwater_chaos.backends.kubernetes.runner", "highwater_operator.agent_token"],
+        ),
+        (["agent"], ["highwater_operator.agent.main"]),
+        (["chaos"], ["highwater_chaos.cli", "highwater_chaos.judged_run"]),
+        (["chaos", "pipeline"], ["highwater_chaos.cli", "highwater_pipeline.spark"]),
+    ],
+)
+def test_what_an_image_installs_is_what_its_programs_import(extras, modules):
+    there = installed_by(extras)
+    hidden = {
+        module
+        for module, distributions in metadata.packages_distributions().items()
+        if not module.startswith("highwater_") and not {canonicalize_name(one) for one in distributions} & there
+    }
+    assert {"pytest", "hypothesis"} <= hidden
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE.format(hidden=sorted(hidden), modules=modules)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-1500:]
+
+
+def test_a_nodes_image_has_neither_spark_nor_kopf():
+    assert not installed_by([]) & {"pyspark", "kopf", "kubernetes", "pyarrow", "numpy", "pydantic"}
+    assert "kopf" in installed_by(["operator"])
+    assert "kopf" not in installed_by(["agent"])
