@@ -10,7 +10,7 @@ import argparse
 import secrets
 import sys
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import kubernetes
 from kubernetes.client.exceptions import ApiException
@@ -28,7 +28,7 @@ def make_token(api: kubernetes.client.CoreV1Api, namespace: str, name: str) -> b
     Raises:
         ApiException: the API server refuses, or does not answer.
     """
-    secret = {
+    secret: Any = {  # the client takes dictionaries for its models
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/part-of": "highwater"}},
