@@ -34,13 +34,15 @@ from highwater_operator.agent.requests import VolumeRequest
 CRASHABLE: Final = "highwater.dev/crashable"
 SIZE: Final = "highwater.dev/volume-size"
 FILE_SYSTEM: Final = "highwater.dev/file-system"
+CLUSTER_UID: Final = "highwater.dev/cluster-uid"
 DATA: Final = "data"
 _NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeRecord:
-    """One volume. ``made``: its file system is whole."""
+    """One volume. ``made``: its file system is whole. ``cluster``: uid of the LogCluster whose data are on it; empty:
+    whoever asked did not say."""
 
     name: str
     size_bytes: int
@@ -48,6 +50,7 @@ class VolumeRecord:
     user: int
     group: int
     made: bool = False
+    cluster: str = ""
 
     @classmethod
     def of(cls, name: str, request: VolumeRequest) -> Self:
@@ -110,6 +113,10 @@ class Volumes:
             )
         with self.busy:
             there = self.get(wanted.name)
+            if there is not None and there.cluster and wanted.cluster and there.cluster != wanted.cluster:
+                # A cluster made anew under an old one's name could not use what is there; its node would refuse it.
+                self.remove(there.name)
+                there = None
             if there is not None and (there.size_bytes, there.file_system) != (wanted.size_bytes, wanted.file_system):
                 raise Refusal(
                     409,
@@ -117,7 +124,9 @@ class Volumes:
                     expected=f"{wanted.file_system} of {wanted.size_bytes} bytes",
                     found=f"{there.file_system} of {there.size_bytes} bytes",
                 )
-            record = replace(wanted, made=there is not None and there.made)
+            record = wanted
+            if there is not None:
+                record = replace(wanted, made=there.made, cluster=wanted.cluster or there.cluster)
             if record != there:
                 self._write(record)
             if not record.made:
@@ -226,4 +235,5 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
         raise ValueError(f"{FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
     size: Any = parse_quantity(said.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
-    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group)
+    cluster = said.get(CLUSTER_UID, "")
+    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.power_loss import try_to_write
+from highwater_operator.agent.volumes import CLUSTER_UID, CRASHABLE, FILE_SYSTEM, SIZE, VolumeRecord, Volumes
+from highwater_operator.objects import stateful_set
 
 MIB = 1 << 20
 
@@ -115,6 +118,25 @@ def test_volumes_are_asked_for_and_given_back(agent: Agent, world: World) -> Non
         assert agent.ask("PUT", f"/v1/volumes/{bad}", wanted).status_code in (400, 404), bad
     assert agent.ask("PUT", path, {"sizeBytes": 40 * MIB, "fileSystem": "xfs"}).status_code == 400
     assert agent.ask("PUT", path, {"sizeBytes": 1}).status_code == 400
+
+
+def test_a_cluster_made_anew_gets_an_empty_volume(world: World, tmp_path: Path) -> None:
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    first = VolumeRecord("default_demo-broker-0", 40 * MIB, "ext4", 10001, 10001, cluster="first")
+    try:
+        volumes.ensure(first)
+        (volumes.data(first.name) / "kept").write_text("kept")
+        volumes.ensure(first)
+        assert (volumes.data(first.name) / "kept").read_text() == "kept"
+        volumes.ensure(replace(first, cluster="second", size_bytes=50 * MIB))
+        assert list(volumes.data(first.name).iterdir()) == []
+    finally:
+        volumes.remove(first.name)
+
+
+def test_the_operator_asks_for_volumes_by_the_names_that_the_agent_knows() -> None:
+    assert (CRASHABLE, SIZE) == (stateful_set.CRASHABLE, stateful_set.VOLUME_SIZE)
+    assert (FILE_SYSTEM, CLUSTER_UID) == (stateful_set.VOLUME_FILE_SYSTEM, stateful_set.CLUSTER_UID)
 
 
 def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, restart: Callable[[], Agent]) -> None:
