@@ -27,9 +27,11 @@ RECONCILE_SECONDS: Final = Histogram(
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
     registry=REGISTRY,
 )
-KNOWN: Final = Gauge("highwater_operator_log_clusters", "LogClusters that the operator knows of.", registry=REGISTRY)
+KNOWN: Final = Gauge(
+    "highwater_operator_known_objects", "Objects that the operator serves, by kind.", ["kind"], registry=REGISTRY
+)
 WAITING: Final = Gauge(
-    "highwater_operator_queue_depth", "Objects that are due and have no worker yet.", registry=REGISTRY
+    "highwater_operator_queue_depth", "Objects that are due and have no worker yet.", ["kind"], registry=REGISTRY
 )
 REPAIRS: Final = Counter(
     "highwater_operator_repairs",
@@ -44,7 +46,10 @@ RESTARTS: Final = Counter(
     registry=REGISTRY,
 )
 
-for _result in ("steady", "again", "delayed", "failed"):
-    RECONCILES.labels("LogCluster", _result)
+for _kind in ("LogCluster", "ChaosExperiment"):
+    KNOWN.labels(_kind)
+    WAITING.labels(_kind)
+    for _result in ("steady", "again", "delayed", "failed"):
+        RECONCILES.labels(_kind, _result)
 for _role in ("broker", "controller"):
     RESTARTS.labels(_role)

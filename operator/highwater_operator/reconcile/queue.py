@@ -94,7 +94,7 @@ class Queue:
 
     def _count(self) -> None:
         if self._kind == "LogCluster":
-            metrics.KNOWN.set(len(self._entries))
+            metrics.KNOWN.labels(self._kind).set(len(self._entries))
 
     def _push(self, due: float, key: Key) -> None:
         heapq.heappush(self._heap, (due, key))
@@ -121,7 +121,7 @@ class Queue:
     async def _next(self) -> tuple[Key, _Entry]:
         while True:
             now = time.monotonic()
-            metrics.WAITING.set(sum(due <= now for due, _ in self._heap))
+            metrics.WAITING.labels(self._kind).set(sum(due <= now for due, _ in self._heap))
             while self._heap and self._heap[0][0] <= now:
                 due, key = heapq.heappop(self._heap)
                 entry = self._entries.get(key)
