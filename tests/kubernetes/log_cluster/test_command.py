@@ -1,0 +1,45 @@
+"""``highwater-operator`` as a process: where it answers, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from highwater_chaos.backends.local.layout import free_ports
+
+
+def page(port: int, path: str) -> str | None:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+            return str(answer.read().decode())
+    except (urllib.error.URLError, OSError):
+        return None
+
+
+def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_path: Path) -> None:
+    alive, metrics = free_ports(2)
+    command = [sys.executable, "-m", "highwater_operator.main", "--namespace", "default"]
+    command += ["--liveness", f"http://127.0.0.1:{alive}/healthz", "--metrics-port", str(metrics)]
+    log = tmp_path / "operator.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, env={**os.environ, "KUBECONFIG": str(kubeconfig)}, stdout=out, stderr=out)
+    try:
+        wait_for(lambda: page(alive, "/healthz") is not None, f"/healthz; {log.read_text()}", 60)
+        stage.create(mode="zookeeper")
+        wait_for(lambda: stage.condition("Degraded")["reason"] == "ModeNotBuilt", "a LogCluster to be served", 60)
+        text = page(metrics, "/metrics")
+        assert text is not None
+        assert 'highwater_operator_reconciles_total{kind="LogCluster",result="failed"} 0.0' in text
+        assert 'highwater_operator_known_objects{kind="LogCluster"} 1.0' in text
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0, log.read_text()
+    finally:
+        process.kill()
+        process.wait()
+    assert all(line.startswith("{") for line in log.read_text().splitlines()), "logs are JSON"
