@@ -83,7 +83,7 @@ def test_a_resource_comes_back_from_the_journal(resource: Resource) -> None:
 
 def test_what_only_making_needs_is_not_journaled() -> None:
     process = Process("p", "/run/x", spawn=Spawn(["secret"], Path("/x"), environment={"PASSWORD": "x"}))
-    assert set(to_journal(process)) == {"name", "run", "identity", "mark"}
+    assert set(to_journal(process)) == {"name", "run", "identity", "mark", "group"}
 
 
 def test_unknown_kinds_are_named() -> None:
