@@ -133,7 +133,11 @@ def available_faults(capabilities: frozenset[Capability]) -> list[str]:
 
 
 def run_experiment(
-    experiment: ChaosExperiment, backend: Backend, *, progress: Callable[[str], None] = lambda _: None
+    experiment: ChaosExperiment,
+    backend: Backend,
+    *,
+    progress: Callable[[str], None] = lambda _: None,
+    faults: Callable[[Sequence[FaultRecord]], None] = lambda _: None,
 ) -> RunResult:
     """Run one experiment with the seed and the switches that it carries.
 
@@ -141,13 +145,14 @@ def run_experiment(
         experiment: validated, with ``spec.cluster``.
         backend: a fresh one; it is closed at the end, whatever happens.
         progress: hears of each phase as it begins.
+        faults: is given the list of faults, once, that grows and changes while the schedule runs.
 
     Raises:
         BackendCannotError: when the backend lacks something; nothing has been started then.
     """
     if problems := refusals(experiment, backend):
         raise BackendCannotError(backend.name, problems)
-    run = _Run(experiment, backend, progress)
+    run = _Run(experiment, backend, progress, faults)
     try:
         return run.execute()
     finally:
@@ -155,10 +160,17 @@ def run_experiment(
 
 
 class _Run:
-    def __init__(self, experiment: ChaosExperiment, backend: Backend, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        experiment: ChaosExperiment,
+        backend: Backend,
+        progress: Callable[[str], None],
+        show_faults: Callable[[Sequence[FaultRecord]], None],
+    ) -> None:
         self.experiment = experiment
         self.backend = backend
         self.progress = progress
+        self.show_faults = show_faults
         self.cluster = experiment.cluster
         self.view = ClusterView()
         self.recorder = HistoryRecorder(backend.now_ns)
@@ -312,6 +324,7 @@ class _Run:
             self.deadline_ns,
         )
         self.faults = faultline.records
+        self.show_faults(self.faults)
         runner = ScheduleRunner(
             self.cluster,
             World(self.backend, self.view, self.recorder, faultline.caught),

@@ -75,6 +75,7 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
     real.api.create(experiment(cluster=cluster, schedule=schedule))
     agent = real.agents[0]
     (fault,) = until(agent.in_force, "the fault", LONG)
+    until(lambda: real.status().get("faults", {}).get("planned") == 1, "the fault to be counted")
     real.api.delete(*KIND, "demo", "default")
     until(lambda: real.get() is None, "the experiment to go", LONG)
     assert agent.injected == agent.undone == [fault]

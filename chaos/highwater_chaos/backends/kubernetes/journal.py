@@ -43,6 +43,8 @@ class StatusJournal:
         self._entries: list[Json] = []
         self._number = 0
         self._lock = threading.RLock()
+        self.extra: Callable[[], Json] = dict
+        """What else of the status is written with the journal."""
         self._looked = 0.0
 
     def begin(self) -> Json:
@@ -139,7 +141,7 @@ class StatusJournal:
         self._entries.remove(over)
 
     def _store(self) -> None:
-        self.write(lambda _: {"journal": self._entries})
+        self.write(lambda _: {"journal": self._entries, **self.extra()})
 
     @property
     def open_faults(self) -> list[str]:

@@ -30,6 +30,7 @@ from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import BackendCannotError, run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import write_judged
 from highwater_runtime.ports import SECOND, Endpoint
 
@@ -117,11 +118,15 @@ class Runner:
         return KubernetesBackend(self._api, self._agents, self._place, self.journal, longest, endpoint=self._endpoint)
 
     def _run(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> tuple[Json, Path]:
-        result = run_experiment(experiment, backend, progress=self._progress)
+        result = run_experiment(experiment, backend, progress=self._progress, faults=self._show)
         self._progress("judging")
         name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
         done = write_judged(experiment, result, parent, name, wire=False)
         return done.verdict, done.directory
+
+    def _show(self, faults: Sequence[FaultRecord]) -> None:
+        """From now on how far faults got is told with each entry of the journal."""
+        self.journal.extra = lambda: {"faults": counts_of([one.to_dict() for one in list(faults)])}
 
     def _progress(self, phase: str) -> None:
         _say(phase)
@@ -136,7 +141,7 @@ class Runner:
                     conditions = with_condition(conditions, "Injected", "True", "ScheduleDone", "the schedule is over")
                 if not open_faults:
                     conditions = with_condition(conditions, "Healed", "True", "NothingOpen", "no fault is open")
-            return {"phase": _PHASES[phase], "conditions": conditions}
+            return {"phase": _PHASES[phase], "conditions": conditions, **self.journal.extra()}
 
         self.journal.write(change)
 
