@@ -60,6 +60,7 @@ class ExperimentStage:
         self._token_file = token_file
         self.open_admin: Any = None
         self.nodes: Any = None
+        self.token: str | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
@@ -69,7 +70,7 @@ class ExperimentStage:
 
         async def serve() -> None:
             self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-            kube = Kube(self.api.configuration(), patience=2.0)
+            kube = Kube(self.api.configuration(self.token), patience=2.0)
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
                 context = Context(kube, "highwater/node:test", pace=Pace(2.0, 0.5, 0.3), **admin)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from api_server.world import World
 from experiments.agents import TOKEN
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
@@ -23,6 +24,7 @@ from highwater_chaos.backends.kubernetes.runner import Runner
 from highwater_operator.admin import wire_admin
 
 LONG = 150.0
+RBAC = Path(__file__).parents[3] / "manifests" / "base" / "rbac"
 CONFIG = {
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 300,
@@ -45,23 +47,30 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         arguments = pod["spec"]["containers"][0]["args"]
         namespace, _, name = arguments[1].partition("/")
         place = Place(namespace, name, arguments[3])
-        api = Api(kube_api.configuration(), patience=5.0)
+        api = Api(kube_api.configuration("runner"), patience=5.0)
         runner = Runner(
             api, agents, namespace, name, arguments[3], endpoint=lambda node: nodes.at(place.endpoint(node))
         )
         return runner.run()
 
+    # With the rights that are shipped, and no others.
+    users = []
+    for who in ("operator", "runner"):
+        rules = [one for one in yaml.safe_load_all((RBAC / f"{who}.yaml").read_text()) if one is not None]
+        users.append(kube_api.authorizer.add_manifests(who, f"{SYSTEM}/highwater-{who}", rules))
     nodes = RestartingNodes(kube_api, tmp_path, run)
     with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
         stage = ExperimentStage(kube_api, world, [agent], token_file)
         stage.open_admin = functools.partial(wire_admin, at=nodes.at)
         stage.nodes = nodes
+        stage.token = "operator"
         kube_api.create(agent.manifest("node-0"))
         world.settle()
         address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
         kube_api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
         try:
             yield stage
+            assert [str(one) for user in users for one in user.refused] == []
         finally:
             stage.stop()
             nodes.close()
@@ -82,7 +91,6 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
     assert real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None
     assert real.jobs() == []
     assert {one["reason"] for one in real.api.objects("v1", "Event", "default")} >= {
-        "Injecting",
         "Aborting",
         "Verified",
     }
