@@ -5,6 +5,7 @@ Whoever follows holds nothing together: where the terminal goes away, the experi
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -31,10 +32,12 @@ def connect(context: str | None) -> tuple[Api, str]:
     Raises:
         FollowError: there is none.
     """
+    # The client's own default is what the variable was when it was imported.
+    file = os.environ.get("KUBECONFIG") or None
     configuration = kubernetes.client.Configuration()
     try:
-        kubernetes.config.load_kube_config(client_configuration=configuration, context=context)  # type: ignore[no-untyped-call]
-        contexts, active = kubernetes.config.list_kube_config_contexts()  # type: ignore[no-untyped-call]
+        kubernetes.config.load_kube_config(file, client_configuration=configuration, context=context)  # type: ignore[no-untyped-call]
+        contexts, active = kubernetes.config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
         chosen = next((one for one in contexts if one["name"] == context), active)
         return Api(configuration, patience=15.0), str(chosen["context"].get("namespace") or "default")
     except kubernetes.config.ConfigException as error:

@@ -1,0 +1,73 @@
+"""``highwater run --backend kubernetes`` and its kin, against an API server in which a test plays the operator."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from experiments.conftest import KIND, until
+
+from highwater_chaos.backends.kubernetes.api import Api
+from highwater_chaos.backends.kubernetes.archive import store
+from highwater_chaos.cli import execute
+
+FILE = Path(__file__).parents[3] / "scenarios" / "kip-903" / "kafka-14139.yaml"
+
+
+def command(*arguments: str) -> int:
+    return execute(arguments)
+
+
+@pytest.fixture
+def cluster(kube_api: Any, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    return kube_api
+
+
+def play(cluster: Any, status: dict[str, Any], run: Path | None) -> threading.Thread:
+    def operator() -> None:
+        (found,) = until(lambda: cluster.objects(*KIND, "default"), "the experiment")
+        if run is not None:
+            store(Api(cluster.configuration()), found, run)
+        cluster.patch(*KIND, found["metadata"]["name"], "default", {"status": status}, "status")
+
+    thread = threading.Thread(target=operator)
+    thread.start()
+    return thread
+
+
+def test_run_follows_and_fetches(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command("run", str(FILE), "--out", str(tmp_path / "sim"), "--switch", "replica-epoch-check=off") == 0
+    (made,) = (tmp_path / "sim").iterdir()
+    thread = play(cluster, {"phase": "Completed", "verdict": "fail"}, made)
+    arguments = ("--backend", "kubernetes", "--out", str(tmp_path / "out"), "--switch", "replica-epoch-check=off")
+    assert command("run", str(FILE), *arguments) == 0
+    thread.join()
+    (fetched,) = (tmp_path / "out").iterdir()
+    assert json.loads((fetched / "verdict.json").read_text())["verdict"] == "fail"
+    assert "FAIL as expected" in capsys.readouterr().out
+    (found,) = cluster.objects(*KIND, "default")
+    assert found["spec"]["cluster"]["switches"] == {"replica-epoch-check": "off"}
+    name = found["metadata"]["name"]
+    assert name.startswith("kafka-14139-")
+    assert command("report", f"cx/{name}", "--out", str(tmp_path / "again")) == 0
+    assert command("heal", "--namespace", "default") == 0
+    assert "nothing to heal in default" in capsys.readouterr().out
+
+
+def test_what_is_refused_is_bad_usage(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused = {
+        "type": "Accepted",
+        "status": "False",
+        "reason": "NotBuilt",
+        "message": "no moon here",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    thread = play(cluster, {"conditions": [refused]}, None)
+    assert command("run", str(FILE), "--backend", "kubernetes", "--out", str(tmp_path)) == 254
+    thread.join()
+    assert "no moon here" in capsys.readouterr().err
+    assert cluster.objects(*KIND, "default") == []
