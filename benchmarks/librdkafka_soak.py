@@ -239,8 +239,8 @@ class Soak:
         self.producer, self.consumer = Client("producer"), Client("consumer")
         self.leader_changes = 0
         """Events after which at least one partition had another leader."""
-        self.strikes = 0
-        """Kills and power losses so far: each strikes the leader of the next partition."""
+        self.random = Random(1)
+        """Draws the partition whose leader is struck."""
         self.epochs = 0
         """Leader changes of single partitions, all events together."""
         self.first_chunk_rate = 0.0
@@ -311,19 +311,17 @@ class Soak:
 
     def _event(self, event: Event, start: int, target: int) -> None:
         leaders, epochs = self._leaders(), self._epochs()
-        struck = f"{TOPIC}-{self.strikes % self.partitions}"
+        struck = f"{TOPIC}-{self.random.randrange(self.partitions)}"
 
         def happen() -> None:
             match event:
                 case "elect":
                     self._do({"admin": {"electLeaders": {}}})
-                    return
                 case "kill":
                     self._do({"inject": {"kill": {"target": {"leaderOf": struck}, "restartAfter": "1s"}}})
                 case "powerLoss":
                     power = {"target": {"leaderOf": struck}, "keep": "none", "restartAfter": "1s"}
                     self._do({"inject": {"powerLoss": power}})
-            self.strikes += 1
 
         before = time.monotonic()
         self._chunk(start, target, happen)
