@@ -55,6 +55,7 @@ class Outbox:
             if small:
                 transport.write(b"".join(small))
                 small = []
-            transport.write(part)
+            # As a view: asyncio cuts off what the socket took at once, and bytes would be copied by that.
+            transport.write(memoryview(part))
         if small:
             transport.write(b"".join(small))
