@@ -50,14 +50,12 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.run import MachineRun
 from highwater_runtime.host import HostedNode
 from highwater_runtime.host.posix_disk import PosixDisk
-from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
+from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
 
 _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
-_GRACE_NS: Final = 15 * SECOND
-"""How much later than its deadline the guardian ends a fault that the harness has not ended itself."""
 _STALLED_NS: Final = 1_000 * MS
 """A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
@@ -345,7 +343,7 @@ class LocalBackend:
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP."""
-        self._nodes[node].pause(self._guarded_until(until_ns))
+        self._nodes[node].pause(self._monotonic(until_ns))
 
     def resume(self, node: str) -> None:
         """SIGCONT."""
@@ -375,7 +373,7 @@ class LocalBackend:
 
     def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
-        self._network.cut(source, destination, self._guarded_until(until_ns))
+        self._network.cut(source, destination, self._monotonic(until_ns))
 
     def uncut(self, source: str, destination: str) -> None:
         """One rule less."""
@@ -401,7 +399,7 @@ class LocalBackend:
                 channel.call("diskStall", {"on": True})
             return
         local.disk_troubled = True
-        local.disk.trouble(trouble, self._guarded_until(until_ns))
+        local.disk.trouble(trouble, self._monotonic(until_ns))
 
     def disk_heal(self, node: str) -> None:
         """Make room, mount anew, let flushes go on."""
@@ -463,9 +461,8 @@ class LocalBackend:
         local = self._nodes[node]
         return local.has_process and not local.is_gone and local.state() is not NodeState.PAUSED
 
-    def _guarded_until(self, run_ns: int | None) -> int | None:
-        """When the guardian ends a fault: later than the harness would, which may be busy looking for evidence."""
-        return None if run_ns is None else run_ns + self._start_ns + _GRACE_NS
+    def _monotonic(self, run_ns: int | None) -> int | None:
+        return None if run_ns is None else run_ns + self._start_ns
 
 
 def _cluster_id() -> str:
