@@ -24,6 +24,7 @@ import struct
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -239,8 +240,8 @@ class Soak:
         self.producer, self.consumer = Client("producer"), Client("consumer")
         self.leader_changes = 0
         """Events after which at least one partition had another leader."""
-        self.random = Random(1)
-        """Draws the partition whose leader is struck."""
+        self.happened: Counter[Event] = Counter()
+        """How often each has happened: the next one strikes the leader of the next partition, so another broker."""
         self.epochs = 0
         """Leader changes of single partitions, all events together."""
         self.first_chunk_rate = 0.0
@@ -311,7 +312,8 @@ class Soak:
 
     def _event(self, event: Event, start: int, target: int) -> None:
         leaders, epochs = self._leaders(), self._epochs()
-        struck = f"{TOPIC}-{self.random.randrange(self.partitions)}"
+        struck = f"{TOPIC}-{self.happened[event] % self.partitions}"
+        self.happened[event] += 1
 
         def happen() -> None:
             match event:
