@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.ability import abilities, can_isolate, file_system_problem, reason_against
-from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
 from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
@@ -48,7 +47,6 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.run import MachineRun
-from highwater_runtime.host import HostedNode
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
@@ -81,9 +79,7 @@ class LocalBackend:
         self._network: NamespaceNetwork | LoopbackNetwork
         self._program: NodeProgram
         self._observer: Observer
-        self._clients: ClientLoop | None = None
-        self._hosted: list[HostedNode] = []
-        self._client_processes: list[LoopClientProcess] = []
+        self._clients: LocalClients | None = None
         self._start_ns = 0
         self._log = EventLog()
         self._rules: RuleBook
@@ -122,7 +118,7 @@ class LocalBackend:
         self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
         self._observer = self._program.observer(self)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
-        self._clients = ClientLoop(self.enter_network)
+        self._clients = LocalClients(self.enter_network, seed)
         for name in self._nodes:
             self.start(name)
 
@@ -160,8 +156,6 @@ class LocalBackend:
         Raises:
             MachineError: something could not be undone; the guardian goes on trying.
         """
-        for process in self._client_processes:
-            process.kill()
         if self._clients is not None:
             self._clients.close()
         for node in self._nodes.values():
@@ -286,13 +280,8 @@ class LocalBackend:
     def doubts(self) -> Sequence[str]:
         """Nodes that ended by themselves, clients that did, events that could not be read."""
         self._look_after()
-        ended = [
-            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
-            for client in self._hosted
-            if client.end is not None
-        ]
-        failures = self._clients.failures() if self._clients is not None else []
-        return [*self._doubts, *ended, *failures, *self._observer.notes()]
+        clients = [] if self._clients is None else self._clients.doubts()
+        return [*self._doubts, *clients, *self._observer.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs and last configs of all nodes."""
@@ -422,15 +411,8 @@ class LocalBackend:
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """A core on the clients' thread."""
-        clients = self._clients
-        assert clients is not None
-
-        async def begin() -> None:
-            client = HostedNode(name, factory, seed=self.plan.seed)
-            self._hosted.append(client)
-            await client.start()
-
-        clients.wait(begin())
+        assert self._clients is not None
+        self._clients.add(name, factory)
 
     def add_client_process(
         self,
@@ -441,11 +423,8 @@ class LocalBackend:
     ) -> ClientProcess:
         """Started by the clients' thread, in its network."""
         del name
-        clients = self._clients
-        assert clients is not None
-        process = clients.call(lambda: LoopClientProcess(clients.loop, argv, on_line, on_exit))
-        self._client_processes.append(process)
-        return process
+        assert self._clients is not None
+        return self._clients.add_process(argv, on_line, on_exit)
 
     def post(self, callback: Callable[[], None]) -> None:
         """On the clients' loop."""
