@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend, Capability, ClientProcess, NodeState, broker_names, node_id
@@ -185,7 +185,7 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
             last[index] = number
             position[index] = offset + 1
         if orders.ending and ends is None:
-            ends = [consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in where]
+            ends = ends_of(consumer, where)
         if time.monotonic() - told > 0.1:
             told = time.monotonic()
             say(read=read)
@@ -199,6 +199,16 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
         done=True,
     )
     consumer.close()
+
+
+def ends_of(consumer: Consumer, where: list[TopicPartition]) -> list[int] | None:
+    """The HW of each partition; None while a leader that has just been elected cannot tell (KIP-207)."""
+    try:
+        return [consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in where]
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.OFFSET_NOT_AVAILABLE:
+            raise
+        return None
 
 
 # --- the harness ----------------------------------------------------------------------------------------------------
