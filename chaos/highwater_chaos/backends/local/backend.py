@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.ability import abilities, can_isolate, file_system_problem, reason_against
+from highwater_chaos.backends.local.acting import acting
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
@@ -31,6 +32,7 @@ from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.protocol import (
+    BackendError,
     Capability,
     ClientProcess,
     DiskTrouble,
@@ -176,13 +178,20 @@ class LocalBackend:
             if node.is_gone:
                 self._ended_by_itself(node)
             elif node.channel is not None:
-                was_open = node.channel.is_open
-                if node.channel.try_open() and not was_open:
-                    self._rules.opened(node.name)
-                node.channel.pump()
+                self._attend(node, node.channel)
         if self.now_ns() - self._counted_ns > _COUNT_EVERY_NS:
             self._counted_ns = self.now_ns()
             self._rules.tick()
+
+    def _attend(self, node: LocalNode, channel: ControlChannel) -> None:
+        """Reach a node that has come up, and hear what it answers."""
+        try:
+            was_open = channel.is_open
+            if channel.try_open() and not was_open:
+                self._rules.opened(node.name)
+            channel.pump()
+        except BackendError as error:
+            self._doubts.append(str(error))
 
     def _take_events(self) -> None:
         self._log.add(self._observer.poll())
@@ -225,6 +234,7 @@ class LocalBackend:
         self._take_events()
         return self._log.lines()
 
+    @acting
     def reachable(self, source: str, destination: str) -> bool:
         """By datagram, from namespace to namespace."""
         return self._network.reachable(source, destination)
@@ -237,6 +247,7 @@ class LocalBackend:
         answer = channel.call("clockError")
         return int(answer["offsetNs"]), float(answer["rate"])
 
+    @acting
     def disk_probe(self, node: str) -> str:
         """A write and a sync on the node's disk, then a flush by the node itself where it runs."""
         local = self._nodes[node]
@@ -249,6 +260,7 @@ class LocalBackend:
             return str(answer["ended"])
         return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
 
+    @acting
     def disk_is_empty(self, node: str) -> bool:
         """Whether there is no name in its data directory."""
         return not any(self._nodes[node].place.data.iterdir())
@@ -293,6 +305,7 @@ class LocalBackend:
 
     # --- nodes ---
 
+    @acting
     def start(self, node: str) -> None:
         """A process in the node's namespace."""
         local = self._nodes[node]
@@ -304,6 +317,7 @@ class LocalBackend:
         if local.began_wiped:
             self._wiped.add((node, local.incarnation))
 
+    @acting
     def kill(self, node: str) -> None:
         """SIGKILL."""
         local = self._nodes[node]
@@ -311,12 +325,14 @@ class LocalBackend:
             local.end()
             self._stopped(local, "kill")
 
+    @acting
     def stop(self, node: str) -> None:
         """SIGTERM."""
         local = self._nodes[node]
         if local.has_process:
             local.ask_to_stop()
 
+    @acting
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
         """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
         local = self._nodes[node]
@@ -326,14 +342,17 @@ class LocalBackend:
             self._stopped(local, "power-loss", report.lost_bytes)
         return report
 
+    @acting
     def wipe(self, node: str) -> None:
         """A new file system."""
         self._nodes[node].wipe()
 
+    @acting
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP."""
         self._nodes[node].pause(self._monotonic(until_ns))
 
+    @acting
     def resume(self, node: str) -> None:
         """SIGCONT."""
         self._nodes[node].resume()
@@ -360,10 +379,12 @@ class LocalBackend:
 
     # --- network, disk, clock ---
 
+    @acting
     def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
         self._network.cut(source, destination, self._monotonic(until_ns))
 
+    @acting
     def uncut(self, source: str, destination: str) -> None:
         """One rule less."""
         self._network.uncut(source, destination)
@@ -380,6 +401,7 @@ class LocalBackend:
         """From all hosts."""
         self._rules.remove(rule_id)
 
+    @acting
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """The file system is filled or shut down; a stall is the host's."""
         local = self._nodes[node]
@@ -390,6 +412,7 @@ class LocalBackend:
         local.disk_troubled = True
         local.disk.trouble(trouble, self._monotonic(until_ns))
 
+    @acting
     def disk_heal(self, node: str) -> None:
         """Make room, mount anew, let flushes go on."""
         local = self._nodes[node]
