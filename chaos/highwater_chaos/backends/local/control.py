@@ -23,7 +23,7 @@ import msgspec
 from highwater_chaos.backends.protocol import BackendError
 
 _CHUNK: Final = 1 << 18
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 15.0
 
 OnAnswer = Callable[[Any], None]
 
