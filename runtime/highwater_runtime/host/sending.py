@@ -8,8 +8,8 @@ from typing import Final
 from highwater_runtime.host.turn import Sender, Turn
 
 LARGE_BYTES: Final = 256 * 1024
-"""A piece from this size on has a write of its own; smaller ones are joined: to copy them costs less than another system
-call, and a receiver that is woken for a head without its body."""
+"""A piece from this size on has a write of its own; smaller ones are joined: to copy them costs less than another
+system call, and a receiver that is woken for a head without its body."""
 
 
 class Outbox:
