@@ -19,7 +19,7 @@ KEPT_BYTES: Final = 2 * 1024 * 1024
 _CUT_OUT_BYTES: Final = 8 * 1024
 """Frames up to this size are handed over as ``bytes``, which decode faster; larger ones as a view of the buffer."""
 _ROOM_BYTES: Final = 256 * 1024
-"""The buffer of a busy connection grows beyond this size even for smaller frames, so that one read takes many."""
+"""The buffer of a busy connection grows up to this size even for small frames, so that one read takes many."""
 
 
 class FrameReceiver(asyncio.BufferedProtocol):
@@ -100,8 +100,6 @@ class FrameReceiver(asyncio.BufferedProtocol):
         if needed > capacity:
             # Never more than twice what has really come, so that a size alone costs its sender more than us.
             self._move_to(min(needed, max(2 * have, capacity)) if have < capacity else min(needed, 2 * capacity))
-        elif was_full and begin and capacity < _ROOM_BYTES:
-            self._move_to(capacity * 4)
         elif begin and (begin + needed > capacity or end == capacity):
             self._move_to(capacity)
         elif end == capacity:  # stopped, with whole frames in the buffer: room for one byte keeps the transport happy
