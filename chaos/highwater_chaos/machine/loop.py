@@ -2,6 +2,10 @@
 
 Without automatic clearing, because a power loss unmounts and mounts again: a device that vanished at umount could be
 somebody else's in between.
+
+Somebody else can hold a device that we have no more use for: a process with a mount namespace of its own has copies of
+our mounts, and its file systems live as long as it does. Such a device is *given back* by setting its automatic
+clearing: the kernel detaches it when its last holder goes, and nothing here counts it as ours any more.
 """
 
 from __future__ import annotations
@@ -10,9 +14,11 @@ import errno
 import fcntl
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 
 _SET_FD: Final = 0x4C00
@@ -21,6 +27,9 @@ _CTL_GET_FREE: Final = 0x4C82
 _CONTROL: Final = "/dev/loop-control"
 _MAJOR: Final = 7
 _DETACHED_WITHIN: Final = 10.0
+_IDLE_WITHIN: Final = 10.0
+_SYSTEM: Final = Path("/sys/block")
+_DELETED: Final = " (deleted)"
 
 
 def attach(image: Path) -> str:
@@ -39,42 +48,97 @@ def attach(image: Path) -> str:
 
 
 def devices_of(image: Path) -> list[str]:
-    """Loop devices over an image file, also over one that was deleted meanwhile."""
+    """Loop devices over an image file, also over one that was deleted meanwhile; without those given back."""
     return [device for device, backing in attached().items() if backing == image.resolve()]
 
 
 def attached() -> dict[str, Path]:
-    """Every loop device in use on this machine, and the file that it is over."""
-    found = {}
-    for entry in sorted(Path("/sys/block").glob("loop*")):
-        try:
-            backing = (entry / "loop" / "backing_file").read_text().rstrip("\n")
-        except OSError:
-            continue  # not in use
-        found[f"/dev/{entry.name}"] = Path(backing.removesuffix(" (deleted)"))
-    return found
+    """Every loop device in use on this machine, but for those given back, and the file that it is over."""
+    mounted = linux.mounted_devices()
+    return {
+        one.device: Path(one.backing.removesuffix(_DELETED))
+        for one in _in_use()
+        if not one.clears or one.number in mounted
+    }
+
+
+def is_claimed(image: Path) -> bool:
+    """Whether a file system lives on some loop device over the image, given back or not: mounted here, in another
+    mount namespace, or nowhere any more but with files open."""
+    wanted = str(image.resolve())
+    return any(one.backing == wanted and _is_claimed(one.device) for one in _in_use())
 
 
 def detach(image: Path) -> None:
-    """Detach every loop device over the image; returns when they are free.
+    """Detach every loop device over the image; returns when they are free or given back.
 
     Raises:
-        MachineError: one is still in use (mounted in another mount namespace, held open by a program).
+        MachineError: one is still mounted here.
     """
     deadline = time.monotonic() + _DETACHED_WITHIN
     while devices := devices_of(image):
         for device in devices:
             try:
                 with open(device, "rb", buffering=0) as loop:  # noqa: PTH123
-                    fcntl.ioctl(loop, _CLR_FD)
+                    # As long as it is open nobody else can get this number: look whose it is only now.
+                    if device in devices_of(image):
+                        fcntl.ioctl(loop, _CLR_FD)
             except OSError as error:
                 if error.errno not in (errno.ENXIO, errno.EBUSY):
                     raise
         if time.monotonic() > deadline:
-            raise MachineError(
-                f"{', '.join(devices)} over {image} is still in use: is it mounted in another mount namespace?"
-            )
+            raise MachineError(f"{', '.join(devices)} over {image} is still in use: is it mounted somewhere else?")
         time.sleep(0.005)
+
+
+def wait_idle(image: Path) -> None:
+    """Wait until no loop device over the image has a request under way.
+
+    Raises:
+        MachineError: one has after ten seconds.
+    """
+    wanted = str(image.resolve())
+    deadline = time.monotonic() + _IDLE_WITHIN
+    while busy := [one.device for one in _in_use() if one.backing == wanted and one.in_flight]:
+        if time.monotonic() > deadline:
+            raise MachineError(f"{', '.join(busy)} over {image} does not finish its requests")
+        time.sleep(0.001)
+
+
+class _Loop(NamedTuple):
+    """A loop device in use: its number (``7:3``), its file as the kernel writes it, whether it clears itself when its
+    last holder goes, and whether it has requests under way."""
+
+    device: str
+    number: str
+    backing: str
+    clears: bool
+    in_flight: bool
+
+
+def _in_use() -> Iterator[_Loop]:
+    for entry in sorted(_SYSTEM.glob("loop*")):
+        try:
+            backing = (entry / "loop" / "backing_file").read_text().rstrip("\n")
+            clears = (entry / "loop" / "autoclear").read_text().strip() == "1"
+            number = (entry / "dev").read_text().strip()
+            in_flight = any(int(count) for count in (entry / "inflight").read_text().split())
+        except OSError:
+            continue  # not in use
+        yield _Loop(f"/dev/{entry.name}", number, backing, clears, in_flight)
+
+
+def _is_claimed(device: str) -> bool:
+    # A file system opens its device exclusively; a second exclusive opener is refused.
+    try:
+        os.close(os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno == errno.EBUSY:
+            return True
+        if error.errno in (errno.ENXIO, errno.ENOENT):
+            return False  # detached meanwhile
+        raise
+    return False
 
 
 def _free_device() -> str:
