@@ -130,7 +130,7 @@ class BatchView:
     @property
     def is_plain(self) -> bool:
         """Whether its attributes tell nothing but a codec of Kafka's, as those of nearly every batch do."""
-        return 0 <= self.attributes < len(CODECS)
+        return bool(0 <= self.attributes < len(CODECS))
 
     @property
     def is_control(self) -> bool:
