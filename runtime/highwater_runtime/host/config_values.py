@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from time import time_ns
 from typing import Final
 
 from highwater_runtime.metadata import MetadataVersion
@@ -64,6 +65,18 @@ def integer(least: int, most: int) -> tuple[str, Callable[[str], int]]:
         return value
 
     return f"a whole number between {least} and {most}", parse
+
+
+def incarnation_of(text: str) -> int:
+    """A whole number from 1, or ``clock``: the milliseconds since the epoch, for whoever does not count starts.
+
+    A start must never look like the one before it: a broker that registers as the same incarnation is taken for one
+    that has been there all the time.
+    """
+    value = time_ns() // 1_000_000 if text == "clock" else int(text)
+    if not 1 <= value < 2**63:
+        raise ValueError(text)
+    return value
 
 
 def address_of(text: str) -> tuple[str | None, Endpoint]:
