@@ -4,12 +4,13 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint clean
+.PHONY: help setup demo test lint benchmark clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
 	@echo "make test   lint, types, layers and all tests"
 	@echo "make setup  leaves $(BIN)/highwater"
+	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
 
 setup: $(VENV)/.complete
 
@@ -28,6 +29,9 @@ lint: setup
 test: lint
 	@sh scripts/system-packages
 	$(BIN)/pytest -n 2
+
+benchmark: setup
+	$(BIN)/python -m benchmarks.broker
 
 clean:
 	rm -rf $(VENV) runs build dist

@@ -24,12 +24,13 @@ import struct
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final, Literal
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from highwater_chaos.backends import make_backend
 from highwater_chaos.backends.protocol import Backend, Capability, ClientProcess, NodeState, broker_names, node_id
@@ -184,7 +185,7 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
             last[index] = number
             position[index] = offset + 1
         if orders.ending and ends is None:
-            ends = [consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in where]
+            ends = ends_of(consumer, where)
         if time.monotonic() - told > 0.1:
             told = time.monotonic()
             say(read=read)
@@ -198,6 +199,16 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
         done=True,
     )
     consumer.close()
+
+
+def ends_of(consumer: Consumer, where: list[TopicPartition]) -> list[int] | None:
+    """The HW of each partition; None while a leader that has just been elected cannot tell (KIP-207)."""
+    try:
+        return [consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in where]
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.OFFSET_NOT_AVAILABLE:
+            raise
+        return None
 
 
 # --- the harness ----------------------------------------------------------------------------------------------------
@@ -239,8 +250,8 @@ class Soak:
         self.producer, self.consumer = Client("producer"), Client("consumer")
         self.leader_changes = 0
         """Events after which at least one partition had another leader."""
-        self.strikes = 0
-        """Kills and power losses so far: each strikes the leader of the next partition."""
+        self.happened: Counter[Event] = Counter()
+        """How often each has happened: the next one strikes the leader of the next partition, so another broker."""
         self.epochs = 0
         """Leader changes of single partitions, all events together."""
         self.first_chunk_rate = 0.0
@@ -311,19 +322,18 @@ class Soak:
 
     def _event(self, event: Event, start: int, target: int) -> None:
         leaders, epochs = self._leaders(), self._epochs()
-        struck = f"{TOPIC}-{self.strikes % self.partitions}"
+        struck = f"{TOPIC}-{self.happened[event] % self.partitions}"
+        self.happened[event] += 1
 
         def happen() -> None:
             match event:
                 case "elect":
                     self._do({"admin": {"electLeaders": {}}})
-                    return
                 case "kill":
                     self._do({"inject": {"kill": {"target": {"leaderOf": struck}, "restartAfter": "1s"}}})
                 case "powerLoss":
                     power = {"target": {"leaderOf": struck}, "keep": "none", "restartAfter": "1s"}
                     self._do({"inject": {"powerLoss": power}})
-            self.strikes += 1
 
         before = time.monotonic()
         self._chunk(start, target, happen)

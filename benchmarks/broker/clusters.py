@@ -1,4 +1,4 @@
-"""Clusters to measure: three brokers and one controller as plain processes on loopback, ours or Apache Kafka's.
+"""Clusters to measure: some brokers and one controller as plain processes on loopback, ours or Apache Kafka's.
 
 They are started by the same programs as in experiments, but for what experiments need and measurements must not have
 (event files, control sockets, a JVM kept small).
@@ -23,7 +23,7 @@ from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options
 from highwater_chaos.backends.local.apache_kafka.node_config import node_properties as kafka_properties
 from highwater_chaos.backends.local.highwater_program import node_properties
 from highwater_chaos.backends.local.layout import loopback_endpoints
-from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Role
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.backends.protocol import node_id
 from highwater_chaos.experiment import Cluster
@@ -49,7 +49,7 @@ class RunningCluster:
 
 
 @contextmanager
-def highwater_cluster(home: Path, *, event_loop: str = "asyncio") -> Iterator[RunningCluster]:
+def highwater_cluster(home: Path, *, brokers: int = 3, event_loop: str = "asyncio") -> Iterator[RunningCluster]:
     """Our own, on the event loop of that name."""
 
     def command(plan: ClusterPlan, place: NodePlace) -> tuple[str, ...]:
@@ -61,12 +61,12 @@ def highwater_cluster(home: Path, *, event_loop: str = "asyncio") -> Iterator[Ru
         config.write_text(render_properties(properties), encoding="utf-8")
         return (sys.executable, "-m", "highwater_runtime.host.main", str(config))
 
-    with _running("highwater", home, command) as cluster:
+    with _running("highwater", home, brokers, command) as cluster:
         yield cluster
 
 
 @contextmanager
-def apache_kafka_cluster(home: Path) -> Iterator[RunningCluster]:
+def apache_kafka_cluster(home: Path, *, brokers: int = 3) -> Iterator[RunningCluster]:
     """Apache Kafka with the JVM options of its own scripts, and a heap of 1 GiB."""
     installed = installation.install()
 
@@ -87,13 +87,13 @@ def apache_kafka_cluster(home: Path) -> Iterator[RunningCluster]:
         options = jvm_options(place.files / "kafka.log", heap_mb=HEAP_MB, compile_fully=True)
         return installed.command("kafka.Kafka", str(config), options=options)
 
-    with _running("apache-kafka", home, command) as cluster:
+    with _running("apache-kafka", home, brokers, command) as cluster:
         yield cluster
 
 
 @contextmanager
-def _running(name: str, home: Path, command: Command) -> Iterator[RunningCluster]:
-    shape = Cluster(brokers=3, controllers=1, config={"min.insync.replicas": 1})
+def _running(name: str, home: Path, brokers: int, command: Command) -> Iterator[RunningCluster]:
+    shape = Cluster(brokers=brokers, controllers=1, config={"min.insync.replicas": 1})
     places = tuple(_place(home, node, endpoint) for node, endpoint in loopback_endpoints(shape).items())
     plan = ClusterPlan(shape, CLUSTER_ID, 1, places)
     processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -103,9 +103,9 @@ def _running(name: str, home: Path, command: Command) -> Iterator[RunningCluster
                 processes[place.name] = subprocess.Popen(
                     command(plan, place), stdout=log, stderr=log, start_new_session=True
                 )
-        brokers = plan.of_role("broker")
-        _await_brokers(brokers, processes)
-        yield RunningCluster(name, brokers[0].advertised, {one.node_id: processes[one.name].pid for one in brokers})
+        started = plan.of_role("broker")
+        _await_brokers(started, processes)
+        yield RunningCluster(name, started[0].advertised, {one.node_id: processes[one.name].pid for one in started})
     finally:
         for process in reversed(processes.values()):
             process.terminate()
@@ -121,7 +121,7 @@ def _place(home: Path, name: str, endpoint: Endpoint) -> NodePlace:
     data, files = home / name / "data", home / name / "files"
     data.mkdir(parents=True)
     files.mkdir(parents=True)
-    role = "broker" if name.startswith("broker") else "controller"
+    role: Role = "broker" if name.startswith("broker") else "controller"
     return NodePlace(name, node_id(name), role, endpoint, endpoint, data, files)
 
 

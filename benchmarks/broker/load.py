@@ -88,7 +88,7 @@ class Connection:
         if len(head) < 4:
             raise LoadError("the broker closed the connection")
         (size,) = _SIZE.unpack(head)
-        frame = self._reader.read(size)
+        frame: bytes = self._reader.read(size)
         if len(frame) < size:
             raise LoadError("the broker closed the connection in the middle of a response")
         return frame

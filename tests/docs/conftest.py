@@ -110,3 +110,8 @@ def node() -> Document:
 @pytest.fixture(scope="session")
 def security() -> Document:
     return Document(ROOT / "docs" / "security.md")
+
+
+@pytest.fixture(scope="session")
+def clients() -> Document:
+    return Document(ROOT / "docs" / "clients.md")

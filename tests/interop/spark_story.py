@@ -30,9 +30,9 @@ def main(asked):
     texts = read.selectExpr("CAST(key AS STRING)", "CAST(value AS STRING)").collect()
     part = session.read.format("kafka").options(
         **where,
-        subscribe=asked["topic"],
-        startingOffsets=json.dumps({asked["topic"]: {"0": 2, "1": -1}}),
-        endingOffsets=json.dumps({asked["topic"]: {"0": 5, "1": -1}}),
+        assign=json.dumps({asked["topic"]: [0]}),
+        startingOffsets=json.dumps({asked["topic"]: {"0": 2}}),
+        endingOffsets=json.dumps({asked["topic"]: {"0": 5}}),
     )
     stream = session.readStream.format("kafka").options(**source).load().selectExpr("CAST(value AS STRING)")
     query = (

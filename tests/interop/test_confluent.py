@@ -202,21 +202,6 @@ def _poll_until(condition, *consumers):
     return found
 
 
-def test_a_member_that_dies_is_missed(cluster, topic_of, producer_of, consumer_of, wait_until):
-    topic = topic_of(partitions=2)
-    options = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
-    group = f"group-{topic}"
-    stays, dies = consumer_of(group, **options), consumer_of(group, **options)
-    stays.subscribe([topic])
-    dies.subscribe([topic])
-    _poll_until(lambda: len(stays.assignment()) == len(dies.assignment()) == 1, stays, dies)
-    description = cluster.admin.describe_consumer_groups([group])[group].result(30)
-    assert len(description.members) == 2
-    assert description.state.name == "STABLE"
-    dies.unsubscribe()
-    _poll_until(lambda: len(stays.assignment()) == 2, stays)
-
-
 def test_topics_are_created_enlarged_configured_and_deleted(cluster, wait_until):
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     name = "confluent-admin"
@@ -273,6 +258,8 @@ def test_groups_are_listed_described_and_deleted(cluster, topic, producer_of, co
     read(consumer, 2)
     consumer.commit(asynchronous=False)
     assert group in {listed.group_id for listed in admin.list_consumer_groups().result(30).valid}
+    description = admin.describe_consumer_groups([group])[group].result(30)
+    assert (description.state.name, len(description.members)) == ("STABLE", 1)
     consumer.close()
     request = ConsumerGroupTopicPartitions(group)
     offsets = admin.list_consumer_group_offsets([request])[group].result(30)
@@ -287,17 +274,9 @@ def test_groups_are_listed_described_and_deleted(cluster, topic, producer_of, co
     assert group not in {listed.group_id for listed in admin.list_consumer_groups().result(30).valid}
 
 
-def test_the_preferred_leader_leads_again_when_asked(cluster, topic, wait_until):
-    preferred = cluster.partitions(topic)[0].replicas[0]
-    with cluster.without_leader(topic) as killed:
-        assert killed == preferred
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    elected = admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0)]).result(30)
-    assert [error for error in elected.values() if error is not None] == []
-    wait_until(lambda: cluster.leader(topic) == preferred, "the preferred leader")
-
-
-def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies(cluster, topic, producer_of, consumer_of):
+def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies_and_leads_again(
+    cluster, topic, producer_of, consumer_of, wait_until
+):
     producer = producer_of(**{"enable.idempotence": True, "linger.ms": 5})
     sent, errors = [], []
     stop = threading.Event()
@@ -317,7 +296,7 @@ def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies(cluster, topic, 
     consumer = consumer_of(group)
     consumer.subscribe([topic])
     got = [message.value() for message in read(consumer, 100)]
-    with cluster.without_leader(topic):
+    with cluster.without_leader(topic) as preferred:
         before = len(sent)
         while len(sent) < before + 200:
             got += [message.value() for message in consumer.consume(100, timeout=0.1) if message.error() is None]
@@ -329,3 +308,7 @@ def test_nothing_is_lost_and_nothing_doubled_when_a_leader_dies(cluster, topic, 
         assert got == sent
         consumer.commit(asynchronous=False)
         assert consumer.committed([TopicPartition(topic, 0)], timeout=30)[0].offset == len(sent)
+    elected = cluster.admin.elect_leaders(ElectionType.PREFERRED, [TopicPartition(topic, 0)]).result(30)
+    assert [error for error in elected.values() if error is not None] == []
+    wait_until(lambda: cluster.leader(topic) == preferred, "the preferred leader")
+    assert send_all(producer, topic, [b"once more"]) == {b"once more": (0, len(sent))}

@@ -12,6 +12,7 @@ from highwater_chaos.judged_run import run_and_judge
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 SHORTER = {
+    "replica.lag.time.max.ms: 15000": "replica.lag.time.max.ms: 10000",
     "replica.socket.timeout.ms: 3000": "replica.socket.timeout.ms: 1000",
     "broker.session.timeout.ms: 3000": "broker.session.timeout.ms: 2000",
     "broker.heartbeat.interval.ms: 500": "broker.heartbeat.interval.ms: 300",

@@ -13,6 +13,7 @@ from pathlib import Path
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import Namespace
 from highwater_chaos.machine.pauses import Pause
@@ -53,6 +54,9 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
             return lambda: Link(run.name("net"), run.name("other"), "other", "10.77.1.2/16")
         case ["cut"]:
             return lambda: Cut(run.name("node"), "10.77.0.1")
+        case ["instruction"]:
+            program, key = str(run.path.parent.parent / "program"), {"key": "fault"}
+            return lambda: Instruction(program, "forget", key, "knows", "keep", key)
         case ["process"]:
             return lambda: process(run)
         case ["pause"]:

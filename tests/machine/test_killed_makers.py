@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +74,47 @@ def test_every_kind_is_killed_here() -> None:
         "wipe",
         "full disk",
         "disk error",
+        "instruction",
     }
     assert set(KINDS) == made
+
+
+class Program(socketserver.ThreadingUnixStreamServer):
+    """A program of nobody's run that keeps what it is told, until it is told to forget it."""
+
+    daemon_threads = True
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(str(place), Answering)
+        self.kept: set[str] = set()
+        self.told: list[str] = []
+
+
+class Answering(socketserver.StreamRequestHandler):
+    server: Program
+
+    def handle(self) -> None:
+        for line in self.rfile:
+            asked = json.loads(line)
+            key = asked["params"]["key"]
+            self.server.told.append(asked["method"])
+            match asked["method"]:
+                case "keep":
+                    self.server.kept.add(key)
+                case "forget":
+                    self.server.kept.discard(key)
+            answer = {"id": asked["id"], "result": key in self.server.kept}
+            self.wfile.write(json.dumps(answer).encode() + b"\n")
+
+
+@pytest.fixture
+def program(state: Path) -> Iterator[Program]:
+    with Program(state.parent / "program") as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
 
 
 @pytest.mark.parametrize("kind", KINDS_TO_KILL)
@@ -124,6 +166,40 @@ def test_guardian_killed_too_then_heal(maker: Any, leftovers: Any, state: Path, 
     assert f"network namespace hw-{healed.run}-node" in healed.undone
     assert leftovers(state) == []
     assert heal(state) == []
+
+
+def test_what_was_told_is_taken_back(maker: Any, leftovers: Any, await_true: Any, program: Program) -> None:
+    moments = random.Random("instruction")
+    for _ in range(5):
+        made = maker("instruction", "churn")
+        assert made.line() == "made"
+        time.sleep(moments.uniform(0, 0.06))  # the moment itself is what varies
+        made.process.kill()
+        await_true(lambda root=made.root: not leftovers(root), "nothing is left of the run")
+        assert program.kept == set()
+    assert "keep" in program.told
+
+
+def test_what_was_told_is_taken_back_at_its_deadline(maker: Any, await_true: Any, program: Program) -> None:
+    made = maker("instruction", "hold", "700")
+    assert made.line() == "made"
+    assert program.kept == {"fault"}
+    made.process.send_signal(signal.SIGSTOP)
+    await_true(lambda: not program.kept, "the deadline has come")
+    made.process.send_signal(signal.SIGCONT)
+
+
+def test_what_was_told_is_taken_back_by_heal(maker: Any, leftovers: Any, state: Path, program: Program) -> None:
+    made = maker("instruction", "hold")
+    assert made.line() == "made"
+    os.kill(guardian_of(made.run), signal.SIGKILL)
+    made.process.kill()
+    made.process.wait()
+    assert program.kept == {"fault"}
+    (healed,) = heal(state)
+    assert healed.left == []
+    assert program.kept == set()
+    assert leftovers(state) == []
 
 
 def test_two_healers_at_once(maker: Any, leftovers: Any, state: Path) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +179,105 @@ def test_undo_leaves_nothing_whatever_state_it_is_in(machine: Any, kind: Any) ->
     volume.undo()
     assert volume.left() is None
     assert not Path(volume.mount_point).exists()
+
+
+@dataclass
+class Elsewhere:
+    """Processes of somebody else with mount namespaces of their own, and what they hold there."""
+
+    holds: str
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, point: Path) -> None:
+        script = f"{self.holds.format(point)}; echo ready; exec sleep 1000"
+        process = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True)
+        self.started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+
+    def live(self) -> bool:
+        return all(process.poll() is None for process in self.started)
+
+    def end(self) -> None:
+        for process in self.started:
+            process.kill()
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+        self.started.clear()
+
+
+@pytest.fixture(params=[":", "cd {0}", "exec 3>{0}/theirs; echo theirs >&3"], ids=["copy", "directory", "file"])
+def elsewhere(request: Any) -> Iterator[Elsewhere]:
+    others = Elsewhere(request.param)
+    yield others
+    others.end()
+
+
+def loops_over(folder: Path) -> list[str]:
+    """Loop devices over files below a folder, given back or not."""
+    files = []
+    for path in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            files.append(path.read_text().strip())
+    return [file for file in files if file.startswith(str(folder))]
+
+
+@pytest.mark.parametrize("fault", ["power loss", "disk error"])
+def test_a_mount_namespace_of_somebody_else_is_not_in_the_way(
+    state: Path, kind: Any, elsewhere: Elsewhere, fault: str, leftovers: Any, await_true: Any
+) -> None:
+    with MachineRun.open(root=state) as run:
+        place = run.path / "volume"
+        volume = run.make(Volume("v", run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])).resource
+        for number in range(2):
+            elsewhere.start(place)
+            write(place / f"synced-{number}", b"s" * 10_000, sync=True)
+            write(place / f"later-{number}", b"l" * 5_000, sync=False)
+            if fault == "power loss":
+                loss = run.make(PowerLoss(volume)).resource
+                assert loss.lost_files == 1
+                assert loss.left() is None
+                assert not (place / f"later-{number}").exists()
+            else:
+                run.undo(run.make(DiskError(volume)))
+                assert (place / f"later-{number}").read_bytes() == b"l" * 5_000
+            for earlier in range(number + 1):
+                assert (place / f"synced-{earlier}").read_bytes() == b"s" * 10_000
+            assert try_to_write(place) is None
+            assert len(loop.devices_of(Path(volume.image))) == 1
+            assert elsewhere.live(), "nobody of ours"
+        elsewhere.end()
+        await_true(lambda: len(loops_over(state)) == 1, "the old devices went with their holders")
+        assert fsck(volume) == 0, "and wrote nothing into the file system that goes on"
+        elsewhere.start(place)
+        assert run.make(Wipe(volume)).resource.empty()
+        elsewhere.start(place)
+    assert leftovers(state) == []
+    assert elsewhere.live()
+    elsewhere.end()
+    await_true(lambda: not loops_over(state), "the last device went with its holder")
+
+
+def fsck(volume: Volume) -> int:
+    program = {"ext4": ["e2fsck", "-fn"], "xfs": ["xfs_repair", "-n"]}[volume.file_system]
+    volume.unmount()
+    status = subprocess.run([*program, volume.image], capture_output=True, check=False).returncode
+    volume.mount()
+    return status
+
+
+def test_a_kept_image_keeps_what_was_written_whoever_holds_it(machine: Any, kind: Any, elsewhere: Elsewhere) -> None:
+    image, point = machine.folder / "kept.img", machine.run.path / "kept"
+    volume = Volume("kept", machine.run.directory, str(image), str(point), kind, SMALLEST[kind], keep_image=True)
+    for number in range(3):
+        held = machine.run.make(volume)
+        elsewhere.start(point)
+        for earlier in range(number):
+            assert (point / f"file-{earlier}").read_bytes() == b"x" * 10_000
+        write(point / f"file-{number}", b"x" * 10_000, sync=False)
+        machine.run.undo(held)
+        assert volume.left() is None
 
 
 def test_an_image_that_is_kept(machine: Any, kind: Any, tmp_path: Path) -> None:

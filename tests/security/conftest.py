@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ BOOTSTRAP = (
     "SCRAM-SHA-256=[name=alice,password=alice-secret,iterations=8192];"
     'SCRAM-SHA-512=[name="alice",password="alice-512"]'
 )
+LOOPS = ("asyncio", "uvloop" if find_spec("uvloop") else "asyncio")
+"""Of the two brokers: TLS is another matter in each."""
 LISTENERS = {
     "INTERNAL": "SASL_SSL",
     "TLS": "SSL",
@@ -198,6 +201,7 @@ class Cluster:
                         'org.apache.kafka.common.security.plain.PlainLoginModule required user_carol="carol-secret";'
                     ),
                     "highwater.authentication.timeout.ms": 2000,
+                    "highwater.event.loop": LOOPS[i],
                     "offsets.topic.num.partitions": 2,
                     "offsets.topic.replication.factor": 2,
                     "group.initial.rebalance.delay.ms": 0,

@@ -165,6 +165,7 @@ def test_who_never_finishes_the_handshake_of_tls_is_let_go(cluster, listener):
     connection.socket.close()
 
 
+@pytest.mark.filterwarnings("ignore:ssl.TLSVersion.TLSv1_1 is deprecated:DeprecationWarning")
 def test_old_tls_is_refused(cluster, certificates):
     context = certificates.context()
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1

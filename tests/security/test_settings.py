@@ -20,6 +20,7 @@ from highwater_runtime.host.listeners import AuthenticationError
 from highwater_runtime.host.security import node_security
 from highwater_runtime.host.security.credentials import parse_bootstrap
 from highwater_runtime.host.security.jaas import parse_jaas
+from highwater_runtime.host.security.scram import ScramClient as OurClient
 from highwater_runtime.host.security.scram import ScramServer
 from highwater_runtime.host.security.tls import principal_of
 from highwater_runtime.metadata.scram import ScramMechanism as Mechanism
@@ -330,6 +331,13 @@ def test_a_client_that_repeats_its_nonce_is_let_in():
     client.nonce = client.c_nonce + client.nonce
     client.set_server_final(server.respond(client.get_client_final().encode()).decode())
     assert server.user == "alice"
+
+
+def test_a_server_cannot_keep_a_client_busy():
+    client = OurClient("SCRAM-SHA-256", "alice", "pencil")
+    nonce = client.first().decode().rpartition("r=")[2]
+    with pytest.raises(AuthenticationError, match="asks for 1000000 iterations"):
+        client.respond(f"r={nonce}x,s=YSBzYWx0IG9mIDIwIGJ5dGVzLi4=,i=1000000".encode())
 
 
 @pytest.mark.parametrize("forged", ["x", "", "abc{nonce}x"])

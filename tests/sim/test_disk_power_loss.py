@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.ports import MS, SECOND
+from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim import PowerCut, SimDisk
 from highwater_runtime.sim.page_cache import PAGE, CachedFile, image_after_power_loss
-from highwater_runtime.seeds import derive_random
 
 keeps = st.sampled_from(["none", "prefix", "torn", "all", "by-seed"])
 seeds = st.integers(0, 2**32)

@@ -51,6 +51,9 @@ def _cases() -> list[Case]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", _cases(), ids=str)
+    if "request_case" in metafunc.fixturenames:
+        requests = [case for case in _cases() if case.schema.kind == "request"]
+        metafunc.parametrize("request_case", requests, ids=str)
     if "latest" in metafunc.fixturenames:
         metafunc.parametrize("latest", [c for c in _cases() if c.version == c.schema.versions.last], ids=str)
 

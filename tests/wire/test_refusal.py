@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.refusal import refusal
 from highwater_runtime.wire.registry import api_of
@@ -24,9 +22,8 @@ def _codes(value) -> list[int]:
     return found
 
 
-def test_every_request_can_be_refused(case, full_sample):
-    if case.schema.kind != "request":
-        pytest.skip("no request")
+def test_every_request_can_be_refused(request_case, full_sample):
+    case = request_case
     body = case.cls.decode(full_sample(case).encode(case.version), case.version)
     for message in (None, "not now"):
         answer = refusal(body, ErrorCode.REQUEST_TIMED_OUT, message, version=case.version)
@@ -34,8 +31,7 @@ def test_every_request_can_be_refused(case, full_sample):
         assert (int(ErrorCode.REQUEST_TIMED_OUT) in _codes(back)) == (str(case) not in NO_PLACE)
 
 
-def test_a_request_for_nothing_can_be_refused(case):
-    if case.schema.kind != "request":
-        pytest.skip("no request")
+def test_a_request_for_nothing_can_be_refused(request_case):
+    case = request_case
     answer = refusal(case.cls(), ErrorCode.INVALID_REQUEST, "no", version=case.version)
     api_of(case.schema.key).response.decode(answer.encode(case.version), case.version)

@@ -49,6 +49,11 @@ def controller_name(controller: int) -> str:
     return f"controller-{controller - CONTROLLER_ID_BASE}"
 
 
+class BackendError(Exception):
+    """A backend could not do what it was asked to: the machine refused, or a node did not answer. The message says
+    what and why. The fault that asked has not come about, or is not known to be undone; the run goes on."""
+
+
 class NodeState(Enum):
     """What the backend did to a node's process; says nothing about what the cluster thinks of it."""
 
@@ -143,7 +148,8 @@ class ClientProcess(Protocol):
 
 
 class Backend(Protocol):
-    """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one."""
+    """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one, and
+    :class:`BackendError` where the place does not let them."""
 
     name: str
     capabilities: frozenset[Capability]

@@ -85,9 +85,7 @@ def _on_kubernetes(
     """None: it ended without a run directory, and why has been said."""
     cluster = cluster_commands("run --backend kubernetes")
     try:
-        done: JudgedRun = cluster.run_on_kubernetes(
-            experiment, out, progress, namespace=namespace, context=context
-        )
+        done: JudgedRun = cluster.run_on_kubernetes(experiment, out, progress, namespace=namespace, context=context)
         return done
     except cluster.NoRunDirectoryError as error:
         print(f"INCONCLUSIVE: {experiment.metadata.name}: {error}")

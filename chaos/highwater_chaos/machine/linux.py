@@ -105,6 +105,11 @@ def mount_points(below: Path) -> list[Path]:
     return [Path(point) for point in points if point == top or point.startswith(top + "/")]
 
 
+def mounted_devices() -> set[str]:
+    """Numbers (``7:3``) of the devices whose file systems are mounted in this process's mount namespace."""
+    return {line.split(" ")[2] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+
+
 def _unescape(field: str) -> str:
     # The kernel writes space, tab, newline and backslash in octal.
     return field.encode().decode("unicode_escape") if "\\" in field else field

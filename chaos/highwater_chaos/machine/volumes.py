@@ -3,6 +3,14 @@
 Real ext4 and XFS, so that what survives a power loss is what their journals say and not what we think. The image is
 small on the disk below until it is written to. No TRIM at mkfs (nothing to trim), no access times (they would make
 readers write), no root reserve on ext4 (a full disk must be full for root too).
+
+**Others' mount namespaces.** Whoever gets a mount namespace while a volume is mounted (``unshare --mount``, a
+container, a service with a private /tmp) gets a copy of the mount, which outlives our umount: mounting the device again
+would give the same file system in whatever state it is, after a power loss a dead one. So the mount point is removed
+after umount and made again before mount: the kernel takes a directory's mounts out of every namespace with it. Where
+somebody works below the copy (an open file, a working directory) the old file system lives on all the same. Then it
+keeps the old image, unlinked, and the volume goes on with a copy, on a device of its own: nothing that the old one may
+still write can reach it.
 """
 
 from __future__ import annotations
@@ -34,6 +42,8 @@ _MKFS: Final[dict[FileSystem, tuple[str, ...]]] = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"),
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
 }
+_OPTIONS: Final[dict[FileSystem, str]] = {"ext4": "", "xfs": "nouuid"}
+"""XFS refuses a second file system of the same UUID: of a copied image, while the old one lives."""
 _FREE_WITHIN: Final = 10.0
 
 
@@ -75,8 +85,11 @@ class Volume:
 
     def undo(self) -> None:
         """Unmount, detach, delete. Processes of this run that still use it are killed; nobody else's are."""
+        if self.keep_image:
+            self._settle()
         self.unmount()
         loop.detach(Path(self.image))
+        self._successor().unlink(missing_ok=True)
         if not self.keep_image:
             Path(self.image).unlink(missing_ok=True)
         point = Path(self.mount_point)
@@ -84,7 +97,7 @@ class Volume:
             point.rmdir()
 
     def left(self) -> str | None:
-        """What is mounted, attached or lies on the disk."""
+        """What is mounted, attached or lies on the disk. A device that was given back is nobody's but its holder's."""
         parts = []
         if linux.mounted_at(Path(self.mount_point)):
             parts.append(f"mount {self.mount_point}")
@@ -105,18 +118,54 @@ class Volume:
         """Attach and mount, replaying the file system's journal; nothing where it is mounted."""
         if self.mounted():
             return
-        devices = loop.devices_of(Path(self.image))
-        device = devices[0] if devices else loop.attach(Path(self.image))
+        device = self.device()
+        point = Path(self.mount_point)
+        point.mkdir(parents=True, exist_ok=True)
         flags = linux.MS_NOATIME | linux.MS_NODEV | linux.MS_NOSUID
         try:
-            linux.mount(device, Path(self.mount_point), self.file_system, flags)
+            linux.mount(device, point, self.file_system, flags, _OPTIONS[self.file_system])
         except OSError as error:
             if error.errno != errno.ENODEV:
                 raise
             raise MachineError(f"this kernel has no {self.file_system}; load its module (modprobe)") from error
 
+    def device(self) -> str:
+        """A loop device over the image on which no file system lives. For a volume that is not mounted."""
+        image = Path(self.image)
+        if loop.is_claimed(image):
+            loop.detach(image)
+            self._leave_image()
+        devices = loop.devices_of(image)
+        return devices[0] if devices else loop.attach(image)
+
+    def _leave_image(self) -> None:
+        # Whoever has the image open keeps it; what the volume holds goes on in a copy.
+        image, successor = Path(self.image), self._successor()
+        loop.wait_idle(image)
+        with image.open("rb") as old, successor.open("wb") as new:
+            copy_sparse(old.fileno(), new.fileno())
+        successor.replace(image)
+
+    def _successor(self) -> Path:
+        return Path(f"{self.image}.successor")
+
+    def _settle(self) -> None:
+        # Somebody else's copy of the mount may keep the file system from writing everything at umount.
+        if not self.mounted():
+            return
+        fd = os.open(self.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            linux.sync_file_system(fd)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            # Shut down: what it did not write is lost, as was meant.
+        finally:
+            os.close(fd)
+
     def unmount(self) -> None:
-        """Unmount, killing processes of this run that hold it; nothing where it is not mounted."""
+        """Unmount, here and wherever copies of the mount are, killing processes of this run that hold it; nothing where
+        it is not mounted. The mount point goes with it."""
         point = Path(self.mount_point)
         deadline = time.monotonic() + _FREE_WITHIN
         while linux.mounted_at(point):
@@ -136,6 +185,32 @@ class Volume:
                 names = ", ".join(f"pid {user.pid}" for user in users) or "nobody that can be seen"
                 raise MachineError(f"{point} cannot be unmounted: in use by {names}")
             time.sleep(0.01)
+        try:
+            point.rmdir()
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            # Something lay below the mount: copies elsewhere stay, and ``device`` sees to it.
+            if error.errno != errno.ENOTEMPTY:
+                raise
+
+
+def copy_sparse(old: int, new: int) -> None:
+    """Copy a file into an empty one; holes stay holes."""
+    size = os.fstat(old).st_size
+    os.ftruncate(new, size)
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(old, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                break  # nothing but a hole up to the end
+            raise
+        end = os.lseek(old, start, os.SEEK_HOLE)
+        os.lseek(new, start, os.SEEK_SET)
+        while start < end:
+            start += os.sendfile(new, old, start, end - start)
 
 
 def make_file_system(kind: FileSystem, device: str, held: Sequence[int]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import bring_up, down
 from highwater_chaos.machine.volumes import Volume, make_file_system
@@ -24,7 +24,7 @@ class Wipe:
     def make(self, held: Sequence[int]) -> Self:
         """Unmount, make the file system anew, mount."""
         self.volume.unmount()
-        make_file_system(self.volume.file_system, self._device(), held)
+        make_file_system(self.volume.file_system, self.volume.device(), held)
         self.volume.mount()
         if not self.empty():
             raise MachineError(f"{self.volume.mount_point} is not empty after its file system was made anew")
@@ -38,7 +38,7 @@ class Wipe:
             bring_up(self.volume)
         except OSError:
             # Stopped inside mkfs: neither the old file system nor the new one.
-            make_file_system(self.volume.file_system, self._device(), ())
+            make_file_system(self.volume.file_system, self.volume.device(), ())
             bring_up(self.volume)
 
     def left(self) -> str | None:
@@ -52,10 +52,6 @@ class Wipe:
     def empty(self) -> bool:
         """Evidence: whether the volume holds nothing but what mkfs makes."""
         return is_empty(self.volume)
-
-    def _device(self) -> str:
-        devices = loop.devices_of(Path(self.volume.image))
-        return devices[0] if devices else self.volume.image
 
 
 def is_empty(volume: Volume) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.backends.protocol import Backend, BackendError
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
@@ -103,6 +103,10 @@ class Faultline:
             record.error = str(error)
             del self._active[record.id]
             return False
+        except BackendError as error:
+            # Half of it may be in force, so it stays among those that are healed in the end.
+            record.error = str(error)
+            return False
         finally:
             active.injecting = False
         record.injected_ns = self._backend.now_ns()
@@ -145,7 +149,10 @@ class Faultline:
         try:
             if record.heal_started_ns is None:
                 record.heal_started_ns = self._backend.now_ns()
-            yield from active.fault.heal(active.context)
+            try:
+                yield from active.fault.heal(active.context)
+            except BackendError as error:
+                active.context.saw_healed(str(error), False)
             record.healed_ns = self._backend.now_ns()
             for node in active.touched or record.targets:
                 self._last_touch_ns[node] = record.healed_ns

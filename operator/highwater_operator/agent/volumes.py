@@ -169,13 +169,7 @@ class Volumes:
             record = self.get(name)
             if record is None:
                 return False
-            volume = self.machine_volume(record)
-            volume.unmount()
-            loop.detach(Path(volume.image))
-            Path(volume.image).unlink(missing_ok=True)
-            point = Path(volume.mount_point)
-            if point.exists():
-                point.rmdir()
+            replace(self.machine_volume(record), keep_image=False).undo()
             (self._records / f"{name}.json").unlink()
             self._count()
             return True

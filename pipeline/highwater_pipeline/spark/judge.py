@@ -7,7 +7,7 @@ The driver sees findings, which are few, and merges them exactly as the process 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,8 +105,8 @@ def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judge
 # --- in the tasks ---------------------------------------------------------------------------------------------------
 
 
-def _loader(paths: Sequence[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def load(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _loader(paths: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def load(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for run in batch["id"].to_pylist():
                 yield from _chunks_of_run(run, paths[run])
@@ -165,8 +165,8 @@ def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
 
 def _store_checker(
     units: Sequence[tuple[int, str]], told: Sequence[bytes], names: Sequence[str]
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def check(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():
                 run, path = units[number]

@@ -220,7 +220,9 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
     settings = {
         "rack": reader.take("broker.rack", "a name", optional_text, None),
         "name": reader.take("highwater.node.name", "a name", name_text, f"{role}-{node_id}"),
-        "incarnation": reader.take("highwater.incarnation", "a whole number from 1, or clock", incarnation_of, 1),
+        "incarnation": reader.take(
+            "highwater.incarnation", "a whole number from 1, or clock", incarnation_of, incarnation_of("clock")
+        ),
         "seed": reader.take("highwater.seed", *integer(0, 2**64 - 1), 0),
         "switches": reader.take("highwater.switches", "switch=value, separated by commas", switches_of, Switches()),
         "bootstrap_version": reader.take(

@@ -7,8 +7,9 @@ from typing import Final
 
 from highwater_runtime.host.turn import Sender, Turn
 
-LARGE_BYTES: Final = 64 * 1024
-"""A piece from this size on has a write of its own; smaller ones are joined."""
+LARGE_BYTES: Final = 256 * 1024
+"""A piece from this size on has a write of its own; smaller ones are joined: to copy them costs less than another
+system call, and a receiver that is woken for a head without its body."""
 
 
 class Outbox:
@@ -55,6 +56,7 @@ class Outbox:
             if small:
                 transport.write(b"".join(small))
                 small = []
-            transport.write(part)
+            # As a view: asyncio cuts off what the socket took at once, and bytes would be copied by that.
+            transport.write(memoryview(part))
         if small:
             transport.write(b"".join(small))

@@ -49,14 +49,8 @@ def check_client_batch(batch: BatchView, max_message_bytes: int, *, alone: bool)
     if batch.size_in_bytes > max_message_bytes:
         raise RecordTooLarge(f"batch of {batch.size_in_bytes} bytes, at most {max_message_bytes}")
     batch.ensure_valid()
-    if batch.is_control:
-        raise InvalidRecord("control batches are not for clients to write")
-    if batch.is_transactional:
-        raise TransactionalRecords("transactions are not supported")
-    if batch.is_log_append_time:
-        raise InvalidTimestamp("a producer cannot date its records by LogAppendTime")
-    if batch.codec not in CODECS:
-        raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
+    if not batch.is_plain:
+        _check_attributes(batch)
     if batch.record_count != batch.last_offset - batch.base_offset + 1:
         raise InvalidRecord(f"{batch.record_count} records in a batch from {batch.base_offset} to {batch.last_offset}")
     if batch.producer_id < 0:
@@ -67,3 +61,14 @@ def check_client_batch(batch: BatchView, max_message_bytes: int, *, alone: bool)
         )
     if not alone:
         raise InvalidRecord("an idempotent batch comes alone in its partition's records")
+
+
+def _check_attributes(batch: BatchView) -> None:
+    if batch.is_control:
+        raise InvalidRecord("control batches are not for clients to write")
+    if batch.is_transactional:
+        raise TransactionalRecords("transactions are not supported")
+    if batch.is_log_append_time:
+        raise InvalidTimestamp("a producer cannot date its records by LogAppendTime")
+    if batch.codec not in CODECS:
+        raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")

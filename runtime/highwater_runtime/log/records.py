@@ -128,6 +128,11 @@ class BatchView:
         return self.last_offset + 1
 
     @property
+    def is_plain(self) -> bool:
+        """Whether its attributes tell nothing but a codec of Kafka's, as those of nearly every batch do."""
+        return bool(0 <= self.attributes < len(CODECS))
+
+    @property
     def is_control(self) -> bool:
         """Whether its records steer the protocol (leader change, transaction markers) and are no client's."""
         return bool(self.attributes & _CONTROL)

@@ -54,21 +54,19 @@ from highwater_runtime.raft.states import (
 )
 from highwater_runtime.raft.waiting import Waiting
 from highwater_runtime.switches import Switches
+from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
 from highwater_runtime.wire.messages.describe_quorum_request import DescribeQuorumRequest
-from highwater_runtime.wire.messages.end_quorum_epoch_request import EndQuorumEpochRequest
-from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
-from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
-from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 _DEFAULTS: Final = Switches()
-_QUORUM_REQUESTS: Final = (
-    VoteRequest,
-    BeginQuorumEpochRequest,
-    EndQuorumEpochRequest,
-    FetchSnapshotRequest,
-    ReadOffsetRequest,
+_QUORUM_APIS: Final = frozenset(
+    {
+        ApiKey.VOTE,
+        ApiKey.BEGIN_QUORUM_EPOCH,
+        ApiKey.END_QUORUM_EPOCH,
+        ApiKey.FETCH_SNAPSHOT,
+        ApiKey.READ_OFFSET,
+    }
 )
 
 
@@ -206,10 +204,10 @@ class RaftReplica:
     def handles(self, request: InboundRequest) -> bool:
         """Whether ``request`` is for the quorum: Vote, BeginQuorumEpoch, EndQuorumEpoch, ReadOffset, Fetch and
         FetchSnapshot of the metadata log; on a voter DescribeQuorum too."""
-        body = request.body
-        if messages.is_metadata_fetch(body) or isinstance(body, _QUORUM_REQUESTS):
-            return True
-        return isinstance(body, DescribeQuorumRequest) and self.is_voter
+        key = request.api_key
+        if key == ApiKey.FETCH:
+            return messages.is_metadata_fetch(request.body)
+        return key in _QUORUM_APIS or (key == ApiKey.DESCRIBE_QUORUM and self.is_voter)
 
     def on_request(self, request: InboundRequest) -> None:
         """Answer a request for which :meth:`handles` is true; a Fetch or a ReadOffset perhaps later, the others at

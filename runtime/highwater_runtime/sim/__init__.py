@@ -5,6 +5,7 @@ Start at :class:`Simulator`; :class:`SimDisk` is useful on its own in tests of w
 
 from __future__ import annotations
 
+from highwater_runtime.seeds import derive_random, derive_seed
 from highwater_runtime.sim.clock import EPOCH_MS
 from highwater_runtime.sim.disk import DiskTiming, PowerCut, PowerLossEvidence, SimDisk
 from highwater_runtime.sim.faults import Cut, NetworkFaults, RpcRule, SlowLink
@@ -12,7 +13,6 @@ from highwater_runtime.sim.garbage import freeze_collector, frozen_collector
 from highwater_runtime.sim.metrics import MetricSample, SimMetrics
 from highwater_runtime.sim.network import NetworkTiming
 from highwater_runtime.sim.node import NodeCrash, SimNode
-from highwater_runtime.seeds import derive_random, derive_seed
 from highwater_runtime.sim.simulator import SimulationError, Simulator
 from highwater_runtime.sim.trace import SimTrace
 

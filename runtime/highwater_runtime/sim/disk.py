@@ -21,10 +21,10 @@ from random import Random
 from typing import Any, Literal, Protocol
 
 from highwater_runtime.ports import MS, path_components
+from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
 from highwater_runtime.sim.open_file import Fsync, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
-from highwater_runtime.seeds import derive_random
 
 KeepChoice = Keep | Literal["by-seed"]
 DiskErrors = Literal["all", "writes", "fsync"]

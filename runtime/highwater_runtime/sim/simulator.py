@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from highwater_runtime.ports import Disk, NodeHaltError, Ports, Timer
 from highwater_runtime.ports.trace import NodeStarted, NodeStopped
+from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.clock import HostClock, SimClock
 from highwater_runtime.sim.disk import DiskTiming, KeepChoice, PowerCut, PowerLossEvidence, SimDisk
 from highwater_runtime.sim.faults import NetworkFaults
@@ -23,7 +24,6 @@ from highwater_runtime.sim.network import CodecMode, Fabric, NetworkTiming
 from highwater_runtime.sim.network_port import SimNetwork
 from highwater_runtime.sim.node import CoreFactory, NodeCrash, SimNode
 from highwater_runtime.sim.process import Process, ProcessState
-from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.trace import ProcessTrace, SimTrace
 
 DISK_FAILURES: Final = frozenset({errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT})

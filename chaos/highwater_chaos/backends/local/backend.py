@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.ability import abilities, can_isolate, file_system_problem, reason_against
-from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.acting import acting
+from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
 from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
@@ -32,6 +32,7 @@ from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.protocol import (
+    BackendError,
     Capability,
     ClientProcess,
     DiskTrouble,
@@ -48,16 +49,13 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.machine.run import MachineRun
-from highwater_runtime.host import HostedNode
 from highwater_runtime.host.posix_disk import PosixDisk
-from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
+from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
 
 _SLICE: Final = 0.02
 """Seconds that :meth:`LocalBackend.advance` sleeps before it looks after the nodes again."""
 _COUNT_EVERY_NS: Final = 50 * MS
-_GRACE_NS: Final = 15 * SECOND
-"""How much later than its deadline the guardian ends a fault that the harness has not ended itself."""
 _STALLED_NS: Final = 1_000 * MS
 """A node's flush that takes longer than this is stalled; no disk that works is that slow."""
 
@@ -83,9 +81,7 @@ class LocalBackend:
         self._network: NamespaceNetwork | LoopbackNetwork
         self._program: NodeProgram
         self._observer: Observer
-        self._clients: ClientLoop | None = None
-        self._hosted: list[HostedNode] = []
-        self._client_processes: list[LoopClientProcess] = []
+        self._clients: LocalClients | None = None
         self._start_ns = 0
         self._log = EventLog()
         self._rules: RuleBook
@@ -124,7 +120,7 @@ class LocalBackend:
         self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
         self._observer = self._program.observer(self)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
-        self._clients = ClientLoop(self.enter_network)
+        self._clients = LocalClients(self.enter_network, seed)
         for name in self._nodes:
             self.start(name)
 
@@ -162,8 +158,6 @@ class LocalBackend:
         Raises:
             MachineError: something could not be undone; the guardian goes on trying.
         """
-        for process in self._client_processes:
-            process.kill()
         if self._clients is not None:
             self._clients.close()
         for node in self._nodes.values():
@@ -184,13 +178,20 @@ class LocalBackend:
             if node.is_gone:
                 self._ended_by_itself(node)
             elif node.channel is not None:
-                was_open = node.channel.is_open
-                if node.channel.try_open() and not was_open:
-                    self._rules.opened(node.name)
-                node.channel.pump()
+                self._attend(node, node.channel)
         if self.now_ns() - self._counted_ns > _COUNT_EVERY_NS:
             self._counted_ns = self.now_ns()
             self._rules.tick()
+
+    def _attend(self, node: LocalNode, channel: ControlChannel) -> None:
+        """Reach a node that has come up, and hear what it answers."""
+        try:
+            was_open = channel.is_open
+            if channel.try_open() and not was_open:
+                self._rules.opened(node.name)
+            channel.pump()
+        except BackendError as error:
+            self._doubts.append(str(error))
 
     def _take_events(self) -> None:
         self._log.add(self._observer.poll())
@@ -233,6 +234,7 @@ class LocalBackend:
         self._take_events()
         return self._log.lines()
 
+    @acting
     def reachable(self, source: str, destination: str) -> bool:
         """By datagram, from namespace to namespace."""
         return self._network.reachable(source, destination)
@@ -245,6 +247,7 @@ class LocalBackend:
         answer = channel.call("clockError")
         return int(answer["offsetNs"]), float(answer["rate"])
 
+    @acting
     def disk_probe(self, node: str) -> str:
         """A write and a sync on the node's disk, then a flush by the node itself where it runs."""
         local = self._nodes[node]
@@ -257,6 +260,7 @@ class LocalBackend:
             return str(answer["ended"])
         return "stalled" if answer["waitingNs"] > _STALLED_NS else "waiting"
 
+    @acting
     def disk_is_empty(self, node: str) -> bool:
         """Whether there is no name in its data directory."""
         return not any(self._nodes[node].place.data.iterdir())
@@ -288,13 +292,8 @@ class LocalBackend:
     def doubts(self) -> Sequence[str]:
         """Nodes that ended by themselves, clients that did, events that could not be read."""
         self._look_after()
-        ended = [
-            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
-            for client in self._hosted
-            if client.end is not None
-        ]
-        failures = self._clients.failures() if self._clients is not None else []
-        return [*self._doubts, *ended, *failures, *self._observer.notes()]
+        clients = [] if self._clients is None else self._clients.doubts()
+        return [*self._doubts, *clients, *self._observer.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs and last configs of all nodes."""
@@ -306,6 +305,7 @@ class LocalBackend:
 
     # --- nodes ---
 
+    @acting
     def start(self, node: str) -> None:
         """A process in the node's namespace."""
         local = self._nodes[node]
@@ -317,6 +317,7 @@ class LocalBackend:
         if local.began_wiped:
             self._wiped.add((node, local.incarnation))
 
+    @acting
     def kill(self, node: str) -> None:
         """SIGKILL."""
         local = self._nodes[node]
@@ -324,12 +325,14 @@ class LocalBackend:
             local.end()
             self._stopped(local, "kill")
 
+    @acting
     def stop(self, node: str) -> None:
         """SIGTERM."""
         local = self._nodes[node]
         if local.has_process:
             local.ask_to_stop()
 
+    @acting
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
         """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
         local = self._nodes[node]
@@ -339,14 +342,17 @@ class LocalBackend:
             self._stopped(local, "power-loss", report.lost_bytes)
         return report
 
+    @acting
     def wipe(self, node: str) -> None:
         """A new file system."""
         self._nodes[node].wipe()
 
+    @acting
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP."""
-        self._nodes[node].pause(self._guarded_until(until_ns))
+        self._nodes[node].pause(self._monotonic(until_ns))
 
+    @acting
     def resume(self, node: str) -> None:
         """SIGCONT."""
         self._nodes[node].resume()
@@ -373,10 +379,12 @@ class LocalBackend:
 
     # --- network, disk, clock ---
 
+    @acting
     def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
-        self._network.cut(source, destination, self._guarded_until(until_ns))
+        self._network.cut(source, destination, self._monotonic(until_ns))
 
+    @acting
     def uncut(self, source: str, destination: str) -> None:
         """One rule less."""
         self._network.uncut(source, destination)
@@ -393,6 +401,7 @@ class LocalBackend:
         """From all hosts."""
         self._rules.remove(rule_id)
 
+    @acting
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """The file system is filled or shut down; a stall is the host's."""
         local = self._nodes[node]
@@ -401,8 +410,9 @@ class LocalBackend:
                 channel.call("diskStall", {"on": True})
             return
         local.disk_troubled = True
-        local.disk.trouble(trouble, self._guarded_until(until_ns))
+        local.disk.trouble(trouble, self._monotonic(until_ns))
 
+    @acting
     def disk_heal(self, node: str) -> None:
         """Make room, mount anew, let flushes go on."""
         local = self._nodes[node]
@@ -424,15 +434,8 @@ class LocalBackend:
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """A core on the clients' thread."""
-        clients = self._clients
-        assert clients is not None
-
-        async def begin() -> None:
-            client = HostedNode(name, factory, seed=self.plan.seed)
-            self._hosted.append(client)
-            await client.start()
-
-        clients.wait(begin())
+        assert self._clients is not None
+        self._clients.add(name, factory)
 
     def add_client_process(
         self,
@@ -443,11 +446,8 @@ class LocalBackend:
     ) -> ClientProcess:
         """Started by the clients' thread, in its network."""
         del name
-        clients = self._clients
-        assert clients is not None
-        process = clients.call(lambda: LoopClientProcess(clients.loop, argv, on_line, on_exit))
-        self._client_processes.append(process)
-        return process
+        assert self._clients is not None
+        return self._clients.add_process(argv, on_line, on_exit)
 
     def post(self, callback: Callable[[], None]) -> None:
         """On the clients' loop."""
@@ -463,9 +463,8 @@ class LocalBackend:
         local = self._nodes[node]
         return local.has_process and not local.is_gone and local.state() is not NodeState.PAUSED
 
-    def _guarded_until(self, run_ns: int | None) -> int | None:
-        """When the guardian ends a fault: later than the harness would, which may be busy looking for evidence."""
-        return None if run_ns is None else run_ns + self._start_ns + _GRACE_NS
+    def _monotonic(self, run_ns: int | None) -> int | None:
+        return None if run_ns is None else run_ns + self._start_ns
 
 
 def _cluster_id() -> str:

@@ -20,13 +20,15 @@ from typing import Any, Final
 
 import msgspec
 
+from highwater_chaos.backends.protocol import BackendError
+
 _CHUNK: Final = 1 << 18
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 15.0
 
 OnAnswer = Callable[[Any], None]
 
 
-class ControlError(Exception):
+class ControlError(BackendError):
     """A node did not do what it was asked: it said why, or did not answer in time."""
 
 

@@ -160,7 +160,7 @@ def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: 
 
 def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:
     """How a waiting acks=all append ended, ``None`` while it has not."""
-    if not partition.is_leader:
+    if partition.leading is None:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if partition.high_watermark < end_offset:
         return None
@@ -182,8 +182,16 @@ class DelayedProduce:
 
     def try_complete(self) -> bool:
         """Answer once every partition's outcome is known."""
-        self._waiting = [entry for entry in self._waiting if not self._decide(entry)]
-        if self._waiting:
+        undecided: list[_Waiting] = []
+        for entry in self._waiting:
+            partition, end_offset, answer = entry
+            error = outcome(partition, end_offset)
+            if error is None:
+                undecided.append(entry)
+            elif error is not ErrorCode.NONE:
+                self._fail(answer, error)
+        self._waiting = undecided
+        if undecided:
             return False
         self._request.reply(self._response)
         return True
@@ -193,15 +201,6 @@ class DelayedProduce:
         for _, _, answer in self._waiting:
             self._fail(answer, ErrorCode.REQUEST_TIMED_OUT)
         self._request.reply(self._response)
-
-    def _decide(self, entry: _Waiting) -> bool:
-        partition, end_offset, answer = entry
-        error = outcome(partition, end_offset)
-        if error is None:
-            return False
-        if error is not ErrorCode.NONE:
-            self._fail(answer, error)
-        return True
 
     def _fail(self, answer: PartitionProduceResponse, error: ErrorCode) -> None:
         self._replicas.ports.metrics.counter(metrics.FAILED_PRODUCE_REQUESTS)

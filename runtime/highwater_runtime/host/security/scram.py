@@ -7,6 +7,7 @@ and so does this server: the proof covers what was sent, and the server's nonce 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from scramp import ScramClient as Client
 from scramp import ScramException
@@ -15,6 +16,9 @@ from scramp.core import Nonce
 
 from highwater_runtime.host.listeners import AuthenticationError
 from highwater_runtime.metadata.scram import ScramCredential
+
+MOST_ITERATIONS: Final = 100_000
+"""A server that asks for more would hold up this node for long; Kafka's servers store 16384 at most."""
 
 CredentialOf = Callable[[str], ScramCredential | None]
 
@@ -79,6 +83,9 @@ class ScramClient:
             if not self._has_answered:
                 self._has_answered = True
                 self._client.set_server_first(text)
+                iterations = int(self._client.iterations)
+                if iterations > MOST_ITERATIONS:
+                    raise AuthenticationError(f"the server asks for {iterations} iterations; {MOST_ITERATIONS} at most")
                 return str(self._client.get_client_final()).encode()
             self._client.set_server_final(text)
         except (ScramException, ValueError) as error:

@@ -1,0 +1,57 @@
+"""The clients of one run: cores on the clients' thread, and programs of their own that it started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from highwater_chaos.backends.client_process import LoopClientProcess
+from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_runtime.host import HostedNode
+from highwater_runtime.ports import NodeCore, Ports
+
+
+class LocalClients:
+    """``enter`` moves the calling thread to where clients live; ``seed`` is the run's."""
+
+    def __init__(self, enter: Callable[[], None], seed: int) -> None:
+        self._loop = ClientLoop(enter)
+        self._seed = seed
+        self._hosted: list[HostedNode] = []
+        self._processes: list[LoopClientProcess] = []
+
+    def add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
+        """Start a core."""
+
+        async def begin() -> None:
+            client = HostedNode(name, factory, seed=self._seed)
+            self._hosted.append(client)
+            await client.start()
+
+        self._loop.wait(begin())
+
+    def add_process(
+        self, argv: Sequence[str], on_line: Callable[[bytes], None], on_exit: Callable[[int, str], None]
+    ) -> LoopClientProcess:
+        """Start a program in the clients' network."""
+        process = self._loop.call(lambda: LoopClientProcess(self._loop.loop, argv, on_line, on_exit))
+        self._processes.append(process)
+        return process
+
+    def post(self, callback: Callable[[], None]) -> None:
+        """Run ``callback`` where the clients run."""
+        self._loop.post(callback)
+
+    def doubts(self) -> list[str]:
+        """Cores that ended by themselves, and what else failed on the thread."""
+        ended = [
+            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
+            for client in self._hosted
+            if client.end is not None
+        ]
+        return [*ended, *self._loop.failures()]
+
+    def close(self) -> None:
+        """All of them are gone. Idempotent."""
+        for process in self._processes:
+            process.kill()
+        self._loop.close()

@@ -1,0 +1,47 @@
+"""A machine that refuses makes a run inconclusive with its words, and never ends the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from highwater_chaos.backends.local.acting import acting
+from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.machine.errors import MachineError
+
+CUT = "- inject: {name: cut, partition: {between: [{broker: 0}, {broker: 1}]}}\n- wait: 1s\n- heal: cut"
+
+
+class CannotCut(SimBackend):
+    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+        raise BackendError(f"cut: nft refuses {source}")
+
+
+class CannotJoin(SimBackend):
+    def uncut(self, source: str, destination: str) -> None:
+        raise BackendError(f"uncut: nft refuses {source}")
+
+
+def test_a_fault_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
+    result = run_experiment(experiment(CUT), CannotCut())
+    assert result.doubts == ["fault fault-1 (cut) did not take hold: cut: nft refuses broker-0"]
+    assert result.replica_log, "the run went on to its end"
+
+
+def test_a_heal_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
+    result = run_experiment(experiment(CUT, timeout="40s"), CannotJoin())
+    assert "fault fault-1 (cut) is not known to be healed: uncut: nft refuses broker-0" in result.doubts
+
+
+@pytest.mark.parametrize("error", [MachineError("no way"), OSError(28, "No space left on device")])
+def test_what_the_machine_says_is_kept(error: Exception) -> None:
+    @acting
+    def power_loss() -> None:
+        raise error
+
+    with pytest.raises(BackendError, match=r"power loss: .*(no way|No space left)"):
+        power_loss()

@@ -1,0 +1,106 @@
+"""Kafka's own Java client over TLS and SCRAM: its console tools, and the tool that sets credentials."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
+POM = Path(__file__).parents[1] / "interop" / "java" / "pom.xml"
+SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
+
+
+@pytest.fixture(scope="session")
+def kafka_jars(tmp_path_factory):
+    """The class path of Kafka's tools: what the interop tests resolve from Maven Central."""
+    if shutil.which("java") is None or shutil.which("mvn") is None:
+        pytest.skip("needs java and mvn (Debian packages openjdk-17-jdk-headless and maven)")
+    out = tmp_path_factory.mktemp("maven") / "classpath"
+    command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"Maven could not resolve what this needs: {done.stdout[-300:]}")
+    return out.read_text().strip()
+
+
+@pytest.fixture
+def java(cluster, kafka_jars, tmp_path):
+    """``java(listener, mechanism, password)(tool, *arguments)`` runs a tool as alice, or by certificate."""
+
+    def client(listener="SECURE", mechanism="SCRAM-SHA-512", password="alice-512", user="alice"):
+        config = tmp_path / f"client-{uuid.uuid4().hex[:6]}.properties"
+        lines = {
+            "security.protocol": cluster.librdkafka(listener)["security.protocol"].upper(),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": cluster.certificates.ca,
+        }
+        if listener == "MUTUAL":
+            lines |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.location": _pkcs8(cluster.certificates.client, tmp_path),
+            }
+        else:
+            lines |= {"sasl.mechanism": mechanism, "sasl.jaas.config": SCRAM.format(user, password)}
+        config.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+
+        def run(tool, *arguments, stdin="", status=0):
+            name = tool if "." in tool and tool.startswith("kafka.") else f"org.apache.kafka.tools.{tool}"
+            command = ["java", *JVM, "-cp", kafka_jars, name, "--bootstrap-server", cluster.bootstrap(listener)]
+            command += ["--command-config", str(config), *arguments]
+            done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=240, check=False)
+            assert done.returncode == status, done.stdout + done.stderr
+            return done.stdout + done.stderr
+
+        return run
+
+    return client
+
+
+def _pkcs8(identity, folder):
+    """Java reads private keys in PKCS#8 only."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    path = folder / "keystore.pem"
+    command = ["openssl", "pkcs8", "-topk8", "-nocrypt", "-in", identity.with_suffix(".key"), "-out", path]
+    subprocess.run(command, check=True)
+    path.write_text(path.read_text() + identity.with_suffix(".crt").read_text())
+    return path
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param({}, id="SASL_SSL, SCRAM-SHA-512"),
+        pytest.param({"mechanism": "SCRAM-SHA-256", "password": "alice-secret"}, id="SASL_SSL, SCRAM-SHA-256"),
+        pytest.param({"listener": "MUTUAL"}, id="mutual TLS"),
+    ],
+)
+def test_console_producer_and_consumer(cluster, java, way):
+    topic = cluster.topic(f"t-{uuid.uuid4().hex[:8]}", partitions=1)
+    run = java(**way)
+    run("ConsoleProducer", "--topic", topic, stdin="a\nb\nc\n")
+    consume = ("--topic", topic, "--from-beginning", "--max-messages", "3", "--timeout-ms", "90000")
+    found = run("consumer.ConsoleConsumer", *consume)
+    assert [line for line in found.splitlines() if line in "abc"] == ["a", "b", "c"]
+
+
+def test_credentials_by_command_line(cluster, java):
+    user = f"java-{uuid.uuid4().hex[:8]}"
+    admin = java()
+    entity = ("--entity-type", "users", "--entity-name", user)
+    admin(
+        "kafka.admin.ConfigCommand", "--alter", *entity, "--add-config", "SCRAM-SHA-256=[iterations=6000,password=pw]"
+    )
+    librdkafka = AdminClient(cluster.librdkafka("SECURE"))
+    cluster.until(lambda: user in librdkafka.describe_user_scram_credentials().result(60), "the credential to be known")
+    (info,) = librdkafka.describe_user_scram_credentials().result(60)[user].scram_credential_infos
+    assert info.iterations == 6000
+    java(mechanism="SCRAM-SHA-256", user=user, password="pw")("TopicCommand", "--list")
+    refused = java(mechanism="SCRAM-SHA-256", user=user, password="not pw")("TopicCommand", "--list", status=1)
+    assert "invalid credentials for SCRAM-SHA-256" in refused
+    admin("kafka.admin.ConfigCommand", "--alter", *entity, "--delete-config", "SCRAM-SHA-256")
