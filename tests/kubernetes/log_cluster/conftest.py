@@ -18,6 +18,7 @@ import pytest
 from api_server.world import World
 
 from highwater_chaos.experiment.steps import CreateTopic
+from highwater_operator import metrics
 from highwater_operator.admin import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
 from highwater_operator.kube import Kube
 from highwater_operator.main import Options, operate
@@ -200,6 +201,20 @@ class Stage:
             until(lambda: self.settled(name), f"{name} to settle", patience)
         except TimeoutError as error:
             raise TimeoutError(f"{error}; its status is {self.status(name)}") from None
+
+    def steady_reconciles(self, more: int) -> None:
+        """Wait until that many more reconciles have ended and found nothing under way.
+
+        A status that says so is not yet the end: the Events come after it."""
+
+        def ended() -> float:
+            labels = {"kind": "LogCluster", "result": "steady"}
+            found = metrics.REGISTRY.get_sample_value("highwater_operator_reconciles_total", labels)
+            assert found is not None
+            return found
+
+        before = ended()
+        until(lambda: ended() >= before + more, f"{more} more steady reconciles")
 
     def events(self, reason: str | None = None) -> list[dict[str, Any]]:
         return [one for one in self.api.objects("v1", "Event", NAMESPACE) if reason in (None, one["reason"])]

@@ -43,15 +43,14 @@ def test_kopf_leaves_nothing_on_the_resource(stage: Any) -> None:
     assert FINALIZER.startswith(PREFIX)
 
 
-def test_nothing_is_written_once_it_is_settled(stage: Any, wait_for: Any) -> None:
+def test_nothing_is_written_once_it_is_settled(stage: Any) -> None:
     stage.start()
     stage.create()
     stage.until_settled()
-    wait_for(lambda: stage.events("Settled"), "the last Event, which comes after the status")
+    stage.steady_reconciles(1)  # with the Events that follow the status
     stage.world.settle()
     revision = stage.api.store.revision
-    asked = stage.api.requests
-    wait_for(lambda: stage.api.requests > asked + 14, "two more reconciles")
+    stage.steady_reconciles(2)
     assert stage.api.store.revision == revision
 
 
