@@ -1,5 +1,6 @@
 # `make demo` and `make test` do all their own set-up on a fresh machine; each needs only Python 3.11+. As root on Debian
-# `make test` also installs what the tests of real machines need; elsewhere those tests are skipped, each with its reason.
+# `make test` also installs what the tests of real machines and of the node agent need; elsewhere those tests are skipped,
+# each with its reason. The operator's tests bring their own API server; the few that want kubectl are skipped without it.
 .DEFAULT_GOAL := help
 VENV := .venv
 BIN := $(VENV)/bin
