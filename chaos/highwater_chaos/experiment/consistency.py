@@ -32,7 +32,7 @@ def problems_of(experiment: ChaosExperiment) -> list[Problem]:
     """Everything about a well-formed experiment that cannot work, or that this version cannot do yet."""
     spec = experiment.spec
     if spec.cluster is None:
-        return [Problem("spec.clusterRef", "is for the kubernetes backend, which is not built yet; give spec.cluster")]
+        return [Problem("spec.clusterRef", "is not built yet; give spec.cluster")]
     return [
         *_cluster(spec.cluster),
         *_workload(experiment, spec.cluster),
