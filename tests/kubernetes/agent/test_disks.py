@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from agent_world import Agent, Pod, World, await_true, confirmed
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
-from highwater_chaos.machine import linux
+from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_operator.agent.volumes import CLUSTER_UID, CRASHABLE, FILE_SYSTEM, SIZE, VolumeRecord, Volumes
 from highwater_operator.objects import stateful_set
@@ -132,6 +134,49 @@ def test_a_cluster_made_anew_gets_an_empty_volume(world: World, tmp_path: Path) 
         assert list(volumes.data(first.name).iterdir()) == []
     finally:
         volumes.remove(first.name)
+
+
+@contextmanager
+def working_in(point: Path) -> Iterator[subprocess.Popen[str]]:
+    """Somebody else's container: with copies of the node's mounts, and at work in one of them."""
+    script = f"cd {point}; echo ready; exec sleep 1000"
+    with subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "ready\n"
+            yield other
+        finally:
+            other.kill()
+
+
+def test_a_copy_of_a_mount_keeps_no_dead_file_system(agent: Agent, world: World) -> None:
+    pod = crashable(world, "copied-broker-0")
+    image = world.state / "images" / f"{pod.volume}.img"
+    with working_in(pod.data.parent) as other:
+        pod.start_node(pod.data / "log")
+        old = image.stat().st_ino
+        confirmed(agent.inject("copied-1", "powerLoss", pod), "inject")
+        assert (pod.data / "log").read_bytes().rstrip(b"\0") == b"s" * SYNCED
+        assert try_to_write(pod.data.parent) is None
+        assert image.stat().st_ino != old, "the volume goes on with a copy"
+        assert len(loop.devices_of(image)) == 1
+        assert other.poll() is None, "nobody of ours"
+
+
+def test_a_copy_of_a_mount_keeps_no_volume(tmp_path: Path) -> None:
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    record = VolumeRecord("default_demo-broker-0", 40 * MIB, "ext4", 10001, 10001)
+    volumes.ensure(record)
+    image = tmp_path / "state" / "images" / f"{record.name}.img"
+    with working_in(volumes.data(record.name)) as other:
+        assert volumes.remove(record.name)
+        assert list(image.parent.iterdir()) == []
+        assert loop.devices_of(image) == []
+        assert not linux.mount_points(tmp_path)
+        assert other.poll() is None, "nobody of ours"
+        volumes.ensure(record)
+        assert list(volumes.data(record.name).iterdir()) == []
+        assert volumes.remove(record.name)
 
 
 def test_the_operator_asks_for_volumes_by_the_names_that_the_agent_knows() -> None:
