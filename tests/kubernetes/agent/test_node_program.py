@@ -161,7 +161,11 @@ def test_a_brokers_replicas(agent: Agent, world: World) -> None:
         (3, "orders-0", 0, 41),
         (3, "orders-0", 1, 42),
     ]
-    assert agent.ask("GET", "/v1/pods/default/real-controller-0/dump").status_code == 422
+
+
+def test_a_controller_has_no_replicas_to_dump(agent: Agent, world: World) -> None:
+    pod = world.pod("dump-controller-0")
+    assert agent.ask("GET", f"/v1/pods/default/{pod.name}/dump").status_code == 422
 
 
 def write_segment(data: Path) -> None:

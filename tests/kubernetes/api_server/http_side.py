@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from aiohttp import web
 
-from . import discovery, errors, http_request, selectors, tables, watching
+from . import discovery, errors, http_request, port_forward, selectors, tables, watching
 from .deletion import DeleteOptions
 from .errors import ApiError, no_such_page
 from .faults import Fault, Faults
@@ -27,6 +27,7 @@ from .subresources import Subresources
 
 LARGEST_BODY: Final = 3 * 1024 * 1024
 _JSON: Final = "application/json"
+_REVIEWS: Final = "authorization.k8s.io"
 _PLAIN_PAGES: Final = ("/healthz", "/livez", "/readyz")
 log = logging.getLogger(__name__)
 
@@ -97,6 +98,8 @@ class HttpSide:
         return _refused(fault.error(asked)) if fault.status is not None else None
 
     async def _answer(self, request: web.BaseRequest, asked: Asked, user: User, fault: Fault | None) -> Answer:
+        if asked.group == _REVIEWS and asked.verb == "create":
+            return _json(self._authorizer.review(user, decode(await request.read())), 201)
         self._authorizer.check(user, asked)
         if not asked.plural:
             return self._page(asked)
@@ -105,6 +108,9 @@ class HttpSide:
             raise no_such_page()
         if asked.verb == "watch":
             return await self._watch(request, kind, asked, fault)
+        if asked.resource == "pods/portforward":
+            pod = self._operations.get(kind, asked.namespace, asked.name)
+            return await port_forward.forward(request, asked, pod)
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge as error:

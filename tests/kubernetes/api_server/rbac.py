@@ -134,21 +134,36 @@ class Authorizer:
         """Remembers the request; 403 where it is not allowed."""
         with self._lock:
             user.asked.append(asked)
-        if user is self.everyone:
+        if self._may(user, asked):
             return
-        if not asked.plural and asked.path.startswith(_DISCOVERY):
-            return
+        with self._lock:
+            user.refused.append(asked)
+        raise _refusal(user, asked)
+
+    def review(self, user: User, sent: Json) -> Json:
+        """A SelfSubjectAccessReview, answered: everybody may ask."""
+        what = sent["spec"]["resourceAttributes"]
+        asked = Asked(
+            what["verb"],
+            "",
+            what.get("group", ""),
+            plural=what["resource"],
+            namespace=what.get("namespace", ""),
+            name=what.get("name", ""),
+            subresource=what.get("subresource", ""),
+        )
+        return {**sent, "status": {"allowed": self._may(user, asked)}}
+
+    def _may(self, user: User, asked: Asked) -> bool:
+        if user is self.everyone or (not asked.plural and asked.path.startswith(_DISCOVERY)):
+            return True
         rules = [
             rule
             for grant in user.grants
             if not grant.namespace or grant.namespace == asked.namespace
             for rule in grant.rules
         ]
-        if allowed(rules, asked):
-            return
-        with self._lock:
-            user.refused.append(asked)
-        raise _refusal(user, asked)
+        return allowed(rules, asked)
 
 
 def _role(objs: list[Json], binding: Json, namespace: str) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class ResourceType:
                 shape = {"kind": "Eviction", "group": "policy", "version": "v1"}
             else:
                 shape = {"kind": self.kind}
-            verbs = {"log": ["get"], "eviction": ["create"], "binding": ["create"]}.get(
+            verbs = {"log": ["get"], "eviction": ["create"], "binding": ["create"], "portforward": ["create", "get"]}.get(
                 name, ["get", "patch", "update"]
             )
             entries.append(
@@ -115,7 +115,7 @@ _TABLE: Final[tuple[tuple[str, str, str, str, bool, tuple[str, ...], tuple[str, 
     ("", "v1", "Namespace", "namespaces", False, ("ns",), (), _S),
     ("", "v1", "Node", "nodes", False, ("no",), (), _S),
     ("", "v1", "PersistentVolume", "persistentvolumes", False, ("pv",), (), _S),
-    ("", "v1", "Pod", "pods", True, ("po",), _ALL, frozenset({"status", "log", "eviction", "binding"})),
+    ("", "v1", "Pod", "pods", True, ("po",), _ALL, frozenset({"status", "log", "eviction", "binding", "portforward"})),
     ("", "v1", "Service", "services", True, ("svc",), _ALL, _S),
     ("", "v1", "Endpoints", "endpoints", True, ("ep",), (), frozenset()),
     ("", "v1", "ConfigMap", "configmaps", True, ("cm",), (), frozenset()),

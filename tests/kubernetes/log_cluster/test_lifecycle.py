@@ -29,6 +29,7 @@ def test_a_cluster_becomes_ready_and_says_so(stage: Any) -> None:
     assert stage.condition("Degraded")["reason"] == "Sound"
     assert sorted(stage.pods()) == [f"demo-{role}-{n}" for role in ("broker", "controller") for n in range(3)]
     assert stage.cluster().created == ["orders"]
+    stage.steady_reconciles(1)
     assert {"Created", "Serving", "TopicCreated"} <= {event["reason"] for event in stage.events()}
     assert all(event["count"] == 1 for event in stage.events("Created"))
 
