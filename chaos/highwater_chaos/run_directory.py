@@ -43,23 +43,29 @@ def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
         OSError: where ``parent`` cannot be written to.
     """
     parent.mkdir(parents=True, exist_ok=True)
+    final = _reserve(parent, name)
     partial = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
     try:
         partial.chmod(0o755)
-        final = _free_name(parent, name)
         yield partial, final
         partial.rename(final)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
+        final.rmdir()
         raise
 
 
-def _free_name(parent: Path, name: str) -> Path:
+def _reserve(parent: Path, name: str) -> Path:
+    """An empty directory, which holds the name against another harness that writes there at the same time."""
     number, candidate = 1, parent / name
-    while candidate.exists():
-        number += 1
-        candidate = parent / f"{name}-{number}"
-    return candidate
+    while True:
+        try:
+            candidate.mkdir()
+        except FileExistsError:
+            number += 1
+            candidate = parent / f"{name}-{number}"
+        else:
+            return candidate
 
 
 def run_id_of(result: RunResult) -> str:

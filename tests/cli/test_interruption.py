@@ -53,7 +53,7 @@ def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()
-    assert process.returncode == 2
+    assert process.returncode == 2, err
     assert "highwater: interrupted; runs that had finished are kept, the one in progress is not" in err
     assert "Traceback" not in err
     assert out.startswith("PASS as expected: tiny")

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.run_directory import new_run_directory
 from highwater_pipeline.anomalies import CHECKS
 from highwater_runtime.switches import SWITCHES
 
@@ -207,3 +208,15 @@ def test_simulated_messages_may_go_through_the_codec(highwater: Any, tiny_file: 
     assert json.loads((Path(run["dir"]) / "verdict.json").read_text(encoding="utf-8"))["wire"] is True
     replayed = highwater("replay", run["dir"])
     assert replayed.status == 0, replayed.err + replayed.out
+
+
+def test_two_that_write_at_the_same_time_get_a_directory_each(tmp_path: Path) -> None:
+    """Two harnesses may end in the same second, in the same folder."""
+    with new_run_directory(tmp_path, "tiny") as (one, first), new_run_directory(tmp_path, "tiny") as (other, second):
+        (one / "whose").write_text("first")
+        (other / "whose").write_text("second")
+    assert (first.name, second.name) == ("tiny", "tiny-2")
+    assert [(path / "whose").read_text() for path in (first, second)] == ["first", "second"]
+    with pytest.raises(KeyboardInterrupt), new_run_directory(tmp_path, "tiny"):
+        raise KeyboardInterrupt
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny", "tiny-2"]

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from highwater_runtime.host import HostedNode, Listener, ServerLimits
+from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND, Endpoint, Ports
 from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
@@ -249,7 +250,8 @@ class NodeProcess:
     def control(self, method: str, **params: Any) -> Any:
         with socket.socket(socket.AF_UNIX) as end:
             end.settimeout(PATIENCE)
-            end.connect(str(self.control_path))
+            with short_path(self.control_path) as name:
+                end.connect(name)
             end.sendall(json.dumps({"id": 7, "method": method, "params": params}).encode() + b"\n")
             answer = json.loads(end.makefile().readline())
         assert answer["id"] == 7

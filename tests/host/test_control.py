@@ -8,6 +8,7 @@ import json
 import pytest
 
 from highwater_runtime.host.control import ControlServer
+from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
@@ -37,7 +38,8 @@ class Control:
 def controlled(play, tmp_path):
     def run(story):
         async def whole(hosts):
-            path = tmp_path / "control.sock"
+            path = tmp_path / ("deeper than the path of a socket may be " * 4) / "control.sock"
+            path.parent.mkdir()
             path.write_text("left by a dead process")
             (tmp_path / "data").mkdir()
             from highwater_runtime.host import Listener
@@ -49,7 +51,8 @@ def controlled(play, tmp_path):
             server = ControlServer(node, lambda: list(node.metrics.samples()))
             await server.start(path)
             assert path.stat().st_mode & 0o777 == 0o600
-            control = Control(*await asyncio.open_unix_connection(path))
+            with short_path(path) as name:
+                control = Control(*await asyncio.open_unix_connection(name))
             try:
                 await story(hosts, node, control)
             finally:

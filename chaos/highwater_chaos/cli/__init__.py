@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any, Final
 
 import typer
@@ -17,6 +15,7 @@ from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.heal import heal
 from highwater_chaos.cli.heard_output import HeardOutput
+from highwater_chaos.cli.interrupts import Interrupts
 from highwater_chaos.cli.planned import add_planned_commands
 from highwater_chaos.cli.replay import replay
 from highwater_chaos.cli.report import report
@@ -51,15 +50,20 @@ add_planned_commands(app)
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with the documented status; SIGTERM cleans up as Ctrl-C does."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts = Interrupts()
+    interrupts.listen()
     sys.stdout = HeardOutput(sys.stdout)
-    status = execute(sys.argv[1:] if arguments is None else arguments)
+    status = execute(sys.argv[1:] if arguments is None else arguments, interrupts)
     sys.stdout.flush()
     sys.exit(status)
 
 
-def execute(arguments: Sequence[str]) -> int:
-    """Run one command; returns its exit status (see :class:`Exit`), whatever happens."""
+def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> int:
+    """Run one command; returns its exit status (see :class:`Exit`), whatever happens.
+
+    Args:
+        interrupts: tells whether the process was asked to stop; an exception after that is the interruption's.
+    """
     try:
         status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
     except typer.Exit as stop:
@@ -73,14 +77,12 @@ def execute(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except Exception:
+        if interrupts is not None and interrupts.received:
+            return _interrupted()
         traceback.print_exc()
         print("highwater: this is a fault of the harness, not of the system under test", file=sys.stderr)
         return Exit.HARNESS
     return _interrupted() if status == _TYPER_INTERRUPTED else int(status or 0)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _interrupted() -> Exit:

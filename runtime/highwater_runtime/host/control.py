@@ -40,6 +40,7 @@ import msgspec
 from highwater_runtime.host.interference import ServerRule
 from highwater_runtime.host.metrics import Sample
 from highwater_runtime.host.node import HostedNode
+from highwater_runtime.host.unix_path import short_path
 
 _MAX_LINE_BYTES: Final = 1024 * 1024
 _PROBE: Final = ".highwater-flush-probe"
@@ -85,7 +86,8 @@ class ControlServer:
         path.unlink(missing_ok=True)
         before = os.umask(0o177)
         try:
-            self._server = await asyncio.start_unix_server(self._serve, path, limit=_MAX_LINE_BYTES)
+            with short_path(path) as name:
+                self._server = await asyncio.start_unix_server(self._serve, name, limit=_MAX_LINE_BYTES)
         finally:
             os.umask(before)
         self._path = path

@@ -21,6 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from highwater_chaos.backends.protocol import BackendError
+from highwater_runtime.host.unix_path import short_path
 
 _CHUNK: Final = 1 << 18
 _PATIENCE: Final = 15.0
@@ -67,7 +68,8 @@ class ControlChannel:
             end = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
             end.setblocking(False)
             try:
-                end.connect(str(self._path))
+                with short_path(self._path) as name:
+                    end.connect(name)
             except (FileNotFoundError, ConnectionRefusedError, BlockingIOError):
                 end.close()
                 return False

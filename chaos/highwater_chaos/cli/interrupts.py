@@ -1,0 +1,46 @@
+"""Ctrl-C and SIGTERM, also where libraries get in their way.
+
+Python raises ``KeyboardInterrupt`` wherever the program happens to be. Inside a callback of native code it may come out
+as another exception (pydantic makes a ``PydanticSerializationError`` of it), and inside a finalizer it is printed and
+forgotten. Neither may turn an interruption into a fault of the harness or into a run that goes on.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType, TracebackType
+from typing import Final, Protocol
+
+_AGAIN_SECONDS: Final = 0.01
+
+
+class _Unraisable(Protocol):
+    exc_type: type[BaseException]
+    exc_value: BaseException | None
+    exc_traceback: TracebackType | None
+    err_msg: str | None
+    object: object
+
+
+class Interrupts:
+    """Whether this process has been asked to stop."""
+
+    def __init__(self) -> None:
+        self.received = False
+
+    def listen(self) -> None:
+        """Raise ``KeyboardInterrupt`` on SIGINT and SIGTERM, and again where one got lost. Main thread only."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+            signal.signal(number, self._interrupt)
+        sys.unraisablehook = self._unraisable
+
+    def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+        self.received = True
+        raise KeyboardInterrupt
+
+    def _unraisable(self, lost: _Unraisable, /) -> None:
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)  # raised at once it would be lost once more
+        else:
+            sys.__unraisablehook__(lost)
