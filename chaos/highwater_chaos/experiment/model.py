@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
@@ -22,7 +22,13 @@ def _switch_value(found: Any) -> Any:
     return {True: "on", False: "off"}[found] if isinstance(found, bool) else found
 
 
-SwitchValue = Annotated[str, BeforeValidator(_switch_value), Field(max_length=60)]
+_LONGEST_SWITCH_VALUE = 60
+SwitchValue = Annotated[
+    str,
+    BeforeValidator(_switch_value),
+    Field(max_length=_LONGEST_SWITCH_VALUE),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": _LONGEST_SWITCH_VALUE}, {"type": "boolean"}]}),
+]
 SwitchValues = dict[str, SwitchValue]
 
 
@@ -48,7 +54,24 @@ class ClusterRef(Model):
 
 
 def _acks(found: Any) -> Any:
-    return {"all": "all", "-1": "all", -1: "all", "0": "0", 0: "0", "1": "1", 1: "1"}.get(found, found)
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return found
+    return "all" if str(found) == "-1" else str(found)
+
+
+Acks = Annotated[
+    Literal["0", "1", "all"],
+    BeforeValidator(_acks),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "enum": ["all", "1", "0", "-1"]},
+                {"type": "integer", "enum": [1, 0, -1]},
+            ]
+        }
+    ),
+]
+"""How many replicas answer for a record; a file may write the figures bare, and ``-1`` for ``all``, as Kafka does."""
 
 
 class MetadataWorkload(Model):
@@ -68,7 +91,7 @@ class Workload(Model):
     driver: Literal["highwater", "confluent-kafka"] = "highwater"
     producers: Annotated[int, Field(ge=0, le=1000)] = 1
     rate: Rate = EventsPerSecond(100.0)
-    acks: Annotated[Literal["0", "1", "all"], BeforeValidator(_acks)] = "all"
+    acks: Acks = "all"
     idempotence: bool = True
     consumers: Annotated[int, Field(ge=0, le=1000)] = 1
     topics: list[TopicName] | None = None

@@ -60,9 +60,21 @@ Duration = Annotated[
     int,
     BeforeValidator(_duration),
     PlainSerializer(format_duration, return_type=str),
-    WithJsonSchema({"type": "string", "pattern": _DURATION_PATTERN, "maxLength": 40}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": _DURATION_PATTERN,
+                    "maxLength": 40,
+                    "description": "a duration such as 500ms, 20s or 1m30s",
+                },
+                {"type": "integer", "const": 0},
+            ]
+        }
+    ),
 ]
-"""Integer nanoseconds, ≥ 0; written as ``"1m30s"``."""
+"""Integer nanoseconds, ≥ 0; written as ``"1m30s"``, or a bare 0."""
 
 
 class EventsPerSecond(float):

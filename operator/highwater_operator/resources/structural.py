@@ -4,7 +4,9 @@ A structural schema knows no references, no recursion, no ``null`` and no type t
 
 * references are written out, and a model that contains itself ends, below :data:`DEEPEST`, in an object of any shape;
 * an optional field is one that may be absent;
-* a value that may be text or a number or a list has no type, and passes as it is;
+* a value that may be text or a whole number is ``x-kubernetes-int-or-string``;
+* any other value of several types has none, and passes as it is (a switch, say: kubectl reads YAML 1.1, in which a bare
+  ``off`` is false);
 * a choice (:class:`~highwater_chaos.experiment.base.OneOf`) becomes a rule with a message that a person can read.
 
 What is lost on the way is not lost for good: the operator validates every object by the model again.
@@ -94,9 +96,11 @@ class _Converter:
         beside = {key: node[key] for key in ("description", "default") if key in node}
         if len(options) == 1:
             return self.convert({**options[0], **beside}, within)
-        made = dict(_ANYTHING)
+        made = _text_or_number(options) or dict(_ANYTHING)
         if "description" in beside:
             made["description"] = _one_paragraph(beside["description"])
+        if beside.get("default") is not None:
+            made["default"] = beside["default"]
         return made
 
     def _object(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
@@ -115,6 +119,24 @@ class _Converter:
         if required := node.get("required"):
             made["required"] = list(required)
         return made
+
+
+def _text_or_number(options: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """A value that is text or a whole number; None: it may be something else."""
+    by_type = {option.get("type"): option for option in options}
+    if len(options) != len(by_type) or set(by_type) != {"string", "integer"}:
+        return None
+    text, number = by_type["string"], by_type["integer"]
+    made: dict[str, Any] = {"x-kubernetes-int-or-string": True}
+    made |= {key: text[key] for key in ("pattern", "minLength", "maxLength") if key in text}
+    if "enum" in text and "enum" in number:
+        made["enum"] = [*text["enum"], *number["enum"]]
+    elif "const" in number:
+        # `maximum` would say that a number is too large, where text was expected.
+        message = f"expected {text['description']} (or {number['const']})"
+        rule = {"rule": f"type(self) == string || self == {number['const']}", "message": message}
+        made["x-kubernetes-validations"] = [rule]
+    return made
 
 
 def _bounds(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +163,8 @@ def _exactly_one(names: Sequence[str], properties: Mapping[str, Any]) -> dict[st
 def _visible(field: Mapping[str, Any]) -> bool:
     """Whether rules see a field: it has a type, and so has what it consists of."""
     inner = field.get("items") or field.get("additionalProperties")
-    return "type" in field and (inner is None or _visible(inner))
+    typed = "type" in field or "x-kubernetes-int-or-string" in field
+    return typed and (inner is None or _visible(inner))
 
 
 def _escaped(name: str) -> str:

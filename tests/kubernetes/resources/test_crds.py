@@ -55,7 +55,8 @@ def test_schemas_are_structural_and_bounded(name: str) -> None:
         for node in nodes(schema_of(name)["properties"][part]):
             assert "$ref" not in node
             assert "anyOf" not in node
-            assert "type" in node or node.get("x-kubernetes-preserve-unknown-fields"), node
+            untyped = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
+            assert "type" in node or any(node.get(key) for key in untyped), node
             if node.get("type") == "array":
                 assert "maxItems" in node
             if node.get("type") == "string" and "enum" not in node and "format" not in node:
@@ -100,12 +101,28 @@ def test_optional_fields_lose_null_and_unions_lose_their_type() -> None:
         "type": "object",
         "properties": {
             "a": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None, "description": "An a."},
-            "b": {"anyOf": [{"type": "integer"}, {"type": "string"}], "description": "A b."},
+            "b": {"anyOf": [{"type": "boolean"}, {"type": "string"}], "description": "A b."},
         },
     }
     made = structural(schema, {})["properties"]
     assert made["a"] == {"description": "An a.", "type": "integer", "format": "int64"}
     assert made["b"] == {"x-kubernetes-preserve-unknown-fields": True, "description": "A b."}
+
+
+def test_what_may_be_text_or_a_number_is_one_of_these() -> None:
+    figures = {"anyOf": [{"type": "string", "enum": ["all", "1"]}, {"type": "integer", "enum": [1]}], "default": "all"}
+    made = structural(figures, {})
+    assert made == {"x-kubernetes-int-or-string": True, "enum": ["all", "1", 1], "default": "all"}
+    text = {"type": "string", "maxLength": 9, "pattern": "s$", "description": "a duration"}
+    made = structural({"anyOf": [text, {"type": "integer", "const": 0}, {"type": "null"}]}, {})
+    assert made == {
+        "x-kubernetes-int-or-string": True,
+        "maxLength": 9,
+        "pattern": "s$",
+        "x-kubernetes-validations": [
+            {"rule": "type(self) == string || self == 0", "message": "expected a duration (or 0)"}
+        ],
+    }
 
 
 def test_a_default_object_takes_the_defaults_of_its_fields() -> None:
