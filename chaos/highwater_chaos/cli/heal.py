@@ -1,8 +1,10 @@
-"""``highwater heal``: undo every fault on this machine and give everything back, without harness or guardian."""
+"""``highwater heal``: undo every fault on this machine and give everything back, without harness or guardian; or every
+fault of experiments in a namespace of a Kubernetes cluster, without operator."""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -24,19 +26,25 @@ def heal(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is to undo.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
     namespace: Annotated[
-        str | None, typer.Option(metavar="NS", help="Of a Kubernetes cluster: end its experiments, which are healed.")
+        str | None, typer.Option(metavar="NS", help="Of a Kubernetes cluster: heal and end its experiments.")
     ] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="With --namespace: of the kubeconfig.")] = None,
+    system_namespace: Annotated[
+        str | None, typer.Option(metavar="NS", help="With --namespace: where agents are, if not in highwater-system.")
+    ] = None,
+    timeout: Annotated[
+        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: how long to try again what does not work.")
+    ] = 60,
 ) -> int:
-    """Undo what runs left on this machine: faults, processes, mounts, namespaces. Exits 1 when something is left."""
+    """Undo what runs left on this machine: faults, processes, mounts, namespaces. Exits 1 when something is left.
+
+    With --namespace: what experiments broke in a namespace of a cluster; exits 255 when something is left."""
     if namespace is not None:
-        names = cluster_commands("heal --namespace").heal_namespace(namespace, context)
-        print(
-            f"ended and being healed by the operator: {', '.join(names)}"
-            if names
-            else f"nothing to heal in {namespace}"
-        )
-        return Exit.OK
+        if run is not None or living:
+            raise UsageError("highwater heal: --run and --all are for this machine, not for --namespace")
+        return _in_cluster(namespace, context, system_namespace, timeout, dry_run=dry_run, as_json=as_json)
+    if context is not None or system_namespace is not None:
+        raise UsageError("highwater heal: --context and --system-namespace go with --namespace")
     root = state_root()
     try:
         results = heal_machine(root, only=run, living=living, dry_run=dry_run)
@@ -50,6 +58,31 @@ def heal(
             print(f"nothing to heal in {root}")
     refused = run is not None and any(result.skipped for result in results)
     return Exit.FAIL if refused or any(result.left for result in results) else Exit.OK
+
+
+def _in_cluster(
+    namespace: str, context: str | None, system: str | None, timeout: int, *, dry_run: bool, as_json: bool
+) -> int:
+    healed = cluster_commands("heal --namespace").heal_namespace(
+        namespace,
+        context,
+        system=system,
+        timeout=timeout,
+        dry_run=dry_run,
+        say=lambda text: print(text, file=sys.stderr),
+    )
+    if as_json:
+        print(json.dumps(asdict(healed), indent=2))
+    else:
+        for what in healed.undone:
+            print(f"{'would undo' if dry_run else 'undone'}: {what}")
+        for name in healed.ended:
+            print(f"{'would end' if dry_run else 'ended'}: chaosexperiment/{name}")
+        for what in healed.left:
+            print(f"LEFT: {what}")
+        if not (healed.undone or healed.ended or healed.left):
+            print(f"nothing to heal in {namespace}")
+    return Exit.HARNESS if healed.left else Exit.OK
 
 
 def _print(results: list[Healed], dry_run: bool) -> None:

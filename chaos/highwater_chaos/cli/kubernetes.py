@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from highwater_chaos.backends.kubernetes.api import EXPERIMENTS, ApiError
+from highwater_chaos.backends.kubernetes.api import ApiError
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch
 from highwater_chaos.backends.kubernetes.following import FollowError, apply, connect, follow
+from highwater_chaos.backends.kubernetes.namespace_heal import SYSTEM, HealRefusedError, NamespaceHealed
+from highwater_chaos.backends.kubernetes.namespace_heal import heal_namespace as heal
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ChaosExperiment
@@ -48,25 +51,31 @@ def run_on_kubernetes(
     return JudgedRun(directory, recorded_verdict(directory))
 
 
-def heal_namespace(namespace: str, context: str | None) -> list[str]:
-    """Delete every experiment of a namespace that is under way: the operator heals each before it lets it go. Returns
-    their names.
+def heal_namespace(
+    namespace: str,
+    context: str | None,
+    *,
+    system: str | None,
+    timeout: float,
+    dry_run: bool,
+    say: Callable[[str], None],
+) -> NamespaceHealed:
+    """Undo every fault in a namespace and end its experiments; an operator is not needed.
 
     Raises:
-        UsageError: there is no cluster.
+        UsageError: there is no cluster or no such namespace, or rights are missing; nothing was done.
+        ApiError: the API server does not answer.
     """
+    where = system or os.environ.get("HIGHWATER_AGENT_NAMESPACE") or SYSTEM
     try:
         api, _ = connect(context)
-        names = [
-            found["metadata"]["name"]
-            for found in api.objects(EXPERIMENTS, namespace)
-            if (found.get("status") or {}).get("phase") not in (None, "", "Completed")
-        ]
-        for name in names:
-            api.delete(EXPERIMENTS, namespace, name)
-    except (FollowError, ApiError) as error:
-        raise UsageError(f"highwater heal --namespace: {error}") from error
-    return names
+        return heal(api, namespace, system=where, timeout=timeout, dry_run=dry_run, say=say)
+    except (FollowError, HealRefusedError) as error:
+        raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
+    except ApiError as error:
+        if error.status in (401, 403):
+            raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
+        raise
 
 
 def fetch_run(name: str, namespace: str | None, context: str | None, parent: Path) -> Path:

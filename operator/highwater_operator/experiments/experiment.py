@@ -14,14 +14,15 @@ Every write is checked against the version that the decision was made on: whoeve
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from highwater_chaos.backends.kubernetes.healing import heal
 from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_operator.experiments import metrics
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
-from highwater_operator.experiments.healing import heal
 from highwater_operator.experiments.runner_job import UID_LABEL, job_name, runner_job, why_ended
 from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
 from highwater_operator.kube import Json
@@ -161,7 +162,7 @@ class _Look:
         if await self._runner_lives():
             return Outcome(self._context.pace.ending)
         journal = self._status.get("journal") or []
-        healing = await heal(journal, await self._agents(), self._context.now())
+        healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
         if healing.journal != journal or self._condition("Healed", "Unknown") is not None or healing.left:
             await self._note(healing.journal, healing.left, healing.unseen)
         if healing.left:

@@ -92,9 +92,12 @@ class ResourceType:
                 shape = {"kind": "Eviction", "group": "policy", "version": "v1"}
             else:
                 shape = {"kind": self.kind}
-            verbs = {"log": ["get"], "eviction": ["create"], "binding": ["create"], "portforward": ["create", "get"]}.get(
-                name, ["get", "patch", "update"]
-            )
+            verbs = {
+                "log": ["get"],
+                "eviction": ["create"],
+                "binding": ["create"],
+                "portforward": ["create", "get"],
+            }.get(name, ["get", "patch", "update"])
             entries.append(
                 {
                     "name": f"{self.plural}/{name}",

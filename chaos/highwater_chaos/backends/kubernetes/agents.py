@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +46,14 @@ class AgentClient:
         token: what callers must show.
         authority: a file with the certificates to trust, where the URL says ``https``.
         patience: seconds for which a request without an answer is tried again.
+        through: makes a connection where the URL's address cannot be reached from here.
     """
 
     url: str
-    token: str
+    token: str = field(repr=False)
     authority: Path | None = None
     patience: float = 10.0
+    through: Callable[[float], HTTPConnection] | None = field(default=None, compare=False)
 
     def put_fault(self, fault: str, body: Json) -> Json:
         """Bring a fault about, once; returns its record. Raises ``AgentError``."""
@@ -104,14 +106,8 @@ class AgentClient:
         return trying(self._once, method, path, body)
 
     def _once(self, method: str, path: str, body: Json | None) -> bytes:
-        where = urlsplit(self.url)
         what = f"agent {self.url}: {method} {path}"
-        connection: HTTPConnection
-        if where.scheme == "https":
-            trust = ssl.create_default_context(cafile=None if self.authority is None else str(self.authority))
-            connection = HTTPSConnection(where.hostname or "", where.port, timeout=_TIMEOUT, context=trust)
-        else:
-            connection = HTTPConnection(where.hostname or "", where.port, timeout=_TIMEOUT)
+        connection = self._connection()
         try:
             headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -125,6 +121,15 @@ class AgentClient:
             kind = _NoAnswerError if answer.status in (429, 503) else AgentError
             raise kind(f"{what}: {answer.status}: {_said(content)}", answer.status)
         return content
+
+    def _connection(self) -> HTTPConnection:
+        if self.through is not None:
+            return self.through(_TIMEOUT)
+        where = urlsplit(self.url)
+        if where.scheme == "https":
+            trust = ssl.create_default_context(cafile=None if self.authority is None else str(self.authority))
+            return HTTPSConnection(where.hostname or "", where.port, timeout=_TIMEOUT, context=trust)
+        return HTTPConnection(where.hostname or "", where.port, timeout=_TIMEOUT)
 
 
 def _said(content: bytes) -> str:
@@ -172,10 +177,14 @@ class AgentSettings:
         address = (pod.get("status") or {}).get("podIP")
         if not address:
             return None
-        port = int((pod["metadata"].get("annotations") or {}).get("highwater.dev/agent-port", self.port))
+        port = self.port_of(pod)
         host = f"[{address}]" if ":" in address else address
         token = "" if self.token_file is None else self.token_file.read_text().strip()
         return AgentClient(f"{self.scheme}://{host}:{port}", token, self.authority, self.patience)
+
+    def port_of(self, pod: Json) -> int:
+        """Where the agent in this pod listens."""
+        return int((pod["metadata"].get("annotations") or {}).get("highwater.dev/agent-port", self.port))
 
     def clients(self, pods: list[Json]) -> dict[str, AgentClient]:
         """Agents by the name of their node."""

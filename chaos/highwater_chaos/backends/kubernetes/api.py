@@ -5,12 +5,15 @@ What a bad day brings (429, 5xx, no answer) is tried again for a while with grow
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, Final, cast
 
 import kubernetes
 import urllib3
 from kubernetes.client.exceptions import ApiException
+from kubernetes.stream import portforward
+from kubernetes.stream.ws_client import PortForward
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
 GROUP: Final = "highwater.dev"
@@ -44,6 +47,9 @@ class Api:
         self._client = kubernetes.client.ApiClient(configuration)
         self._custom = kubernetes.client.CustomObjectsApi(self._client)
         self._core = kubernetes.client.CoreV1Api(self._client)
+        self._batch = kubernetes.client.BatchV1Api(self._client)
+        self._reviews = kubernetes.client.AuthorizationV1Api(self._client)
+        self._configuration = configuration
 
     # --- our own kinds ---
 
@@ -75,16 +81,27 @@ class Api:
             ),
         )
 
-    def delete(self, plural: str, namespace: str, name: str) -> bool:
-        """Whether it was there."""
+    def delete(self, plural: str, namespace: str, name: str, uid: str | None = None) -> bool:
+        """Whether it was there. With ``uid``: that one and no other of its name. Raises ``ApiError`` (409)."""
+        body = None if uid is None else {"preconditions": {"uid": uid}}
         return (
             self._found(
                 f"delete {plural} {namespace}/{name}",
                 lambda: self._custom.delete_namespaced_custom_object(
-                    GROUP, VERSION, namespace, plural, name, _request_timeout=_TIMEOUT
+                    GROUP, VERSION, namespace, plural, name, body=cast("Any", body), _request_timeout=_TIMEOUT
                 ),
             )
             is not None
+        )
+
+    def set_finalizers(self, plural: str, namespace: str, name: str, finalizers: list[str], version: str) -> Json:
+        """If nobody has changed the object since. Raises ``ApiError`` (409) where somebody has."""
+        body = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
+        return self._call(
+            f"patch finalizers of {plural} {namespace}/{name}",
+            lambda: self._custom.patch_namespaced_custom_object(
+                GROUP, VERSION, namespace, plural, name, body, _request_timeout=_TIMEOUT
+            ),
         )
 
     def patch_status(self, plural: str, namespace: str, name: str, status: Json, resource_version: str) -> Json:
@@ -109,6 +126,63 @@ class Api:
             ),
         )
         return list(found.get("items") or [])
+
+    def namespace(self, name: str) -> Json | None:
+        """The Namespace; None where it is not."""
+        return self._found(
+            f"get namespace {name}",
+            lambda: self._plain(self._core.read_namespace(name, _request_timeout=_TIMEOUT)),
+        )
+
+    def secret(self, namespace: str, name: str) -> dict[str, bytes] | None:
+        """What a Secret holds; None where it is not."""
+        found = self._found(
+            f"get secret {namespace}/{name}",
+            lambda: self._plain(self._core.read_namespaced_secret(name, namespace, _request_timeout=_TIMEOUT)),
+        )
+        return None if found is None else {key: b64decode(value) for key, value in (found.get("data") or {}).items()}
+
+    def delete_job(self, namespace: str, name: str) -> bool:
+        """With its pods; whether it was there."""
+        return (
+            self._found(
+                f"delete job {namespace}/{name}",
+                lambda: self._plain(
+                    self._batch.delete_namespaced_job(
+                        name, namespace, propagation_policy="Background", _request_timeout=_TIMEOUT
+                    )
+                ),
+            )
+            is not None
+        )
+
+    def may(self, verb: str, resource: str, namespace: str, group: str = "", name: str = "") -> bool:
+        """Whether whoever asks may do this in a namespace; ``resource`` may be ``pods/portforward``."""
+        plural, _, subresource = resource.partition("/")
+        what = {"verb": verb, "group": group, "resource": plural, "namespace": namespace}
+        what |= {"subresource": subresource, "name": name}
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+        found = self._call(
+            f"ask whether {verb} {resource} is allowed",
+            lambda: self._plain(
+                self._reviews.create_self_subject_access_review(
+                    cast("Any", {**body, "spec": {"resourceAttributes": what}}), _request_timeout=_TIMEOUT
+                )
+            ),
+        )
+        return bool((found.get("status") or {}).get("allowed"))
+
+    def forward(self, namespace: str, pod: str, port: int) -> PortForward:
+        """Bytes to and from a port of a pod, through the API server. Raises ``ConnectionError``."""
+        # A client of its own: the stream helper borrows the client's methods, which other threads use.
+        core = kubernetes.client.CoreV1Api(kubernetes.client.ApiClient(self._configuration))
+        try:
+            return cast(
+                "PortForward",
+                portforward(core.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port)),
+            )
+        except ApiException as error:
+            raise ConnectionError(f"port-forward to {namespace}/{pod}:{port}: {error.reason}") from None
 
     def log(self, namespace: str, pod: str, container: str) -> str:
         """What a container has written; in words why not, where it cannot be had."""

@@ -1,0 +1,92 @@
+"""Everything that an experiment's journal has open is undone by the agents, and seen to be.
+
+Each open fault's id is healed at *every* agent. The one that has the fault undoes it; all others take note that the id
+must not come about any more, so that a request of a dying runner that is still on its way finds itself refused. Agents
+act once on an id however often they are asked, so that operator and ``highwater heal`` may do this at the same time.
+
+An agent that does not answer is asked again. Its faults end by themselves at their deadline; once that is well over,
+they are let go, and it is said that nobody saw it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
+
+Json = dict[str, Any]
+OPEN: Final = ("intent", "done")
+_AFTER_DEADLINE: Final = timedelta(seconds=60)
+_LONGEST: Final = 1000
+_THREADS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Healing:
+    """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left; ``unseen``: faults
+    whose deadline is over and of which nobody saw that they are gone."""
+
+    journal: list[Json]
+    left: list[str]
+    unseen: list[str]
+
+
+def open_faults(journal: Sequence[Json]) -> list[Json]:
+    """Entries of which something may be there."""
+    return [entry for entry in journal if entry["state"] in OPEN]
+
+
+def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: datetime) -> Healing:
+    """One round over all open faults, the latest first. Blocks while agents look for evidence."""
+    left: list[str] = []
+    unseen: list[str] = []
+    healed: dict[str, Json] = {}
+    stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="heal") as threads:
+        for entry in reversed(open_faults(journal)):
+            seen, problems = _heal_one(entry["id"], agents, threads)
+            if seen is None and not problems and agents:
+                seen = "no agent ever had it, and none will take it any more"
+            if seen is None:
+                why = "; ".join(problems) or "no agent is there"
+                if now < _deadline(entry) + _AFTER_DEADLINE:
+                    left.append(f"{entry['id']} ({entry['step']}): {why}")
+                    continue
+                unseen.append(entry["id"])
+                seen = f"its deadline is over; nobody saw that it is gone: {why}"
+            healed[entry["id"]] = {**entry, "state": "undone", "at": stamp, "evidence": seen[:_LONGEST]}
+    return Healing([healed.get(entry["id"], entry) for entry in journal], left, unseen)
+
+
+def end_of(record: Json, node: str) -> str:
+    """What an agent's record of a fault that is over says of its end."""
+    said = [str(one["saw"]) for one in record.get("evidence") or [] if one.get("phase") == "heal"]
+    return f"{record['state']} at node {node}: {'; '.join(said) or 'over'}"
+
+
+def _heal_one(
+    fault: str, agents: Mapping[str, AgentClient], threads: ThreadPoolExecutor
+) -> tuple[str | None, list[str]]:
+    """What the agent that had it saw; None: no agent that answered had it. And what went wrong."""
+    asked = {node: threads.submit(client.heal_fault, fault) for node, client in agents.items()}
+    seen: str | None = None
+    problems: list[str] = []
+    for node, answer in asked.items():
+        try:
+            record = answer.result()
+        except AgentError as error:
+            problems.append(f"node {node}: {error}")
+            continue
+        if record["state"] not in OVER:
+            problems.append(f"node {node}: it is still {record['state']}: {record.get('error', '')}")
+        elif record.get("request") is not None:
+            seen = end_of(record, node)
+    return seen, problems
+
+
+def _deadline(entry: Json) -> datetime:
+    return datetime.fromisoformat(entry["deadline"] or entry["at"])

@@ -1,0 +1,409 @@
+"""``highwater heal --namespace``: everything that experiments broke in a namespace is undone, with no operator needed.
+
+By the rights of whoever asks: experiments are read from the API server, agents are asked through it
+(:mod:`~.tunnels`). Each experiment under way is first marked ``Aborting``. From then on its runner may begin nothing
+more (its journal refuses), and an operator that is there does the very same things; every write is checked against the
+object's version and every fault's end may be asked for any number of times, so that neither disturbs the other.
+
+What counts as undone is what an agent says that it saw. An agent that cannot be reached, or does not get a fault away,
+leaves the experiment ``Aborting``, with its journal as it is, and is said.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, EXPERIMENTS, GROUP, Api, ApiError
+from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
+from highwater_chaos.backends.kubernetes.journal import stamp
+from highwater_chaos.backends.kubernetes.runner import with_condition
+from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, tunnelled
+
+Json = dict[str, Any]
+SYSTEM: Final = "highwater-system"
+FINALIZER: Final = "highwater.dev/heal"
+UID_LABEL: Final = "highwater.dev/experiment-uid"
+_OPERATOR: Final = "app.kubernetes.io/name=highwater,app.kubernetes.io/component=operator"
+_CLUSTERS_PODS: Final = "highwater.dev/cluster"
+_REASON: Final = "ended by `highwater heal` before it was over"
+_POLL: Final = 0.5
+_RUNNER_STOPS_WITHIN: Final = 40.0
+_OPERATOR_LETS_GO_WITHIN: Final = 20.0
+
+
+class HealRefusedError(Exception):
+    """Nothing was done; the message says what is missing: the namespace, a right, an installation."""
+
+
+@dataclass(slots=True)
+class NamespaceHealed:
+    """What came of it. ``left``: what could not be undone or seen to be, and where."""
+
+    namespace: str
+    undone: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+
+class Right(NamedTuple):
+    """Something that healing asks the API server for."""
+
+    verb: str
+    resource: str
+    namespace: str
+    group: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        resource = f"{self.resource}.{self.group}" if self.group else self.resource
+        return " ".join([self.verb, resource, *([self.name] if self.name else []), f"in namespace {self.namespace}"])
+
+
+def needed_rights(namespace: str, system: str, secret: str) -> list[Right]:
+    """All of them."""
+    return [
+        Right("list", "chaosexperiments", namespace, GROUP),
+        Right("get", "chaosexperiments", namespace, GROUP),
+        Right("patch", "chaosexperiments", namespace, GROUP),
+        Right("patch", "chaosexperiments/status", namespace, GROUP),
+        Right("get", "logclusters", namespace, GROUP),
+        Right("delete", "logclusters", namespace, GROUP),
+        Right("list", "pods", namespace),
+        Right("list", "pods", system),
+        Right("get", "pods/portforward", system),
+        Right("get", "secrets", system, name=secret),
+        Right("delete", "jobs", system, "batch"),
+    ]
+
+
+def heal_namespace(
+    api: Api,
+    namespace: str,
+    *,
+    system: str = SYSTEM,
+    timeout: float = 60.0,
+    dry_run: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> NamespaceHealed:
+    """Undo everything in ``namespace``.
+
+    Args:
+        api: the API server, by the rights of the caller.
+        system: where operator, agents and runners are.
+        timeout: seconds for which what cannot be healed is tried again.
+        dry_run: only find out what there is to undo.
+        say: hears what is waited for.
+
+    Raises:
+        HealRefusedError: before anything was done.
+        ApiError: the API server does not answer.
+    """
+    return _Heal(api, namespace, system, timeout, say).run(dry_run)
+
+
+class _Heal:
+    def __init__(self, api: Api, namespace: str, system: str, timeout: float, say: Callable[[str], None]) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._agents_at = AgentSettings(system)
+        self._system = system
+        self._timeout = timeout
+        self._say = say
+        self._clients: dict[str, AgentClient] = {}
+        self._homes: set[str] = set()
+        self._seen_open: set[str] = set()
+        self._unseen: dict[str, list[str]] = {}
+        self._said: set[str] = set()
+        self._healed = NamespaceHealed(namespace)
+
+    def run(self, dry_run: bool) -> NamespaceHealed:
+        experiments, pods = self._look()
+        if not experiments and not pods:
+            return self._healed
+        if dry_run:
+            self._plan(experiments)
+            return self._healed
+        for experiment in experiments:
+            self._take(experiment)
+        for experiment in experiments:
+            self._end_runner(experiment)
+        deadline = time.monotonic() + self._timeout
+        while left := self._round(experiments):
+            if time.monotonic() > deadline:
+                break
+            self._tell(f"not healed yet: {'; '.join(left)}")
+            time.sleep(_POLL)
+        self._healed.left += left
+        for experiment in experiments:
+            self._end(experiment)
+        return self._healed
+
+    # --- before anything is done ---
+
+    def _look(self) -> tuple[list[Json], list[Json]]:
+        """Experiments to end, and pods of clusters; agents are known after this."""
+        self._check_namespace()
+        agents: list[Json] = []
+        if self._api.may("list", "pods", self._system):
+            agents = self._api.pods(self._system, self._agents_at.selector)
+        rights = needed_rights(self._namespace, self._system, secret_of(agents))
+        missing = [right for right in rights if not self._api.may(*right)]
+        if missing:
+            raise HealRefusedError(f"rights are missing, nothing was done: {'; '.join(map(str, missing))}")
+        try:
+            found = self._api.objects(EXPERIMENTS, self._namespace)
+        except ApiError as error:
+            if error.status == 404:
+                raise HealRefusedError(
+                    "this cluster does not know chaosexperiments.highwater.dev: Highwater is not installed here"
+                ) from error
+            raise
+        experiments = [one for one in found if _to_end(one)]
+        pods = self._api.pods(self._namespace, _CLUSTERS_PODS)
+        if not experiments and not pods:
+            return [], []
+        try:
+            self._clients = tunnelled(self._api, self._agents_at, agents)
+        except TokenError as error:
+            raise HealRefusedError(f"{error}; --system-namespace names another namespace") from error
+        if not self._clients:
+            looked_for = f"{self._agents_at.selector} in namespace {self._system}"
+            self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
+        self._homes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
+        return experiments, pods
+
+    def _check_namespace(self) -> None:
+        try:
+            missing = self._api.namespace(self._namespace) is None
+        except ApiError as error:
+            if error.status != 403:
+                raise
+            return  # whoever may not look it up is told by what it may do there
+        if missing:
+            raise HealRefusedError(f"there is no namespace {self._namespace}")
+
+    def _plan(self, experiments: list[Json]) -> None:
+        known: set[str] = set()
+        for experiment in experiments:
+            name = experiment["metadata"]["name"]
+            for entry in open_faults((experiment.get("status") or {}).get("journal") or []):
+                known.add(entry["id"])
+                self._healed.undone.append(f"{name}: {entry['step']} ({entry['id']})")
+            self._healed.ended.append(name)
+        in_force, left = self._in_force()
+        self._healed.undone += [_words(one) for _, one in in_force if one["id"] not in known]
+        self._healed.left += left
+
+    # --- what is done ---
+
+    def _take(self, experiment: Json) -> None:
+        """From now on nothing more may begin."""
+
+        def change(status: Json) -> Json | None:
+            if status.get("phase") in ("", "Aborting", "Completed", None):
+                return None
+            return {"phase": "Aborting", "reason": status.get("reason") or _REASON}
+
+        self._write(experiment, change)
+
+    def _end_runner(self, experiment: Json) -> None:
+        """The Job, and its pod with it; one that is on a machine nobody hears of can begin nothing any more."""
+        uid = experiment["metadata"]["uid"]
+        if self._api.delete_job(self._system, f"highwater-run-{uid}"):
+            self._healed.undone.append(f"{experiment['metadata']['name']}: its runner's Job")
+        deadline = time.monotonic() + _RUNNER_STOPS_WITHIN
+        while time.monotonic() < deadline:
+            pods = self._api.pods(self._system, f"{UID_LABEL}={uid}")
+            if all((pod.get("status") or {}).get("phase") in ("Succeeded", "Failed") for pod in pods):
+                return
+            self._tell(f"waiting for the runner of {experiment['metadata']['name']} to end")
+            time.sleep(_POLL)
+
+    def _round(self, experiments: list[Json]) -> list[str]:
+        """Heal what journals and agents tell; returns why what is left is left."""
+        left: list[str] = []
+        journalled: set[str] = set()
+        for experiment in experiments:
+            name = experiment["metadata"]["name"]
+            journal = (self._read(experiment).get("status") or {}).get("journal") or []
+            self._seen_open |= {entry["id"] for entry in open_faults(journal)}
+            healing = heal(journal, self._clients, datetime.now(UTC))
+            left += [f"{name}: {one}" for one in healing.left]
+            journalled |= {entry["id"] for entry in journal}
+            self._note(experiment, healing.journal, healing.unseen)
+        in_force, silent = self._in_force()
+        for node, record in in_force:
+            if record["id"] in journalled:
+                continue  # of an experiment, which has said so
+            try:
+                ended = self._clients[node].heal_fault(record["id"])
+            except AgentError as error:
+                left.append(f"{_words(record)} at node {node}: {error}")
+                continue
+            if ended["state"] in OVER:
+                self._healed.undone.append(f"{_words(record)}: {end_of(ended, node)}")
+            else:
+                left.append(f"{_words(record)}: it is still {ended['state']}: {ended.get('error', '')}")
+        return left + silent
+
+    def _in_force(self) -> tuple[list[tuple[str, Json]], list[str]]:
+        """Faults that agents have in force on pods of the namespace, with their nodes; and who could not be asked."""
+        found: list[tuple[str, Json]] = []
+        silent = [
+            f"node {home}: no agent is there; what is in force on its pods is not known"
+            for home in sorted(self._homes - set(self._clients))
+        ]
+        for node, client in self._clients.items():
+            try:
+                records = client.faults()
+            except AgentError as error:
+                if node in self._homes:
+                    silent.append(f"node {node}: what is in force on its pods is not known: {error}")
+                continue
+            found += [
+                (node, one)
+                for one in records
+                if one["state"] not in OVER
+                and ((one.get("request") or {}).get("pod") or {}).get("namespace") == self._namespace
+            ]
+        return found, silent
+
+    def _note(self, experiment: Json, healed: list[Json], unseen: list[str]) -> None:
+        """Write down what is undone, where nobody else has; and say it."""
+        name, uid = experiment["metadata"]["name"], experiment["metadata"]["uid"]
+        ends = {entry["id"]: entry for entry in healed if entry["state"] == "undone"}
+
+        def change(status: Json) -> Json | None:
+            journal = status.get("journal") or []
+            if not any(entry["id"] in ends for entry in open_faults(journal)):
+                return None
+            return {"journal": [ends.get(one["id"], one) if one in open_faults(journal) else one for one in journal]}
+
+        self._write(experiment, change)
+        for fault in sorted(self._seen_open & set(ends)):
+            said = f"{name}: {ends[fault]['step']} ({fault}): {ends[fault]['evidence']}"
+            if fault in unseen:
+                self._unseen.setdefault(uid, []).append(fault)
+                self._healed.left.append(said)
+            else:
+                self._healed.undone.append(said)
+        self._seen_open -= set(ends)
+
+    def _end(self, experiment: Json) -> None:
+        """The experiment's cluster goes, the verdict is that there is none, and the object may go where it is to."""
+        name = experiment["metadata"]["name"]
+        found = self._read(experiment)
+        if open_faults((found.get("status") or {}).get("journal") or []):
+            self._healed.left.append(f"{name}: it stays Aborting, since its faults are not seen to be gone")
+            return
+        if found:
+            self._delete_cluster(experiment)
+            unseen = self._unseen.get(experiment["metadata"]["uid"], [])
+            self._write(experiment, lambda status: _completed(status, unseen))
+            self._let_go(experiment)
+        self._healed.ended.append(name)
+
+    def _delete_cluster(self, experiment: Json) -> None:
+        metadata = experiment["metadata"]
+        cluster = self._api.get(CLUSTERS, self._namespace, metadata["name"])
+        owners = [] if cluster is None else cluster["metadata"].get("ownerReferences") or []
+        if cluster is not None and any(one["uid"] == metadata["uid"] for one in owners):
+            self._api.delete(CLUSTERS, self._namespace, metadata["name"], cluster["metadata"]["uid"])
+            self._healed.undone.append(f"{metadata['name']}: its LogCluster")
+
+    def _let_go(self, experiment: Json) -> None:
+        """An object that is being deleted waits for the operator's finalizer: the operator's to take off, while there
+        is one that does."""
+        operators = self._api.pods(self._system, _OPERATOR)
+        patience = _OPERATOR_LETS_GO_WITHIN if any(_is_ready(pod) for pod in operators) else 0.0
+        deadline = time.monotonic() + patience
+        while True:
+            found = self._read(experiment)
+            finalizers = found.get("metadata", {}).get("finalizers") or []
+            if not found or not found["metadata"].get("deletionTimestamp") or FINALIZER not in finalizers:
+                return
+            if time.monotonic() < deadline:
+                self._tell("waiting for the operator to let go of what is being deleted")
+                time.sleep(_POLL)
+                continue
+            metadata = found["metadata"]
+            rest = [one for one in finalizers if one != FINALIZER]
+            try:
+                self._api.set_finalizers(
+                    EXPERIMENTS, self._namespace, metadata["name"], rest, metadata["resourceVersion"]
+                )
+            except ApiError as error:
+                if error.status not in (404, 409):
+                    raise
+                continue
+            self._healed.undone.append(f"{metadata['name']}: the operator's finalizer, since no operator answers")
+
+    # --- small things ---
+
+    def _read(self, experiment: Json) -> Json:
+        """As it is now; empty where it is gone, or another of its name is there."""
+        found = self._api.get(EXPERIMENTS, self._namespace, experiment["metadata"]["name"])
+        return {} if found is None or found["metadata"]["uid"] != experiment["metadata"]["uid"] else found
+
+    def _write(self, experiment: Json, change: Callable[[Json], Json | None]) -> None:
+        """Merge what ``change`` makes of the present status into it; nothing where that is None, or it is gone."""
+        while found := self._read(experiment):
+            status = change(found.get("status") or {})
+            if status is None:
+                return
+            metadata = found["metadata"]
+            try:
+                self._api.patch_status(
+                    EXPERIMENTS, self._namespace, metadata["name"], status, metadata["resourceVersion"]
+                )
+            except ApiError as error:
+                if error.status not in (404, 409):
+                    raise
+                continue  # somebody else wrote, the operator perhaps: look again
+            return
+
+    def _tell(self, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self._say(what)
+
+
+def _to_end(experiment: Json) -> bool:
+    """Whether it is under way, has faults open, or waits to be let go of."""
+    status, metadata = experiment.get("status") or {}, experiment["metadata"]
+    if status.get("phase") not in (None, "", "Completed") or open_faults(status.get("journal") or []):
+        return True
+    return bool(metadata.get("deletionTimestamp")) and FINALIZER in (metadata.get("finalizers") or [])
+
+
+def _completed(status: Json, unseen: list[str]) -> Json | None:
+    """As the operator ends an experiment that is aborted; None: it is not to be ended, or has been."""
+    if status.get("phase") in ("", "Completed", None):
+        return None
+    verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
+    passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
+    now = status.get("conditions") or []
+    if unseen:
+        said = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
+        now = with_condition(now, "Healed", "Unknown", "NotSeen", said)
+    else:
+        now = with_condition(now, "Healed", "True", "Verified", "nothing of any fault is left")
+    now = with_condition(now, "Completed", "True", "Aborted", reason)
+    now = with_condition(now, "Passed", passed, verdict.capitalize(), reason)
+    ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
+    return {**ended, "conditions": now}
+
+
+def _words(record: Json) -> str:
+    request = record.get("request") or {}
+    return f"{request.get('kind', 'a fault')} on pod {(request.get('pod') or {}).get('name', '?')} ({record['id']})"
+
+
+def _is_ready(pod: Json) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -1,0 +1,91 @@
+"""Agents through the API server, for whoever is outside the cluster: each connection is a port-forward to its pod.
+
+Not by the API server's proxy (``pods/proxy``): that keeps the ``Authorization`` header for itself, and an agent answers
+nobody who does not show its token.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import Any, Final, cast
+
+from kubernetes.stream.ws_client import PortForward
+
+from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentSettings
+from highwater_chaos.backends.kubernetes.api import Api
+
+Json = dict[str, Any]
+_SECRET: Final = "highwater-agent-token"  # noqa: S105 - a Secret's name
+_KEY: Final = "token"
+_PATIENCE: Final = 3.0
+
+
+class TokenError(Exception):
+    """There is no token that agents would take; the message says where it was looked for."""
+
+
+class _Tunnel(HTTPConnection):
+    """HTTP over a port-forward that is opened when it is needed."""
+
+    def __init__(self, opened: Callable[[], PortForward], port: int, timeout: float) -> None:
+        super().__init__("agent", port, timeout=timeout)
+        self._opened = opened
+        self._forward: Any = None
+
+    def connect(self) -> None:
+        """See ``HTTPConnection``. Raises ``ConnectionError``."""
+        self._forward = self._opened()
+        made = self._forward.socket(self.port)
+        made.settimeout(self.timeout)
+        self.sock = cast("socket.socket", made)
+
+    def getresponse(self) -> HTTPResponse:
+        """With what the node said, where the connection came to nothing there."""
+        try:
+            return super().getresponse()
+        except (OSError, HTTPException) as error:
+            said = None if self._forward is None else self._forward.error(self.port)
+            raise ConnectionError(said or str(error) or type(error).__name__) from error
+
+    def close(self) -> None:
+        """Both ends."""
+        super().close()
+        if self._forward is not None:
+            self._forward.close()
+
+
+def secret_of(pods: list[Json]) -> str:
+    """Name of the Secret with the token, by what the agents' pods mount."""
+    for pod in pods:
+        for volume in (pod.get("spec") or {}).get("volumes") or []:
+            if volume["name"] == _KEY and volume.get("secret"):
+                return str(volume["secret"]["secretName"])
+    return _SECRET
+
+
+def tunnelled(api: Api, settings: AgentSettings, pods: list[Json]) -> dict[str, AgentClient]:
+    """Agents by the name of their node, of those pods that run. Raises ``TokenError``, ``ApiError``."""
+    running = [
+        pod
+        for pod in pods
+        if (pod.get("status") or {}).get("podIP")
+        and (pod.get("spec") or {}).get("nodeName")
+        and not pod["metadata"].get("deletionTimestamp")
+    ]
+    if not running:
+        return {}
+    secret = secret_of(running)
+    token = (api.secret(settings.namespace, secret) or {}).get(_KEY, b"").decode().strip()
+    if not token:
+        raise TokenError(f"Secret {settings.namespace}/{secret} with the agents' token in {_KEY!r}: there is none")
+    clients: dict[str, AgentClient] = {}
+    for pod in running:
+        name, port = pod["metadata"]["name"], settings.port_of(pod)
+        through = partial(_Tunnel, partial(api.forward, settings.namespace, name, port), port)
+        clients[pod["spec"]["nodeName"]] = AgentClient(
+            f"{settings.namespace}/{name}:{port}", token, patience=_PATIENCE, through=through
+        )
+    return clients
