@@ -20,7 +20,9 @@ Json = dict[str, Any]
 MOST_ENTRIES: Final = 480
 _LONGEST: Final = 1000
 _LOOK_EVERY: Final = 3.0
-_TAKEN_OVER: Final = ("Aborting", "Completed")
+FINAL_PHASES: Final = ("Completed", "Refused")
+"""Phases after which nothing more happens to an experiment: it had its verdict, or was never begun."""
+_TAKEN_OVER: Final = ("Aborting", *FINAL_PHASES)
 
 
 class TakenOverError(Exception):

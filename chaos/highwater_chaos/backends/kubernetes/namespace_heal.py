@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, EXPERIMENTS, GROUP, Api, ApiError
 from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
-from highwater_chaos.backends.kubernetes.journal import stamp
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, stamp
 from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, tunnelled
 
@@ -174,6 +174,8 @@ class _Heal:
         if not self._clients:
             looked_for = f"{self._agents_at.selector} in namespace {self._system}"
             self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
+            if not experiments:
+                return [], []  # clusters, and nobody who could have broken anything
         self._homes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
         return experiments, pods
 
@@ -205,7 +207,7 @@ class _Heal:
         """From now on nothing more may begin."""
 
         def change(status: Json) -> Json | None:
-            if status.get("phase") in ("", "Aborting", "Completed", None):
+            if status.get("phase") in ("", "Aborting", *FINAL_PHASES, None):
                 return None
             return {"phase": "Aborting", "reason": status.get("reason") or _REASON}
 
@@ -376,14 +378,14 @@ class _Heal:
 def _to_end(experiment: Json) -> bool:
     """Whether it is under way, has faults open, or waits to be let go of."""
     status, metadata = experiment.get("status") or {}, experiment["metadata"]
-    if status.get("phase") not in (None, "", "Completed") or open_faults(status.get("journal") or []):
+    if status.get("phase") not in (None, "", *FINAL_PHASES) or open_faults(status.get("journal") or []):
         return True
     return bool(metadata.get("deletionTimestamp")) and FINALIZER in (metadata.get("finalizers") or [])
 
 
 def _completed(status: Json, unseen: list[str]) -> Json | None:
     """As the operator ends an experiment that is aborted; None: it is not to be ended, or has been."""
-    if status.get("phase") in ("", "Completed", None):
+    if status.get("phase") in ("", *FINAL_PHASES, None):
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
     passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
