@@ -1,4 +1,7 @@
-"""Which experiments are run: those that any backend would take, less what Kubernetes cannot do yet."""
+"""Which experiments are run: those that any backend would take, less what Kubernetes cannot do yet.
+
+One that is not is over at once: its object says so in all that somebody can wait for, and nothing is made for it.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,13 @@ class Rejection(NamedTuple):
     message: str
 
 
+class Refusal(NamedTuple):
+    """How a rejected experiment ends: its status, and its conditions (type, status, reason, message)."""
+
+    status: Json
+    conditions: tuple[tuple[str, str, str, str], ...]
+
+
 def examine(found: Json) -> ChaosExperiment | Rejection:
     """The experiment, or why it is not accepted."""
     if "clusterRef" in found["spec"]:
@@ -26,7 +36,7 @@ def examine(found: Json) -> ChaosExperiment | Rejection:
     try:
         experiment = experiment_of(found)
     except ExperimentError as error:
-        return Rejection("Invalid", str(error))
+        return Rejection("Invalid", _in_words(error))
     if experiment.cluster.runtime != "highwater":
         runtime = experiment.cluster.runtime
         return Rejection("NotBuilt", f"spec.cluster.runtime {runtime} is not built yet on kubernetes")
@@ -37,5 +47,27 @@ def examine(found: Json) -> ChaosExperiment | Rejection:
     cluster = experiment.cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
     spec = LogClusterSpec.model_validate({**cluster, "storage": {"crashable": True}})
     metadata = found["metadata"]
-    problem = problem_of(Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec))
-    return experiment if problem is None else Rejection(problem.reason, problem.message)
+    problem = problem_of(Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec), "spec.cluster")
+    return experiment if problem is None else Rejection("Invalid", problem.message)
+
+
+def refusal(rejection: Rejection) -> Refusal:
+    """The end of an experiment that was not accepted: ``kubectl wait --for=condition=Completed`` returns."""
+    reason = f"not accepted: {rejection.message}"
+    not_accepted = "NotAccepted"
+    return Refusal(
+        {"phase": "Refused", "verdict": "inconclusive", "reason": reason[:2000]},
+        (
+            ("Accepted", "False", rejection.reason, rejection.message),
+            ("SteadyState", "False", not_accepted, "no cluster was brought up"),
+            ("Injected", "False", not_accepted, "no fault was injected"),
+            ("Healed", "True", not_accepted, "no fault was injected"),
+            ("Completed", "True", not_accepted, reason),
+            ("Passed", "Unknown", not_accepted, reason),
+        ),
+    )
+
+
+def _in_words(error: ExperimentError) -> str:
+    """Every problem with the path of its field. Lines are left out: what was read is no file of the user's."""
+    return "; ".join(f"{one.path}: {one.message}" if one.path else one.message for one in error.problems)

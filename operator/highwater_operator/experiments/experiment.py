@@ -1,11 +1,12 @@
 """One look at one ChaosExperiment: what is to be done next follows from what the API server has, and nothing else.
 
 ============ ==========================================================================================================
-no phase     accepted or refused; nothing is made for one that is refused
+no phase     accepted, and then Pending; or Refused, and nothing is made for it
 Pending      finalizer, then the runner's Job; then SettingUp
 SettingUp …  the runner's; followed until it ends
 Aborting     the runner is ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
 Completed    nothing
+Refused      nothing
 deleted      as Aborting; then the finalizer goes
 ============ ==========================================================================================================
 
@@ -19,9 +20,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.healing import heal
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_operator.experiments import metrics
-from highwater_operator.experiments.acceptance import Rejection, examine
+from highwater_operator.experiments.acceptance import Rejection, examine, refusal
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.runner_job import UID_LABEL, job_name, runner_job, why_ended
 from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
@@ -68,7 +70,7 @@ class _Look:
                 return await self._examine()
             case "Pending":
                 return await self._start()
-            case "Completed":
+            case "Completed" | "Refused":
                 return _DONE
             case "Aborting":
                 return await self._end()
@@ -81,6 +83,8 @@ class _Look:
         verdict = examine(self._found)
         if not isinstance(verdict, Rejection):
             taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+            if taken is not None and taken["metadata"].get("deletionTimestamp") and not self._owns(taken):
+                return Outcome(self._context.pace.ending)  # of an experiment of this name that is just going
             if taken is not None and not self._owns(taken):
                 verdict = Rejection(
                     "ClusterNameTaken",
@@ -88,10 +92,10 @@ class _Look:
                     " name the experiment otherwise",
                 )
         if isinstance(verdict, Rejection):
-            before = self._condition("Accepted")
-            if before is None or (before["status"], before["message"]) != ("False", verdict.message):
-                await self._write({}, ("Accepted", "False", verdict.reason, verdict.message))
-                await self._tell("Warning", verdict.reason, verdict.message)
+            ended = refusal(verdict)
+            seen = {"completedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
+            await self._write({**ended.status, **seen}, *ended.conditions)
+            await self._tell_phase("Refused")
             return _DONE
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
@@ -146,7 +150,7 @@ class _Look:
         finalizers = list(self._metadata.get("finalizers") or [])
         if FINALIZER not in finalizers:
             return _DONE
-        if phase not in ("", "Aborting", "Completed"):
+        if phase not in ("", "Aborting", *FINAL_PHASES):
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell("Warning", "Aborting", "deleted before it was over")
             return Outcome(0.0)
@@ -251,6 +255,9 @@ class _Look:
             verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
             metrics.VERDICTS.labels(verdict or "inconclusive").inc()
             await self._tell("Normal", "Completed", f"{verdict}: {reason}")
+        elif phase == "Refused":
+            accepted = self._condition("Accepted") or {"reason": phase, "message": self._status.get("reason", "")}
+            await self._tell("Warning", accepted["reason"], accepted["message"])
         elif phase != "Aborting":
             await self._tell("Normal", phase, f"the experiment is {phase}")
 

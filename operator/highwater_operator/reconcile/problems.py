@@ -39,8 +39,8 @@ def read_spec(found: Any) -> LogClusterSpec | Problem:
         return Problem("InvalidSpec", "; ".join(lines))
 
 
-def problem_of(owner: Owner) -> Problem | None:
-    """The first reason to refuse a cluster."""
+def problem_of(owner: Owner, at: str = "spec") -> Problem | None:
+    """The first reason to refuse a cluster; ``at``: where its spec is in the object that people wrote."""
     spec = owner.spec
     if spec.mode != "kraft":
         return Problem("ModeNotBuilt", f"mode {spec.mode} is not built yet: only kraft is. Nothing was created")
@@ -49,7 +49,7 @@ def problem_of(owner: Owner) -> Problem | None:
             "RuntimeNotBuilt",
             f"runtime {spec.runtime} does not run on Kubernetes: only highwater does. Nothing was created",
         )
-    wrong = [*_name(owner), *_config(owner), *_topics(spec)]
+    wrong = [*_name(owner), *_config(owner, at), *_topics(spec, at)]
     return Problem("InvalidSpec", "; ".join(wrong)) if wrong else None
 
 
@@ -61,19 +61,19 @@ def _name(owner: Owner) -> Iterator[str]:
         )
 
 
-def _config(owner: Owner) -> Iterator[str]:
+def _config(owner: Owner, at: str) -> Iterator[str]:
     spec = owner.spec
     reserved = sorted(set(spec.config) & RESERVED)
     if reserved:
-        yield f"spec.config: {', '.join(reserved)} are the operator's to set"
+        yield f"{at}.config: {', '.join(reserved)} are the operator's to set"
         return
     if spec.controllers % 2 == 0:
-        yield f"spec.controllers: expected an odd number, found {spec.controllers}"
+        yield f"{at}.controllers: expected an odd number, found {spec.controllers}"
     seen: set[str] = set()
     try:
         files = {role: render_properties(node_properties(owner, role, 0)) for role in ROLES}
     except ValueError as error:  # a name that no file can hold, or an unknown metadataVersion
-        yield f"spec: {error}"
+        yield f"{at}: {error}"
         return
     with tempfile.TemporaryDirectory(prefix="highwater-") as folder:
         for role, text in files.items():
@@ -83,20 +83,20 @@ def _config(owner: Owner) -> Iterator[str]:
                 read_settings(path)
             except ConfigError as error:
                 seen |= {re.sub(r"^[^ ]*\.properties(:\d+)?: ", "", line) for line in str(error).splitlines()}
-    yield from (f"spec.config: {line}" for line in sorted(seen))
+    yield from (f"{at}.config: {line}" for line in sorted(seen))
 
 
-def _topics(spec: LogClusterSpec) -> Iterator[str]:
+def _topics(spec: LogClusterSpec, at: str) -> Iterator[str]:
     names = [topic.name for topic in spec.topics]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f"spec.topics: {name} is there more than once"
+        yield f"{at}.topics: {name} is there more than once"
     for topic in spec.topics:
         if topic.replication_factor is not None and topic.replication_factor > spec.brokers:
             yield (
-                f"spec.topics: {topic.name} asks for {topic.replication_factor} replicas of each partition,"
+                f"{at}.topics: {topic.name} asks for {topic.replication_factor} replicas of each partition,"
                 f" but there are {spec.brokers} brokers"
             )
         for replicas in topic.assignment or ():
             strangers = [broker for broker in replicas if broker >= spec.brokers]
             if strangers:
-                yield f"spec.topics: {topic.name} is assigned to brokers {strangers}, but ids end at {spec.brokers - 1}"
+                yield f"{at}.topics: {topic.name} is assigned to brokers {strangers}, but ids end at {spec.brokers - 1}"

@@ -44,8 +44,19 @@ class ChaosExperimentStatus(Model):
 
     observed_generation: Annotated[int, Field(ge=0, description="The generation that this status is about.")] = 0
     phase: Annotated[
-        Literal["", "Pending", "SettingUp", "Steady", "Injecting", "Recovering", "Judging", "Aborting", "Completed"],
-        Field(description="Where the experiment is."),
+        Literal[
+            "",
+            "Pending",
+            "SettingUp",
+            "Steady",
+            "Injecting",
+            "Recovering",
+            "Judging",
+            "Aborting",
+            "Completed",
+            "Refused",
+        ],
+        Field(description="Where the experiment is; Completed and Refused are final."),
     ] = ""
     verdict: Annotated[
         Literal["", "pass", "fail", "inconclusive"], Field(description="What was found; empty until it is judged.")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
+CONDITIONS = ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed")
+
 
 def test_an_experiment_gets_a_runner(stage: Any) -> None:
     stage.start()
@@ -41,6 +43,48 @@ def test_what_cannot_be_run_is_refused_and_nothing_is_made(stage: Any, spec: Any
     assert stage.jobs() == []
     assert "finalizers" not in stage.get()["metadata"]
     assert stage.api.delete(*KIND, "demo", "default")
+
+
+def test_what_is_refused_is_over(stage: Any) -> None:
+    """``kubectl wait --for=condition=Completed`` returns; the same status from every operator that looks."""
+    stage.start()
+    stage.api.create(experiment(cluster={"switches": {"no-such": False}}))
+    until(lambda: stage.condition("Completed").get("status") == "True", "the end")
+    status = stage.status()
+    assert (status["phase"], status["verdict"], status["observedGeneration"]) == ("Refused", "inconclusive", 1)
+    assert status["reason"].startswith("not accepted: spec.cluster.switches.no-such: unknown switch 'no-such'")
+    assert status["completedAt"]
+    assert {one: (stage.condition(one)["status"], stage.condition(one)["reason"]) for one in CONDITIONS} == {
+        "Accepted": ("False", "Invalid"),
+        "SteadyState": ("False", "NotAccepted"),
+        "Injected": ("False", "NotAccepted"),
+        "Healed": ("True", "NotAccepted"),
+        "Completed": ("True", "NotAccepted"),
+        "Passed": ("Unknown", "NotAccepted"),
+    }
+    assert {stage.condition(one)["observedGeneration"] for one in CONDITIONS} == {1}
+    (event,) = until(lambda: stage.api.objects("v1", "Event", "default"), "the Event")
+    assert (event["type"], event["reason"], event["count"]) == ("Warning", "Invalid", 1)
+    assert "unknown switch 'no-such'" in event["message"]
+    stage.stop()
+    stage.start()
+    stage.api.create(experiment("next", cluster={"switches": {"no-such": "off"}}))
+    until(lambda: stage.phase("next") == "Refused", "the next one")
+    assert stage.status() == status
+
+
+def test_a_cluster_of_a_predecessor_that_is_just_going_is_waited_for(stage: Any) -> None:
+    theirs = {"apiVersion": KIND[0], "kind": "LogCluster", "metadata": {"name": "demo", "namespace": "default"}}
+    theirs["metadata"]["finalizers"] = ["example.com/slow"]
+    stage.api.create({**theirs, "spec": {}})
+    assert not stage.api.delete(KIND[0], "LogCluster", "demo", "default")
+    stage.start()
+    stage.api.create(experiment())
+    stage.api.create(experiment("other", cluster={"switches": {"no-such": "off"}}))
+    until(lambda: stage.phase("other") == "Refused", "another one")
+    assert stage.phase() == ""
+    stage.api.patch(KIND[0], "LogCluster", "demo", "default", {"metadata": {"finalizers": None}})
+    until(lambda: stage.phase() == "SettingUp", "the runner's Job")
 
 
 def test_a_cluster_reference_is_refused(stage: Any) -> None:

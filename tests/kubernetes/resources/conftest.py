@@ -53,7 +53,7 @@ KubectlLoader.add_constructor("tag:yaml.org,2002:float", _number)
 
 def as_kubectl_reads(text: str) -> Any:
     """What kubectl sends: keys become text, as JSON has no others."""
-    return json.loads(json.dumps(yaml.load(text, KubectlLoader), allow_nan=False))  # noqa: S506
+    return json.loads(json.dumps(yaml.load(text, KubectlLoader), allow_nan=False))
 
 
 @pytest.fixture
