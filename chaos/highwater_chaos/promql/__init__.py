@@ -1,0 +1,55 @@
+"""PromQL over recorded samples: parsed by a parser of others, evaluated here, compared with Prometheus itself.
+
+A stated part of the language (:data:`~highwater_chaos.promql.language.SUPPORTED`) with the semantics of Prometheus 2;
+anything else is refused by name before anything is evaluated. Imports nothing else of ours.
+"""
+
+from highwater_chaos.promql.evaluate import Evaluator, Result, holds, is_never_empty
+from highwater_chaos.promql.language import (
+    Aggregate,
+    Binary,
+    Call,
+    Expression,
+    Labels,
+    Matcher,
+    Negated,
+    Number,
+    PromqlError,
+    Range,
+    Selector,
+    is_scalar,
+    parts,
+    selectors,
+)
+from highwater_chaos.promql.parse import parse
+from highwater_chaos.promql.series import Series, SeriesStore
+from highwater_chaos.promql.text import text_of
+from highwater_chaos.promql.vectors import EvaluationError, Sample, show
+
+__all__ = [
+    "Aggregate",
+    "Binary",
+    "Call",
+    "EvaluationError",
+    "Evaluator",
+    "Expression",
+    "Labels",
+    "Matcher",
+    "Negated",
+    "Number",
+    "PromqlError",
+    "Range",
+    "Result",
+    "Sample",
+    "Selector",
+    "Series",
+    "SeriesStore",
+    "holds",
+    "is_never_empty",
+    "is_scalar",
+    "parse",
+    "parts",
+    "selectors",
+    "show",
+    "text_of",
+]
