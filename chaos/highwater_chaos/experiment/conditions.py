@@ -9,15 +9,18 @@ from pydantic import Field
 from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName
 from highwater_chaos.experiment.units import Duration
 
+Partition = Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+"""The partition that a condition is about."""
+
 
 class IsrCondition(OneOf):
     """The committed ISR of a partition, as the controllers have it."""
 
-    partition: PartitionName
-    equals: list[NodeIndex] | None = None
-    includes: list[NodeIndex] | None = None
-    excludes: list[NodeIndex] | None = None
-    size: Annotated[int, Field(ge=0)] | None = None
+    partition: Partition
+    equals: Annotated[list[NodeIndex] | None, Field(description="The ISR consists of these broker ids.")] = None
+    includes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are in the ISR.")] = None
+    excludes: Annotated[list[NodeIndex] | None, Field(description="These broker ids are not in the ISR.")] = None
+    size: Annotated[int | None, Field(ge=0, description="The ISR has so many members.")] = None
 
     @classmethod
     def common(cls) -> frozenset[str]:
@@ -28,10 +31,10 @@ class IsrCondition(OneOf):
 class LeaderCondition(OneOf):
     """The leader of a partition, as the controllers have it. ``none: true``: it has no leader."""
 
-    partition: PartitionName
-    is_: Annotated[NodeIndex | None, Field(alias="is")] = None
-    is_not: NodeIndex | None = None
-    none: Literal[True] | None = None
+    partition: Partition
+    is_: Annotated[NodeIndex | None, Field(alias="is", description="The leader is this broker id.")] = None
+    is_not: Annotated[NodeIndex | None, Field(description="There is a leader, and it is not this broker id.")] = None
+    none: Annotated[Literal[True] | None, Field(description="true: there is no leader.")] = None
 
     @classmethod
     def common(cls) -> frozenset[str]:
@@ -43,49 +46,56 @@ class BrokerCondition(Model):
     """The state of a broker: ``down`` (no process), ``registered`` (in its present incarnation), ``fenced``,
     ``unfenced`` (registered in its present incarnation, and so)."""
 
-    id: NodeIndex
-    state: Literal["down", "registered", "fenced", "unfenced"]
+    id: Annotated[NodeIndex, Field(description="The broker's id.")]
+    state: Annotated[
+        Literal["down", "registered", "fenced", "unfenced"],
+        Field(description="down: no process; the others as its present incarnation is registered."),
+    ]
 
 
 class ActiveControllerCondition(OneOf):
     """Which controller is active: by index, or whether there is one."""
 
-    is_: Annotated[NodeIndex | None, Field(alias="is")] = None
-    is_not: NodeIndex | None = None
-    exists: bool | None = None
+    is_: Annotated[NodeIndex | None, Field(alias="is", description="It is the controller of this index.")] = None
+    is_not: Annotated[NodeIndex | None, Field(description="It is another than the one of this index.")] = None
+    exists: Annotated[bool | None, Field(description="Whether any controller is active.")] = None
 
 
 class HighWatermarkCondition(Model):
     """The leader's HW of a partition has reached ``atLeast`` (an offset)."""
 
-    partition: PartitionName
-    at_least: Annotated[int, Field(ge=0)]
+    partition: Partition
+    at_least: Annotated[int, Field(ge=0, description="Offset that the high watermark is to reach.")]
 
 
 class AckedCondition(Model):
     """At least so many records were acknowledged to producers since the run began."""
 
-    at_least: Annotated[int, Field(ge=1)]
+    at_least: Annotated[int, Field(ge=1, description="Records acknowledged since the run began.")]
 
 
 class CaughtCondition(Model):
     """A ``hold``, ``drop``, ``delay`` or ``duplicate`` fault (by its name) has caught so many messages."""
 
-    name: str
-    at_least: Annotated[int, Field(ge=1)] = 1
+    name: Annotated[str, Field(description="The fault's name.")]
+    at_least: Annotated[int, Field(ge=1, description="Messages that it has caught.")] = 1
 
 
 class Await(OneOf):
     """One condition and how long it may take."""
 
-    within: Duration
+    within: Annotated[
+        Duration, Field(description="Not met by then, the run is inconclusive. A duration such as 500ms, 20s or 1m30s.")
+    ]
     isr: IsrCondition | None = None
     leader: LeaderCondition | None = None
     broker: BrokerCondition | None = None
     active_controller: ActiveControllerCondition | None = None
     high_watermark: HighWatermarkCondition | None = None
     acked: AckedCondition | None = None
-    under_replicated: Annotated[int, Field(ge=0)] | None = None
+    under_replicated: Annotated[
+        int | None, Field(ge=0, description="So many partitions have an ISR smaller than their replicas.")
+    ] = None
     caught: CaughtCondition | None = None
 
     @classmethod

@@ -8,75 +8,84 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.base import Model, OneOf
-from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.targets import Target, Victims
 from highwater_chaos.experiment.units import Duration
+
+RestartAfter = Annotated[
+    Duration | None,
+    Field(description="Started again after so long (a duration such as 2s); absent: when the fault is healed."),
+]
+"""When a node that a fault has stopped comes back."""
 
 
 class PowerLoss(Model):
     """Hard reboot: the page cache is lost, peers hear nothing. ``keep`` says what survives of unsynced writes
     (nothing, a prefix, or torn pages; drawn by the seed where absent); ``wipe`` replaces the disk as well."""
 
-    target: Target
-    keep: Literal["none", "prefix", "torn"] | None = None
-    wipe: bool = False
-    restart_after: Duration | None = None
+    target: Victims
+    keep: Annotated[
+        Literal["none", "prefix", "torn"] | None,
+        Field(description="What survives of unsynced writes; absent: drawn by the seed."),
+    ] = None
+    wipe: Annotated[bool, Field(description="The disk is replaced by an empty one, too.")] = False
+    restart_after: RestartAfter = None
 
 
 class Kill(Model):
     """SIGKILL: the process is gone at once, the page cache stays."""
 
-    target: Target
-    restart_after: Duration | None = None
+    target: Victims
+    restart_after: RestartAfter = None
 
 
 class Stop(Model):
     """SIGTERM: controlled shutdown."""
 
-    target: Target
-    restart_after: Duration | None = None
+    target: Victims
+    restart_after: RestartAfter = None
 
 
 class Restart(Model):
     """Clean restart of each target in turn, the next once the one before is back (rolling)."""
 
-    target: Target
+    target: Victims
 
 
 class DiskWipe(Model):
     """The disk is replaced by an empty one under a stopped node, which is then started again."""
 
-    target: Target
-    restart_after: Duration | None = None
+    target: Victims
+    restart_after: RestartAfter = None
 
 
 class DiskFull(Model):
     """Every write that needs space fails with ENOSPC."""
 
-    target: Target
+    target: Victims
 
 
 class DiskError(Model):
     """Reads and writes fail with EIO."""
 
-    target: Target
+    target: Victims
 
 
 class DiskStall(Model):
     """Flushes do not complete until healed."""
 
-    target: Target
+    target: Victims
 
 
 class Pause(Model):
     """SIGSTOP, as a long garbage collection would; SIGCONT on heal."""
 
-    target: Target
+    target: Victims
 
 
 class SessionExpiry(Model):
     """The broker's session with the controller expires although the broker lives."""
 
-    target: Target
+    target: Victims
 
 
 class Partition(OneOf):
@@ -84,10 +93,18 @@ class Partition(OneOf):
     ``shape``: ``halves``; ``majoritiesRing`` (each node sees a majority, no two the same); ``bridge`` (two halves
     that share one node). ``direction`` cuts one way only: ``aToB`` from the first group to the second."""
 
-    between: Annotated[list[Target | list[Target]], Field(min_length=2, max_length=2)] | None = None
-    isolate: Target | None = None
-    shape: Literal["halves", "majoritiesRing", "bridge"] | None = None
-    direction: Literal["both", "aToB", "bToA"] = "both"
+    between: Annotated[
+        list[Target | list[Target]] | None,
+        Field(min_length=2, max_length=2, description="Two groups, each a target or a list of targets: {broker: 0}."),
+    ] = None
+    isolate: Annotated[Target | None, Field(description="These nodes, from all others.")] = None
+    shape: Annotated[
+        Literal["halves", "majoritiesRing", "bridge"] | None,
+        Field(description="Of the whole cluster, with the seed: who is cut from whom."),
+    ] = None
+    direction: Annotated[
+        Literal["both", "aToB", "bToA"], Field(description="Which way messages are lost, where there are two sides.")
+    ] = "both"
 
     @classmethod
     def common(cls) -> frozenset[str]:
@@ -108,10 +125,12 @@ class Partition(OneOf):
 class _OnMessages(Model):
     """Which messages: those of one RPC (Kafka's name, ``AlterPartition``), from and to whom, requests or responses."""
 
-    rpc: Annotated[str, Field(min_length=1, max_length=60)]
-    from_: Annotated[Target | None, Field(alias="from")] = None
-    to: Target | None = None
-    of: Literal["request", "response"] = "request"
+    rpc: Annotated[
+        str, Field(min_length=1, max_length=60, description="The RPC by Kafka's name: AlterPartition, Fetch …")
+    ]
+    from_: Annotated[Target | None, Field(alias="from", description="Its client; absent: any node.")] = None
+    to: Annotated[Target | None, Field(description="Its server; absent: any node.")] = None
+    of: Annotated[Literal["request", "response"], Field(description="Which of its messages.")] = "request"
 
 
 class Hold(_OnMessages):
@@ -125,7 +144,7 @@ class Drop(_OnMessages):
 class Delay(_OnMessages):
     """Messages arrive later by ``by``."""
 
-    by: Duration
+    by: Annotated[Duration, Field(description="How much later. A duration such as 500ms.")]
 
 
 class Duplicate(_OnMessages):
@@ -135,16 +154,31 @@ class Duplicate(_OnMessages):
 class ClockSkew(Model):
     """The target's clock runs at ``rate`` times real time and its wall clock is off by ``offset``."""
 
-    target: Target
-    rate: Annotated[float, Field(gt=0, le=100, strict=False)] = 1.0
-    offset: Duration = 0
+    target: Victims
+    rate: Annotated[
+        float, Field(gt=0, le=100, strict=False, description="Seconds of its clock in a second of real time.")
+    ] = 1.0
+    offset: Annotated[Duration, Field(description="How far ahead its wall clock is. A duration such as 90s.")] = 0
 
 
 class Inject(OneOf):
     """One fault. Without ``for`` it lasts until healed by ``name`` or by the schedule's end."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)] | None = None
-    for_: Annotated[Duration | None, Field(alias="for")] = None
+    name: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            max_length=63,
+            description="By which heal and caught refer to it: lower-case letters, digits, dashes.",
+        ),
+    ] = None
+    for_: Annotated[
+        Duration | None,
+        Field(
+            alias="for",
+            description="A duration such as 20s; absent: it lasts until healed by name, or until the schedule ends.",
+        ),
+    ] = None
     power_loss: PowerLoss | None = None
     kill: Kill | None = None
     stop: Stop | None = None

@@ -36,21 +36,40 @@ class Cluster(Model):
     """The cluster that the experiment brings up. ``config`` takes Kafka's property names; ``runtime`` is the software
     that runs, ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
 
-    mode: Literal["kraft", "zookeeper"] = "kraft"
-    runtime: Literal["highwater", "apache-kafka"] = "highwater"
-    file_system: Literal["ext4", "xfs"] = "ext4"
-    brokers: Annotated[int, Field(ge=1, le=100)] = 3
-    controllers: Annotated[int, Field(ge=1, le=5)] = 3
-    switches: SwitchValues = Field(default_factory=dict)
-    config: dict[str, str | int | bool] = Field(default_factory=dict)
-    metadata_version: str | None = None
-    topics: list[CreateTopic] = Field(default_factory=list)
+    mode: Annotated[
+        Literal["kraft", "zookeeper"],
+        Field(description="Who keeps the metadata. zookeeper is not built yet, and refused."),
+    ] = "kraft"
+    runtime: Annotated[
+        Literal["highwater", "apache-kafka"],
+        Field(description="The software that runs. apache-kafka: not on Kubernetes."),
+    ] = "highwater"
+    file_system: Annotated[
+        Literal["ext4", "xfs"], Field(description="What disks are formatted with, where they can lose power.")
+    ] = "ext4"
+    brokers: Annotated[int, Field(ge=1, le=100, description="How many brokers; their ids begin at 0.")] = 3
+    controllers: Annotated[
+        int,
+        Field(
+            ge=1, le=5, description="How many controllers, an odd number: the voters of the metadata quorum (KIP-500)."
+        ),
+    ] = 3
+    switches: SwitchValues = Field(
+        description="Fixes to turn off: {replica-epoch-check: off}; absent: all are on.", default_factory=dict
+    )
+    config: dict[str, str | int | bool] = Field(
+        description="Properties of every node, by Kafka's names: {min.insync.replicas: 2}.", default_factory=dict
+    )
+    metadata_version: Annotated[
+        str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
+    ] = None
+    topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
 
 
 class ClusterRef(Model):
     """A ``LogCluster`` that already runs."""
 
-    name: str
+    name: Annotated[str, Field(description="Its name, in the experiment's namespace.")]
 
 
 def _acks(found: Any) -> Any:
@@ -78,49 +97,89 @@ class MetadataWorkload(Model):
     """Clients that treat topic configurations as registers: writers change them at the active controller, readers read
     them at any node. ``rate`` is that of all of them together; ``reads`` is what readers ask for."""
 
-    writers: Annotated[int, Field(ge=0, le=100)] = 1
-    readers: Annotated[int, Field(ge=0, le=100)] = 3
-    rate: Rate = EventsPerSecond(50.0)
-    reads: Literal["linearizable", "stale"] = "linearizable"
+    writers: Annotated[int, Field(ge=0, le=100, description="Clients that set registers.")] = 1
+    readers: Annotated[int, Field(ge=0, le=100, description="Clients that read registers.")] = 3
+    rate: Annotated[Rate, Field(description="Operations of all of them together: 50/s or 30/m.")] = EventsPerSecond(
+        50.0
+    )
+    reads: Annotated[
+        Literal["linearizable", "stale"], Field(description="What readers ask for; stale: whatever a node knows.")
+    ] = "linearizable"
 
 
 class Workload(Model):
     """Clients that write and read while things break. ``rate`` is that of all producers together; ``driver`` says whose
     producers and consumers they are (those that the harness needs for itself are always its own)."""
 
-    driver: Literal["highwater", "confluent-kafka"] = "highwater"
-    producers: Annotated[int, Field(ge=0, le=1000)] = 1
-    rate: Rate = EventsPerSecond(100.0)
-    acks: Acks = "all"
-    idempotence: bool = True
-    consumers: Annotated[int, Field(ge=0, le=1000)] = 1
-    topics: list[TopicName] | None = None
+    driver: Annotated[
+        Literal["highwater", "confluent-kafka"],
+        Field(description="Whose producers and consumers. confluent-kafka: not on Kubernetes."),
+    ] = "highwater"
+    producers: Annotated[int, Field(ge=0, le=1000, description="Clients that write.")] = 1
+    rate: Annotated[Rate, Field(description="Records of all producers together: 200/s or 30/m.")] = EventsPerSecond(
+        100.0
+    )
+    acks: Annotated[
+        Acks, Field(description="Who has a record when it is acknowledged: all (the ISR), 1 (the leader), 0 (nobody).")
+    ] = "all"
+    idempotence: Annotated[bool, Field(description="A retry cannot write twice; needs acks: all.")] = True
+    consumers: Annotated[int, Field(ge=0, le=1000, description="Clients that read from the beginning.")] = 1
+    topics: Annotated[
+        list[TopicName] | None, Field(description="Topics to write and read, of spec.cluster.topics; absent: all.")
+    ] = None
     metadata: MetadataWorkload | None = None
-    request_timeout: Duration = 2_000_000_000
-    delivery_timeout: Duration = 30_000_000_000
+    request_timeout: Annotated[Duration, Field(description="How long a client waits for one answer. A duration.")] = (
+        2_000_000_000
+    )
+    delivery_timeout: Annotated[
+        Duration, Field(description="How long a producer tries before it gives a record up. A duration.")
+    ] = 30_000_000_000
 
 
 class Expectation(Model):
     """What a run with these switches must come to. ``anomalies`` must all be among those found."""
 
-    when: SwitchValues = Field(default_factory=dict)
-    verdict: Literal["pass", "fail", "inconclusive"]
-    anomalies: list[str] = Field(default_factory=list)
+    when: SwitchValues = Field(
+        description="Switches in force: {replica-epoch-check: off}; absent: any.", default_factory=dict
+    )
+    verdict: Annotated[Literal["pass", "fail", "inconclusive"], Field(description="What is expected.")]
+    anomalies: list[str] = Field(
+        description="Anomalies that a fail must show, and may show more: lost-write …", default_factory=list
+    )
 
 
 class ExperimentSpec(Model):
     """What to run, how long at most, and what to expect."""
 
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    timeout: Duration
-    cluster: Cluster | None = None
+    seed: Annotated[
+        int, Field(ge=0, lt=2**63, description="Seed of all that is drawn: targets, random faults, clients' choices.")
+    ] = 0
+    timeout: Annotated[
+        Duration,
+        Field(
+            description="How long the schedule may take (a duration such as 3m); past it everything is healed, and the"
+            " run is inconclusive."
+        ),
+    ]
+    cluster: Annotated[Cluster | None, Field(description="The cluster to bring up and take down.")] = None
     cluster_ref: ClusterRef | None = None
-    workload: Workload = Workload()
-    schedule: list[Step] = Field(default_factory=list)
-    recovery: Duration = 60_000_000_000
-    assertions: list[dict[str, Any]] = Field(default_factory=list)
-    checks: Annotated[list[str], Field(min_length=1, default_factory=lambda: ["all"])]
-    expect: list[Expectation] = Field(default_factory=list)
+    workload: Annotated[Workload, Field(description="Clients that write and read while things break.")] = Workload()
+    schedule: list[Step] = Field(description="Steps, in order.", default_factory=list)
+    recovery: Annotated[Duration, Field(description="How long the healed cluster may take to recover. A duration.")] = (
+        60_000_000_000
+    )
+    assertions: list[dict[str, Any]] = Field(
+        description="What PromQL must say, and in which phase. Not built yet, and refused.", default_factory=list
+    )
+    checks: list[str] = Field(
+        min_length=1,
+        description="What is looked for: all, or names from docs/checks.md; absent: all.",
+        default_factory=lambda: ["all"],
+    )
+    expect: list[Expectation] = Field(
+        description="What the run must come to: the first entry whose `when` matches counts; none: a pass.",
+        default_factory=list,
+    )
 
     @model_validator(mode="after")
     def _one_cluster(self) -> Self:

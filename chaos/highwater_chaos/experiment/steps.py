@@ -16,50 +16,60 @@ from highwater_chaos.experiment.units import Duration
 class CreateTopic(Model):
     """A topic: partitions and replication factor, or the replicas of each partition."""
 
-    name: TopicName
-    partitions: Annotated[int, Field(ge=1, le=10_000)] = 1
-    replication_factor: Annotated[int, Field(ge=1, le=100)] | None = None
-    assignment: list[list[NodeIndex]] | None = None
-    config: dict[str, str | int | bool] = Field(default_factory=dict)
+    name: Annotated[TopicName, Field(description="The topic's name: letters, digits, dots, underscores, dashes.")]
+    partitions: Annotated[
+        int, Field(ge=1, le=10_000, description="How many partitions, where no assignment says so.")
+    ] = 1
+    replication_factor: Annotated[
+        int | None,
+        Field(ge=1, le=100, description="Replicas of each partition; absent: default.replication.factor."),
+    ] = None
+    assignment: Annotated[
+        list[list[NodeIndex]] | None,
+        Field(description="Instead of both: broker ids of each partition's replicas, the preferred leader first."),
+    ] = None
+    config: dict[str, str | int | bool] = Field(
+        description="Properties of the topic, by Kafka's names.", default_factory=dict
+    )
 
 
 class DeleteTopic(Model):
     """Delete a topic."""
 
-    name: TopicName
+    name: Annotated[TopicName, Field(description="The topic's name.")]
 
 
 class AddPartitions(Model):
     """Grow a topic to ``total`` partitions."""
 
-    topic: TopicName
-    total: Annotated[int, Field(ge=1, le=10_000)]
+    topic: Annotated[TopicName, Field(description="The topic's name.")]
+    total: Annotated[int, Field(ge=1, le=10_000, description="Partitions that it has then.")]
 
 
 class Reassign(Model):
     """Move a partition to other replicas."""
 
-    partition: PartitionName
-    replicas: Annotated[list[NodeIndex], Field(min_length=1)]
+    partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+    replicas: Annotated[list[NodeIndex], Field(min_length=1, description="Broker ids, the preferred leader first.")]
 
 
 class ElectLeaders(Model):
     """Elect the preferred leader of these partitions (absent: of all)."""
 
-    partitions: list[PartitionName] | None = None
+    partitions: Annotated[list[PartitionName] | None, Field(description="Partitions, as orders-0; absent: all.")] = None
 
 
 class RollSwitch(Model):
-    """Set a switch on every node by a rolling restart."""
+    """Set a switch on every node by a rolling restart. Not built yet, and refused."""
 
-    name: str
-    value: str | bool
+    name: Annotated[str, Field(description="The switch.")]
+    value: Annotated[str | bool, Field(description="What it is set to.")]
 
 
 class UpgradeMetadata(Model):
     """Raise ``metadata.version`` (``3.5-IV1``), as the last step of a rolling upgrade."""
 
-    version: str
+    version: Annotated[str, Field(description="By Kafka's name: 3.5-IV1.")]
 
 
 class Admin(OneOf):
@@ -77,8 +87,12 @@ class Admin(OneOf):
 class Repeat(Model):
     """The same steps several times."""
 
-    times: Annotated[int, Field(ge=1, le=10_000)]
-    steps: Annotated[list[Step], Field(min_length=1)]
+    times: Annotated[int, Field(ge=1, le=10_000, description="How often the steps run.")]
+    steps: Annotated[list[Step], Field(min_length=1, description="Steps as those of spec.schedule.")]
+
+
+def _both_groups() -> list[Group]:
+    return ["brokers", "controllers"]
 
 
 class RandomFaults(Model):
@@ -90,22 +104,35 @@ class RandomFaults(Model):
     and at most a minority of the controllers is hit at once. ``spare: none`` lets anything happen.
     """
 
-    for_: Annotated[Duration, Field(alias="for")]
-    every: Duration
-    faults: Annotated[dict[str, Annotated[float, Field(gt=0, strict=False)]], Field(min_length=1)]
-    targets: Annotated[list[Group], Field(min_length=1, default_factory=lambda: ["brokers", "controllers"])]
-    lasting: Duration = 5_000_000_000
-    spare: Literal["lastInSync", "none"] = "lastInSync"
+    for_: Annotated[Duration, Field(alias="for", description="How long faults are drawn. A duration such as 2m.")]
+    every: Annotated[Duration, Field(description="Time between two of them, on average. A duration such as 5s.")]
+    faults: Annotated[
+        dict[str, Annotated[float, Field(gt=0, strict=False)]],
+        Field(min_length=1, description="Weight of each kind of fault: {kill: 2, partition: 1}."),
+    ]
+    targets: list[Group] = Field(
+        min_length=1,
+        description="Groups that nodes are drawn from; absent: both.",
+        default_factory=_both_groups,
+    )
+    lasting: Annotated[Duration, Field(description="The longest that one lasts. A duration.")] = 5_000_000_000
+    spare: Annotated[
+        Literal["lastInSync", "none"],
+        Field(description="lastInSync: only what a replicated log promises to survive; none: anything."),
+    ] = "lastInSync"
 
 
 class Step(OneOf):
     """One step of a schedule."""
 
     inject: Inject | None = None
-    heal: Annotated[str | list[str] | None, Field()] = None
-    wait: Duration | None = None
+    heal: Annotated[str | list[str] | None, Field(description="Undo faults: a name, a list of names, or all.")] = None
+    wait: Annotated[Duration | None, Field(description="Let time pass. A duration such as 5s.")] = None
     await_: Annotated[Await | None, Field(alias="await")] = None
-    parallel: Annotated[list[list[Step]], Field(min_length=1)] | None = None
+    parallel: Annotated[
+        list[list[Step]] | None,
+        Field(min_length=1, description="Lists of steps, as those of spec.schedule, side by side."),
+    ] = None
     repeat: Repeat | None = None
     random: RandomFaults | None = None
     admin: Admin | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from highwater_chaos.experiment.base import NodeIndex, OneOf, PartitionName
 
@@ -17,15 +19,19 @@ class Target(OneOf):
     ``one``, ``minority``, ``majority``, ``minorityThird`` and ``all`` draw from a group with the experiment's seed.
     """
 
-    broker: NodeIndex | None = None
-    controller: NodeIndex | None = None
-    leader_of: PartitionName | None = None
-    follower_of: PartitionName | None = None
-    isr_of: PartitionName | None = None
-    last_isr_of: PartitionName | None = None
-    active_controller: Literal[True] | None = None
-    one: Group | None = None
-    minority: Group | None = None
-    majority: Group | None = None
-    minority_third: Group | None = None
-    all: Group | None = None
+    broker: Annotated[NodeIndex | None, Field(description="The broker of this id.")] = None
+    controller: Annotated[NodeIndex | None, Field(description="The controller of this index.")] = None
+    leader_of: Annotated[PartitionName | None, Field(description="The leader of a partition.")] = None
+    follower_of: Annotated[PartitionName | None, Field(description="The first replica that does not lead.")] = None
+    isr_of: Annotated[PartitionName | None, Field(description="All in-sync replicas of a partition.")] = None
+    last_isr_of: Annotated[PartitionName | None, Field(description="The only in-sync replica of a partition.")] = None
+    active_controller: Annotated[Literal[True] | None, Field(description="The active controller.")] = None
+    one: Annotated[Group | None, Field(description="One of a group, drawn by the seed.")] = None
+    minority: Annotated[Group | None, Field(description="The largest minority of a group, drawn by the seed.")] = None
+    majority: Annotated[Group | None, Field(description="The smallest majority of a group, drawn by the seed.")] = None
+    minority_third: Annotated[Group | None, Field(description="The most of a group that are below a third.")] = None
+    all: Annotated[Group | None, Field(description="The whole group.")] = None
+
+
+Victims = Annotated[Target, Field(description="Whom it hits; resolved once, when the fault starts.")]
+"""The target of a fault."""

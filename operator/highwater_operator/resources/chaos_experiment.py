@@ -29,14 +29,22 @@ class JournalEntry(Model):
 
     id: Annotated[str, Field(max_length=63, description="Id of the fault or step; an agent acts once on each.")]
     step: Annotated[str, Field(max_length=400, description="What is done, in words.")]
-    state: Annotated[Literal["intent", "done", "failed", "undone"], Field(description="How far it got.")]
+    state: Annotated[
+        Literal["intent", "done", "failed", "undone"],
+        Field(description="intent: about to be done; done: in force; undone: healed; failed: never in force."),
+    ]
     at: Annotated[Time, Field(description="When this was written.")]
     targets: Annotated[
         list[Annotated[str, Field(max_length=253)]],
         Field(max_length=110, description="Pods that the target came to.", default_factory=list),
     ]
-    deadline: Annotated[Time | None, Field(description="When whoever injected it undoes it by itself.")] = None
-    evidence: Annotated[str, Field(max_length=1000, description="What a probe saw.")] = ""
+    deadline: Annotated[
+        Time | None,
+        Field(description="When the agent undoes it by itself, whatever has become of operator and runner."),
+    ] = None
+    evidence: Annotated[
+        str, Field(max_length=1000, description="What probes saw of it: that it was in force, that it is gone.")
+    ] = ""
 
 
 class ChaosExperimentStatus(Model):
@@ -56,24 +64,39 @@ class ChaosExperimentStatus(Model):
             "Completed",
             "Refused",
         ],
-        Field(description="Where the experiment is; Completed and Refused are final."),
+        Field(
+            description="Where it is: Pending to Judging, or Aborting. Completed and Refused are final."
+        ),
     ] = ""
     verdict: Annotated[
         Literal["", "pass", "fail", "inconclusive"], Field(description="What was found; empty until it is judged.")
     ] = ""
-    expected: Annotated[bool | None, Field(description="Whether the verdict is what spec.expect says.")] = None
+    expected: Annotated[
+        bool | None, Field(description="Whether the verdict is what spec.expect says; absent: not judged.")
+    ] = None
     reason: Annotated[str, Field(max_length=2000, description="Why the verdict is what it is, in a sentence.")] = ""
     faults: Annotated[FaultCounts, Field(description="Faults by how far they got.")] = FaultCounts()
     anomalies: Annotated[
-        dict[str, int], Field(description="How often each anomaly was found.", default_factory=dict, max_length=50)
+        dict[str, int],
+        Field(
+            description="How often each anomaly was found, by its name: lost-write …",
+            default_factory=dict,
+            max_length=50,
+        ),
     ]
     journal: Annotated[
         list[JournalEntry],
         Field(max_length=500, description="Every step that was begun, in order.", default_factory=list),
     ]
-    started_at: Annotated[Time | None, Field(description="When the first step was taken.")] = None
-    completed_at: Annotated[Time | None, Field(description="When the verdict was given.")] = None
-    run: Annotated[str, Field(max_length=500, description="Where the run directory and its report are.")] = ""
+    started_at: Annotated[Time | None, Field(description="When it was accepted.")] = None
+    completed_at: Annotated[Time | None, Field(description="When it was over.")] = None
+    run: Annotated[
+        str,
+        Field(
+            max_length=500,
+            description="Where the run directory is kept; `highwater report cx/NAME` fetches it and draws its report.",
+        ),
+    ] = ""
     conditions: Annotated[
         list[Condition],
         Field(

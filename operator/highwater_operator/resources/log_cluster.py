@@ -21,7 +21,7 @@ class Storage(Model):
     """Where a node keeps its data. A ``crashable`` volume is a small file system of its own, made by the node agent,
     so that power loss and disk faults are possible; otherwise each node has a PersistentVolumeClaim."""
 
-    size: Annotated[Quantity, Field(description="Capacity of each node's volume.")] = "1Gi"
+    size: Annotated[Quantity, Field(description="Capacity of each node's volume, a quantity such as 1Gi.")] = "1Gi"
     class_name: Annotated[
         str | None, Field(max_length=253, description="StorageClass of the claims; absent: the default one.")
     ] = None
@@ -37,8 +37,8 @@ class Storage(Model):
 class Compute(Model):
     """Requests and limits of each node's container."""
 
-    cpu: Annotated[Quantity, Field(description="Request of processor time.")] = "100m"
-    memory: Annotated[Quantity, Field(description="Request and limit of memory.")] = "256Mi"
+    cpu: Annotated[Quantity, Field(description="Request of processor time, a quantity such as 500m.")] = "100m"
+    memory: Annotated[Quantity, Field(description="Request and limit of memory, a quantity such as 512Mi.")] = "256Mi"
 
 
 class LogClusterSpec(Cluster):
@@ -59,12 +59,19 @@ class LogClusterStatus(Model):
     """The cluster as it is."""
 
     observed_generation: Annotated[int, Field(ge=0, description="The generation that this status is about.")] = 0
-    phase: Annotated[str, Field(max_length=40, description="One word for people; programs read conditions.")] = ""
-    bootstrap: Annotated[str, Field(max_length=253, description="Address for clients inside the cluster.")] = ""
+    phase: Annotated[
+        str, Field(max_length=40, description="The state in one word, for people; programs read conditions.")
+    ] = ""
+    bootstrap: Annotated[
+        str,
+        Field(
+            max_length=253, description="Address for Kafka clients inside Kubernetes: demo-bootstrap.default.svc:9092."
+        ),
+    ] = ""
     brokers_ready: Annotated[str, Field(max_length=20, description="Ready brokers of wanted ones: 3/3.")] = ""
-    controllers_ready: Annotated[str, Field(max_length=20, description="Ready controllers of wanted ones.")] = ""
+    controllers_ready: Annotated[str, Field(max_length=20, description="Ready controllers of wanted ones: 3/3.")] = ""
     active_controller: Annotated[
-        int | None, Field(description="Node id of the active controller; absent: none is known.")
+        int | None, Field(description="Node id of the active controller, 1000 and up; absent: none is known.")
     ] = None
     under_replicated_partitions: Annotated[
         int | None, Field(description="Partitions whose ISR is smaller than their replicas; absent: not known.")

@@ -52,7 +52,7 @@ class _Converter:
             return self._union(node, within)
         made: dict[str, Any] = {}
         if description := node.get("description"):
-            made["description"] = _one_paragraph(description)
+            made["description"] = _told(description, node)
         made |= {key: node[key] for key in _KEPT if key in node}
         if "const" in node:
             made["enum"] = [node["const"]]
@@ -98,7 +98,7 @@ class _Converter:
             return self.convert({**options[0], **beside}, within)
         made = _text_or_number(options) or dict(_ANYTHING)
         if "description" in beside:
-            made["description"] = _one_paragraph(beside["description"])
+            made["description"] = _told(beside["description"], beside)
         if beside.get("default") is not None:
             made["default"] = beside["default"]
         return made
@@ -174,6 +174,26 @@ def _escaped(name: str) -> str:
 _RESERVED: Final = frozenset(
     {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in"}
 ) | {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
+
+
+def _told(text: str, field: Mapping[str, Any]) -> str:
+    """A description with what ``kubectl explain`` does not show by itself: bounds and default."""
+    parts = [_one_paragraph(text).removesuffix(".")]
+    low, high = field.get("minimum"), field.get("maximum")
+    if low is not None and high is not None:
+        parts.append(f"{low} to {high}")
+    elif low:
+        parts.append(f"At least {low}")
+    elif (above := field.get("exclusiveMinimum")) is not None:
+        parts.append(f"More than {above}" + (f", at most {high}" if high is not None else ""))
+    match field.get("default"):
+        case bool() as default:
+            parts.append(f"Default: {str(default).lower()}")
+        case int() | float() as default:
+            parts.append(f"Default: {default:g}")
+        case str() as default if default:
+            parts.append(f"Default: {default}")
+    return ". ".join(parts) + "."
 
 
 def _one_paragraph(text: str) -> str:

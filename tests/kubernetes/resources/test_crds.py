@@ -63,17 +63,38 @@ def test_schemas_are_structural_and_bounded(name: str) -> None:
                 assert "maxLength" in node or "pattern" in node
 
 
+def fields(schema: Any, path: str) -> Any:
+    """All fields of a schema with their paths, those of what lists and maps consist of, too."""
+    for name, inner in schema.get("properties", {}).items():
+        yield f"{path}.{name}", inner
+        yield from fields(inner, f"{path}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from fields(schema[key], path)
+
+
 @pytest.mark.parametrize("name", files())
-def test_people_are_told_what_fields_mean(name: str) -> None:
+def test_kubectl_explain_tells_of_every_field(name: str) -> None:
     schema = schema_of(name)
     assert schema["description"]
-    fields = {
-        f"{part}.{key}": node
-        for part in ("spec", "status")
-        for key, node in schema["properties"][part]["properties"].items()
-    }
-    told = [key for key, node in fields.items() if node.get("description")]
-    assert [key for key in fields if key.startswith("status.") and key not in told] == []
+    all_fields = [one for part in ("spec", "status") for one in fields(schema["properties"][part], part)]
+    assert len(all_fields) > 30
+    for part in ("spec", "status"):
+        assert schema["properties"][part]["description"]
+    assert [path for path, field in all_fields if len(field.get("description", "")) < 10] == []
+    for path, field in all_fields:
+        text = field["description"]
+        assert text.endswith("."), path
+        assert "``" not in text, f"{path}: {text}"
+        assert len(text) < 500, f"{path}: {text}"
+        default = field.get("default")
+        if isinstance(default, str | int) and default != "":
+            assert text.endswith(f"Default: {str(default).lower() if isinstance(default, bool) else default}."), path
+        if path.rpartition(".")[2] in DURATIONS:
+            assert "duration" in text, f"{path}: {text}"
+
+
+DURATIONS = ("timeout", "recovery", "within", "wait", "for", "every", "lasting", "restartAfter", "requestTimeout", "by")
 
 
 # --- structural schemas ---
