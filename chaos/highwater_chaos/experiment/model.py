@@ -84,7 +84,7 @@ Acks = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "enum": ["all", "1", "0", "-1"]},
+                {"type": "string", "enum": ["all", "1", "0", "-1"], "description": "all, 1 or 0"},
                 {"type": "integer", "enum": [1, 0, -1]},
             ]
         }

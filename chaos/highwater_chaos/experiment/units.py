@@ -67,7 +67,7 @@ Duration = Annotated[
                     "type": "string",
                     "pattern": _DURATION_PATTERN,
                     "maxLength": 40,
-                    "description": "a duration such as 500ms, 20s or 1m30s",
+                    "description": "a duration such as 500ms, 20s or 1m30s (or 0)",
                 },
                 {"type": "integer", "const": 0},
             ]

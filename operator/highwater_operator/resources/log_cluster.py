@@ -7,14 +7,34 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from highwater_chaos.experiment.base import Model
 from highwater_chaos.experiment.model import Cluster
 from highwater_operator.resources.conditions import Condition
 
-Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$", max_length=20)]
-"""A Kubernetes quantity: ``500m``, ``1Gi``."""
+_QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
+_LONGEST_QUANTITY = 20
+
+
+def _quantity(found: Any) -> Any:
+    return str(found) if isinstance(found, int) and not isinstance(found, bool) else found
+
+
+Quantity = Annotated[
+    str,
+    BeforeValidator(_quantity),
+    Field(pattern=_QUANTITY, max_length=_LONGEST_QUANTITY),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": _QUANTITY, "maxLength": _LONGEST_QUANTITY},
+                {"type": "integer", "minimum": 0},
+            ]
+        }
+    ),
+]
+"""A Kubernetes quantity: ``500m``, ``1Gi``, or a bare figure, as everywhere in Kubernetes."""
 
 
 class Storage(Model):

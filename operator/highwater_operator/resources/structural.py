@@ -14,6 +14,7 @@ What is lost on the way is not lost for good: the operator validates every objec
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -129,13 +130,16 @@ def _text_or_number(options: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
     text, number = by_type["string"], by_type["integer"]
     made: dict[str, Any] = {"x-kubernetes-int-or-string": True}
     made |= {key: text[key] for key in ("pattern", "minLength", "maxLength") if key in text}
+    made |= _bounds(number)
+    rule = None
     if "enum" in text and "enum" in number:
-        made["enum"] = [*text["enum"], *number["enum"]]
+        # `enum` would show figures twice: as text, and bare.
+        rule = f"type(self) == string ? self in {json.dumps(text['enum'])} : self in {json.dumps(number['enum'])}"
     elif "const" in number:
         # `maximum` would say that a number is too large, where text was expected.
-        message = f"expected {text['description']} (or {number['const']})"
-        rule = {"rule": f"type(self) == string || self == {number['const']}", "message": message}
-        made["x-kubernetes-validations"] = [rule]
+        rule = f"type(self) == string || self == {number['const']}"
+    if rule is not None:
+        made["x-kubernetes-validations"] = [{"rule": rule, "message": f"expected {text['description']}"}]
     return made
 
 

@@ -56,20 +56,34 @@ def as_kubectl_reads(text: str) -> Any:
     return json.loads(json.dumps(yaml.load(text, KubectlLoader), allow_nan=False))
 
 
+def _send(method: str, url: str, body: Json, content_type: str) -> tuple[int, Json]:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": content_type}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return int(answer.status), json.load(answer)
+    except urllib.error.HTTPError as error:
+        return error.code, json.load(error)
+
+
+def _url(api: Any, kind: str) -> str:
+    return f"{api.url}/apis/highwater.dev/v1alpha1/namespaces/default/{PLURALS[kind]}"
+
+
 @pytest.fixture
 def submit(kube_api: Any) -> Callable[..., tuple[int, Json]]:
-    """As ``kubectl create``: unknown fields are refused, too."""
+    """As ``kubectl create``: unknown fields are refused, too. Status and answer."""
 
-    def send(made: Json, accept: str = "application/json") -> tuple[int, Json]:
-        made = {**made, "metadata": {"namespace": "default", **made["metadata"]}}
-        namespace = made["metadata"]["namespace"]
-        path = f"/apis/highwater.dev/v1alpha1/namespaces/{namespace}/{PLURALS[made['kind']]}?fieldValidation=Strict"
-        headers = {"Content-Type": "application/json", "Accept": accept}
-        request = urllib.request.Request(kube_api.url + path, json.dumps(made).encode(), headers, method="POST")
-        try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return int(answer.status), json.load(answer)
-        except urllib.error.HTTPError as error:
-            return error.code, json.load(error)
+    def send(made: Json) -> tuple[int, Json]:
+        return _send("POST", f"{_url(kube_api, made['kind'])}?fieldValidation=Strict", made, "application/json")
+
+    return send
+
+
+@pytest.fixture
+def change_spec(kube_api: Any) -> Callable[..., tuple[int, Json]]:
+    """As ``kubectl patch --type=merge``. Status and answer."""
+
+    def send(kind: str, name: str, spec: Json) -> tuple[int, Json]:
+        return _send("PATCH", f"{_url(kube_api, kind)}/{name}", {"spec": spec}, "application/merge-patch+json")
 
     return send

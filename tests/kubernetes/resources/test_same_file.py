@@ -11,6 +11,8 @@ from resources.conftest import as_kubectl_reads
 
 from highwater_chaos.experiment import ChaosExperiment, load_experiment, parse_experiment
 from highwater_operator.experiments.acceptance import Rejection, examine
+from highwater_operator.reconcile.problems import read_spec
+from highwater_operator.resources import LogClusterSpec
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "scenarios").rglob("*.yaml"))
@@ -101,3 +103,13 @@ def test_what_yaml_writes_in_more_than_one_way_means_the_same(path: str, value: 
     judged = examine(made)
     assert isinstance(judged, ChaosExperiment), judged
     assert judged.spec == parse_experiment(text, "odd.yaml").spec
+
+
+def test_quantities_are_written_as_everywhere_in_kubernetes(submit: Any) -> None:
+    spec = as_kubectl_reads("{resources: {cpu: 1, memory: 536870912}, storage: {size: 2_000_000_000}}")
+    made = {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster", "metadata": {"name": "demo"}, "spec": spec}
+    code, answer = submit(made)
+    assert code == 201, answer["message"]
+    found = read_spec(answer["spec"])
+    assert isinstance(found, LogClusterSpec), found
+    assert (found.resources.cpu, found.resources.memory, found.storage.size) == ("1", "536870912", "2000000000")
