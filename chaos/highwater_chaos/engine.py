@@ -103,6 +103,8 @@ class RunResult:
     """Files of the backend to keep, by their path in the run directory (``logs/broker-0.log``)."""
     run_ns: int
     wall_seconds: float
+    began_unix_ns: int
+    """When run time began, by this machine's wall clock. Means nothing where time is not real."""
 
 
 def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
@@ -112,6 +114,8 @@ def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
     for inject in _injects(experiment.spec.schedule):
         for capability in sorted(fault_of(inject).needs - capabilities, key=lambda one: one.name):
             missing[f"{inject.choice} {_lacking(experiment, backend, capability)}"] = None
+    if experiment.spec.prometheus is not None and backend.name == "sim":
+        missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
     if driver is not None:
         if Capability.CLIENT_PROCESSES not in capabilities:
@@ -189,6 +193,7 @@ class _Run:
         began = time.perf_counter()
         spec = self.experiment.spec
         self.backend.build(self.cluster, spec.seed)
+        began_unix_ns = time.time_ns() - self.backend.now_ns()
         self.deadline_ns = self.backend.now_ns() + spec.timeout
         self.scheduler.spawn("metrics", self._sample())
         self._begin("setup")
@@ -225,6 +230,7 @@ class _Run:
             files=self.backend.files(),
             run_ns=self.backend.now_ns(),
             wall_seconds=time.perf_counter() - began,
+            began_unix_ns=began_unix_ns,
         )
 
     # --- what goes on all the time ---

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_phases, write_answers
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import RunResult, run_experiment
-from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
@@ -56,12 +57,23 @@ def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, n
     """Write a run down below ``parent``, judge it from what was written, report it."""
     with new_run_directory(parent, name) as (directory, final):
         write_recordings(directory, experiment, result)
+        _ask_prometheus(experiment.spec, result, directory)
         judgement = judge_recordings(experiment, directory)
-        verdict = verdict_of(experiment, result, judgement, wire=wire)
+        assertions = judge_assertions(experiment.spec, directory)
+        verdict = verdict_of(experiment, result, judgement, assertions, wire=wire)
         write_json(directory / "verdict.json", verdict)
         write_junit(directory / "junit.xml", [verdict])
         write_report(directory, shown_as=final)
     return JudgedRun(final, verdict)
+
+
+def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) -> None:
+    """Let what the experiment's Prometheus has to say of the run become part of what was recorded."""
+    if spec.prometheus is not None:
+        began_unix_ms = result.began_unix_ns // 1_000_000
+        write_answers(
+            directory, ask_prometheus(spec.prometheus, spec.assertions, read_phases(directory), began_unix_ms)
+        )
 
 
 def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:

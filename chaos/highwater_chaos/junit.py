@@ -25,19 +25,28 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
             name=f"{verdict['name']} {switches} seed {verdict['seed']}".replace("  ", " "),
             time=f"{verdict['timing']['wallSeconds']:.3f}",
         )
-        if verdict["asExpected"]:
-            continue
-        inconclusive = verdict["verdict"] == "inconclusive"
-        counts["errors" if inconclusive else "failures"] += 1
-        problem = ElementTree.SubElement(
-            case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
-        )
-        problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"]])
+        if not verdict["asExpected"]:
+            inconclusive = verdict["verdict"] == "inconclusive"
+            counts["errors" if inconclusive else "failures"] += 1
+            problem = ElementTree.SubElement(
+                case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
+            )
+            problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"]])
+        _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
         suite.set(name, str(count))
     ElementTree.indent(suite)
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def _add_assertions(case: ElementTree.Element, assertions: Sequence[dict[str, Any]]) -> None:
+    """What became of each assertion, for whoever reads on: a case has but one result."""
+    if not assertions:
+        return
+    outcomes = {True: "held", False: "failed", None: "not judged"}
+    lines = [f"{one['name']}: {outcomes[one['holds']]}" for one in assertions]
+    ElementTree.SubElement(case, "system-out").text = "\n".join(["assertions", *lines])
 
 
 def write_junit(path: Path, verdicts: Sequence[dict[str, Any]]) -> None:

@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from highwater_chaos.assertions import PhaseRow, write_phases
 from highwater_chaos.backends.protocol import MetricRow
 from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
@@ -83,6 +84,7 @@ def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunRe
     _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
     _write_lines(directory / "dumps" / "replica_log.jsonl", (encode(row) for row in result.replica_log))
     _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
+    write_phases(directory, (PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases))
     _write_metrics(directory / "metrics" / "samples.parquet", result.metrics)
     for relative, content in result.files.items():
         path = directory / relative

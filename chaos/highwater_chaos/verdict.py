@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
@@ -28,25 +29,38 @@ def expectation_for(spec: ExperimentSpec, given: Mapping[str, str]) -> Expectati
     return Expectation(verdict="pass")
 
 
-def why_not_as_expected(expected: Expectation, verdict: str, anomalies: Sequence[str]) -> str:
-    """How a verdict differs from the expected one; empty where it does not.
+def why_not_as_expected(
+    expected: Expectation, verdict: str, anomalies: Sequence[str], assertions: Sequence[str] = ()
+) -> str:
+    """How a verdict differs from the expected one; empty where it does not. ``assertions``: those that failed.
 
     A fail may show more anomalies than those expected: one loss is often seen by several checks.
     """
     if verdict != expected.verdict:
-        found = f" ({', '.join(anomalies)})" if anomalies else ""
+        wrong = [*anomalies, *(f"assertion {name}" for name in assertions)]
+        found = f" ({', '.join(wrong)})" if wrong else ""
         return f"expected {expected.verdict}, found {verdict}{found}"
     missing = [name for name in expected.anomalies if name not in anomalies]
     if missing:
         return f"expected {', '.join(missing)} among the anomalies, found {', '.join(anomalies) or 'none'}"
+    held = [name for name in expected.assertions if name not in assertions]
+    if held:
+        return f"expected {', '.join(held)} among the failed assertions, found {', '.join(assertions) or 'none'}"
     return ""
 
 
-def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgement, *, wire: bool) -> dict[str, Any]:
+def verdict_of(
+    experiment: ChaosExperiment,
+    result: RunResult,
+    judgement: Judgement,
+    assertions: Sequence[Outcome] = (),
+    *,
+    wire: bool,
+) -> dict[str, Any]:
     """The content of ``verdict.json``.
 
-    ``wire``: whether every simulated message went through the codec, which a replay must know. A found anomaly is a
-    fail even where other things are in doubt; a doubt makes a pass inconclusive.
+    ``wire``: whether every simulated message went through the codec, which a replay must know. A found anomaly, or an
+    assertion that did not hold, is a fail even where other things are in doubt; a doubt makes a pass inconclusive.
     """
     anomalies = {
         name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
@@ -58,17 +72,29 @@ def verdict_of(experiment: ChaosExperiment, result: RunResult, judgement: Judgem
         verdict = "fail"
     elif result.doubts and verdict == "pass":
         verdict = "inconclusive"
+    verdict = changed_verdict(verdict, assertions)
+    failed = [one.name for one in assertions if one.holds is False]
+    unjudged = reasons_of(assertions, None)
     expected = expectation_for(experiment.spec, experiment.cluster.switches)
-    why_not = why_not_as_expected(expected, verdict, list(anomalies))
+    why_not = why_not_as_expected(expected, verdict, list(anomalies), failed)
     return {
         "name": result.name,
         "verdict": verdict,
         "asExpected": not why_not,
-        "expected": {"verdict": expected.verdict, "anomalies": expected.anomalies, "whyNot": why_not},
-        "reasons": [*result.doubts, *judgement.reasons],
-        "doubts": [*result.doubts, *(judgement.reasons if judgement.verdict == "inconclusive" else [])],
+        "expected": {
+            "verdict": expected.verdict,
+            "anomalies": expected.anomalies,
+            "assertions": expected.assertions,
+            "whyNot": why_not,
+        },
+        "reasons": [*reasons_of(assertions, False), *result.doubts, *judgement.reasons, *unjudged],
+        "doubts": [
+            *result.doubts,
+            *(judgement.reasons if judgement.verdict == "inconclusive" else []),
+            *unjudged,
+        ],
         "anomalies": anomalies,
-        "assertions": [],
+        "assertions": [one.to_dict() for one in assertions],
         "checks": checks,
         "faults": [record.to_dict() for record in result.faults],
         "seed": result.seed,

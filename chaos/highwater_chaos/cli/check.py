@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from highwater_chaos.assertions import Outcome, changed_verdict, judge_assertions, reasons_of
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
 from highwater_pipeline.files import BadTable
@@ -42,11 +44,21 @@ def check(
     print(f"judging {history} on Spark", file=sys.stderr)
     judgement = _judge(history, model, master)
     print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
+    outcomes = _assertions(history) if model is None else []
+    verdict = changed_verdict(judgement.verdict, outcomes)
     if as_json:
-        print(json.dumps(json.loads(judgement.to_json()), indent=2))
+        told = json.loads(judgement.to_json())
+        told["reasons"] = [*reasons_of(outcomes, False), *told["reasons"], *reasons_of(outcomes, None)]
+        print(json.dumps({**told, "verdict": verdict, "assertions": [one.to_dict() for one in outcomes]}, indent=2))
     else:
-        _print(judgement)
-    return _STATUS[judgement.verdict]
+        _print(judgement, verdict, outcomes)
+    return _STATUS[verdict]
+
+
+def _assertions(history: Path) -> list[Outcome]:
+    """What became of a run directory's assertions; a history alone has none."""
+    experiment = history / "experiment.yaml"
+    return judge_assertions(load_experiment(experiment).spec, history) if experiment.is_file() else []
 
 
 def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
@@ -65,11 +77,15 @@ def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
         raise UsageError(str(error)) from error
 
 
-def _print(judgement: Judgement) -> None:
-    print(f"{judgement.verdict.upper()}: {judgement.run_id}")
+def _print(judgement: Judgement, verdict: str, outcomes: Sequence[Outcome]) -> None:
+    print(f"{verdict.upper()}: {judgement.run_id}")
+    for reason in reasons_of(outcomes, False):
+        print(f"  {reason}")
     for name, report in judgement.anomalies.items():
         print(f"  {name}: {report.count}")
         for example in report.examples[:3]:
             print(f"    {example['story']}")
     for reason in judgement.reasons if judgement.verdict == "inconclusive" else []:
+        print(f"  because {reason}")
+    for reason in reasons_of(outcomes, None):
         print(f"  because {reason}")

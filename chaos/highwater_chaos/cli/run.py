@@ -168,6 +168,9 @@ def print_run(done: JudgedRun, title: str) -> None:
     timing = f"{ran:.1f} s simulated in {took:.1f} s" if verdict["backend"] == "sim" else f"{took:.1f} s"
     print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
     print(f"  {verdict['acknowledged']} records acknowledged; {'found ' + anomalies if anomalies else 'no anomaly'}")
+    for assertion in verdict["assertions"]:
+        if assertion["holds"] is False:
+            print(f"  {assertion['reason']}")
     if verdict["verdict"] == "inconclusive":
         for reason in verdict["reasons"]:
             print(f"  because {reason}")

@@ -17,6 +17,7 @@ from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
+from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -40,7 +41,7 @@ def problems_of(experiment: ChaosExperiment) -> list[Problem]:
         *_checks(experiment),
         *_expectations(experiment),
         *_other_runtime(experiment),
-        *_not_built(experiment),
+        *_assertions(experiment),
     ]
 
 
@@ -294,6 +295,15 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
                 yield Problem(f"{path}.anomalies[{number}]", f"unknown anomaly {anomaly!r}; known are {known}")
         if entry.anomalies and entry.verdict != "fail":
             yield Problem(f"{path}.anomalies", f"verdict {entry.verdict!r} goes without anomalies")
+        known_assertions = [assertion.name for assertion in experiment.spec.assertions]
+        for number, name in enumerate(entry.assertions):
+            if name not in known_assertions:
+                yield Problem(
+                    f"{path}.assertions[{number}]",
+                    f"there is no assertion {name!r}; there are: {_list(known_assertions)}",
+                )
+        if entry.assertions and entry.verdict != "fail":
+            yield Problem(f"{path}.assertions", f"verdict {entry.verdict!r} goes without failed assertions")
 
 
 def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
@@ -316,7 +326,31 @@ def _other_runtime(experiment: ChaosExperiment) -> Iterator[Problem]:
             )
 
 
-def _not_built(experiment: ChaosExperiment) -> Iterator[Problem]:
-    """What the format has but this version cannot do: refused, never ignored."""
-    if experiment.spec.assertions:
-        yield Problem("spec.assertions", "are not built yet: leave them out")
+def _assertions(experiment: ChaosExperiment) -> Iterator[Problem]:
+    """What cannot be judged is refused now, not found out when the run is over."""
+    names: set[str] = set()
+    for index, assertion in enumerate(experiment.spec.assertions):
+        path = f"spec.assertions[{index}]"
+        if assertion.name in names:
+            yield Problem(f"{path}.name", f"assertion {assertion.name!r} is given twice")
+        names.add(assertion.name)
+        if (problem := _promql(assertion.promql)) is not None:
+            yield Problem(f"{path}.promql", problem)
+        runtime = "highwater" if experiment.spec.cluster is None else experiment.spec.cluster.runtime
+        if runtime != "highwater" and experiment.spec.prometheus is None:
+            yield Problem(path, f"the harness samples metrics of our own nodes only, not of {runtime}")
+    if experiment.spec.prometheus is not None and not experiment.spec.assertions:
+        yield Problem("spec.prometheus", "is asked for assertions only, and there are none")
+
+
+def _promql(text: str) -> str | None:
+    """Why this is no condition, or None."""
+    try:
+        expression = parse(text)
+    except PromqlError as error:
+        return str(error)
+    if not any(selectors(expression)):
+        return "names no metric, so that it says nothing of a run"
+    if is_never_empty(expression):
+        return "with bool its result is never empty, so that it would hold whatever is compared: leave bool out"
+    return None

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
@@ -137,7 +138,8 @@ class Workload(Model):
 
 
 class Expectation(Model):
-    """What a run with these switches must come to. ``anomalies`` must all be among those found."""
+    """What a run with these switches must come to. ``anomalies`` must all be among those found, and the ``assertions``
+    of these names must all have failed."""
 
     when: SwitchValues = Field(
         description="Switches in force: {replica-epoch-check: off}; absent: any.", default_factory=dict
@@ -146,6 +148,7 @@ class Expectation(Model):
     anomalies: list[str] = Field(
         description="Anomalies that a fail must show, and may show more: lost-write …", default_factory=list
     )
+    assertions: list[str] = Field(description="Names of assertions that must fail, at least.", default_factory=list)
 
 
 class ExperimentSpec(Model):
@@ -168,9 +171,10 @@ class ExperimentSpec(Model):
     recovery: Annotated[Duration, Field(description="How long the healed cluster may take to recover. A duration.")] = (
         60_000_000_000
     )
-    assertions: list[dict[str, Any]] = Field(
-        description="What PromQL must say, and in which phase. Not built yet, and refused.", default_factory=list
+    assertions: list[Assertion] = Field(
+        description="What PromQL must say of the cluster's metrics, and in which phase.", default_factory=list
     )
+    prometheus: PrometheusServer | None = None
     checks: list[str] = Field(
         min_length=1,
         description="What is looked for: all, or names from docs/checks.md; absent: all.",
@@ -221,11 +225,13 @@ class ChaosExperiment(Model):
 
 __all__ = [
     "API_VERSION",
+    "Assertion",
     "ChaosExperiment",
     "Cluster",
     "Expectation",
     "ExperimentSpec",
     "MetadataWorkload",
     "NodeIndex",
+    "PrometheusServer",
     "Workload",
 ]

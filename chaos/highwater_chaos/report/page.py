@@ -58,6 +58,7 @@ def render(run: RunFiles, directory: Path) -> str:
         brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
         faults=[_fault(row) for row in run.faults],
         checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
+        assertions=[_assertion(one) for one in verdict["assertions"]],
         not_judged=[reason for reason in verdict["reasons"] if NOT_JUDGED in reason],
         replay=f"highwater replay {directory}\nhighwater run {directory}/experiment.yaml",
         experiment=run.experiment,
@@ -79,8 +80,11 @@ def _sentence(run: RunFiles) -> str:
             return (
                 f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay: {under}."
             )
+        case "fail" if counts:
+            return f"The log broke a promise: {', '.join(counts)} ({under})."
         case "fail":
-            return f"The log broke a promise: {', '.join(run.verdict['anomalies'])} ({under})."
+            failed = [one["name"] for one in run.verdict["assertions"] if one["holds"] is False]
+            return f"Nothing was lost, but {', '.join(failed)} did not hold: {under}."
         case _:
             return f"This run decides nothing ({under})."
 
@@ -113,6 +117,21 @@ def _fault(row: Row) -> Mapping[str, str]:
         "evidence": "; ".join(evidence)
         if row["confirmed"]
         else f"not confirmed: {row['error'] or '; '.join(evidence)}",
+    }
+
+
+def _assertion(row: Row) -> Mapping[str, str]:
+    outcome = {True: "held", False: "did not hold", None: "not judged"}[row["holds"]]
+    example = row["example"]
+    found = "" if example is None else ", ".join(f"{one['what']} = {one['value']}" for one in example["found"])
+    return {
+        "name": row["name"],
+        "promql": row["promql"],
+        "when": f"{row['must']}, {row['during']}",
+        "outcome": outcome,
+        "weight": {True: "pass", False: "fail", None: "inconclusive"}[row["holds"]],
+        "at": "" if example is None else _time(example["time_ns"]),
+        "found": found or ("its result was empty" if row["holds"] is False else row["reason"]),
     }
 
 

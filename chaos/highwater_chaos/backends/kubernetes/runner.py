@@ -195,10 +195,13 @@ def counts_of(faults: Sequence[Json]) -> Json:
 
 def reason_of(verdict: Json) -> str:
     """Why the verdict is what it is, in a sentence."""
+    wrong = [one["reason"] for one in verdict["assertions"] if one["holds"] is False]
     if verdict["anomalies"]:
         found = ", ".join(f"{name} {one['count']}" for name, one in verdict["anomalies"].items())
-        wrong = verdict["expected"]["whyNot"]
-        return f"found {found}" + (f"; {wrong}" if wrong else "")
+        unexpected = verdict["expected"]["whyNot"]
+        return "; ".join([f"found {found}", *wrong, *([unexpected] if unexpected else [])])
+    if wrong:
+        return "; ".join(wrong)
     if verdict["reasons"]:
         return "; ".join(str(one) for one in verdict["reasons"])
     return f"{verdict['acknowledged']} records acknowledged, none lost; no anomaly"

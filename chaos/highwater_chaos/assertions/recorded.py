@@ -1,0 +1,173 @@
+"""The samples that the harness took itself, as series.
+
+A series gets the labels that its node gave it and ``node``. It ends, as in a Prometheus, when its node is asked again
+and says nothing of it, and when its node's process ends; a node that just does not answer is believed for
+:data:`LOOKBACK_MS`, and then no more.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from highwater_chaos.assertions.phases import Span
+from highwater_chaos.promql import Evaluator, Expression, Labels, Result, Selector, Series, SeriesStore
+
+LOOKBACK_MS: Final = 5_000
+"""Nodes are sampled every second."""
+_ROUND_MS: Final = 250
+"""Samples that come closer after each other than this belong to one round of asking every node."""
+_STOPPED: Final = b'"node-stopped"'
+_NS: Final = 1_000_000
+
+Process = tuple[str, int]
+"""A node's name and incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSamples:
+    """What can be asked of a run's samples."""
+
+    store: SeriesStore
+    rounds_ms: Sequence[int]
+    """When samples were taken: the end of each round, ascending."""
+
+    name: str = "samples"
+
+    def instants(self, expression: Expression, span: Span) -> Sequence[int]:
+        """When to look, in a phase: whenever every node has been asked."""
+        del expression
+        return [at for at in self.rounds_ms if span.start_ms <= at <= span.end_ms]
+
+    def at(self, expression: Expression, span: Span, time_ms: int) -> Result:
+        """The expression's result. Raises ``EvaluationError``."""
+        del span
+        return Evaluator(self.store, LOOKBACK_MS).at(expression, time_ms)
+
+    def has_samples(self, selector: Selector, span: Span) -> bool:
+        """Whether anything that the selector means was sampled in the phase."""
+        start, end = span.start_ms - selector.offset_ms, span.end_ms - selector.offset_ms
+        return any(series.between(start, end)[0] for series in self.store.select(selector.matchers))
+
+    def metric_names(self) -> Sequence[str]:
+        """Every metric that was sampled."""
+        return self.store.names()
+
+
+def read_samples(directory: Path) -> RecordedSamples:
+    """The samples of a run directory.
+
+    Raises:
+        OSError: it has none.
+        ValueError: a file is torn.
+    """
+    table = pq.read_table(directory / "metrics" / "samples.parquet")
+    ends = _ends(directory / "events" / "nodes.jsonl")
+    rows = _rows(table)
+    times = sorted({row.time_ns // _NS for row in rows})
+    rounds = [
+        at for at, after in zip(times, [*times[1:], None], strict=True) if after is None or after - at > _ROUND_MS
+    ]
+    return RecordedSamples(SeriesStore(series_of(rows, ends)), rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    time_ns: int
+    node: str
+    incarnation: int
+    labels: Labels
+    value: float
+
+
+def _rows(table: pa.Table) -> list[_Row]:
+    columns = {name: table[name] for name in table.column_names}
+    names = pc.cast(columns["name"], pa.string()).to_pylist()
+    nodes = pc.cast(columns["node"], pa.string()).to_pylist()
+    known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Labels] = {}
+    made: list[_Row] = []
+    for time_ns, node, incarnation, name, given, value in zip(
+        columns["time_ns"].to_pylist(),
+        nodes,
+        columns["incarnation"].to_pylist(),
+        names,
+        columns["labels"].to_pylist(),
+        columns["value"].to_pylist(),
+        strict=True,
+    ):
+        key = (name, node, tuple(given))
+        labels = known.get(key)
+        if labels is None:
+            labels = known[key] = _labels(name, node, dict(given))
+        made.append(_Row(time_ns, node, incarnation, labels, value))
+    return made
+
+
+def _labels(name: str, node: str, given: Mapping[str, str]) -> Labels:
+    there = {**given, "node": node, "__name__": name}
+    return tuple(sorted((label, value) for label, value in there.items() if value))
+
+
+def _ends(path: Path) -> dict[Process, int]:
+    """When each process that ended did so, in nanoseconds of run time."""
+    ends: dict[Process, int] = {}
+    decode = msgspec.json.Decoder(dict[str, Any]).decode
+    with path.open("rb") as lines:
+        for line in lines:
+            if _STOPPED in line:
+                row = decode(line)
+                if row["kind"] == "node-stopped":
+                    ends[row["node"], row["incarnation"]] = row["time_ns"]
+    return ends
+
+
+def series_of(rows: Iterable[_Row], ends: Mapping[Process, int]) -> list[Series]:
+    """Series with the marks of their ends. What came in late of a process that had ended is left out."""
+    taken: dict[Process, list[int]] = {}
+    series: dict[Labels, Series] = {}
+    owners: dict[Labels, list[int]] = {}
+    for row in sorted(rows, key=lambda row: row.time_ns):
+        process, at = (row.node, row.incarnation), row.time_ns // _NS
+        if row.time_ns >= ends.get(process, row.time_ns + 1):
+            continue
+        times = taken.setdefault(process, [])
+        if not times or times[-1] < at:
+            times.append(at)
+        one = series.setdefault(row.labels, Series(row.labels))
+        if one.times_ms and one.times_ms[-1] == at:
+            one.values[-1] = row.value
+            continue
+        one.times_ms.append(at)
+        one.values.append(row.value)
+        owners.setdefault(row.labels, []).append(row.incarnation)
+    for labels, one in series.items():
+        node = dict(labels)["node"]
+        _mark(one, owners[labels], {key[1]: times for key, times in taken.items() if key[0] == node}, node, ends)
+    return list(series.values())
+
+
+def _mark(
+    series: Series, owners: Sequence[int], taken: Mapping[int, list[int]], node: str, ends: Mapping[Process, int]
+) -> None:
+    times: list[int] = []
+    values: list[float | None] = []
+    for index, (at, value) in enumerate(zip(series.times_ms, series.values, strict=True)):
+        times.append(at)
+        values.append(value)
+        asked = taken[owners[index]]
+        following = bisect_right(asked, at)
+        end = ends.get((node, owners[index]))
+        gone = asked[following] if following < len(asked) else None if end is None else max(end // _NS, at + 1)
+        again = series.times_ms[index + 1] if index + 1 < len(series.times_ms) else None
+        if gone is not None and (again is None or gone < again):
+            times.append(gone)
+            values.append(None)
+    series.times_ms, series.values = times, values
