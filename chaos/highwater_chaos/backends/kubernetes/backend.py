@@ -255,7 +255,7 @@ class KubernetesBackend:
             if future.done():
                 del self._asked[name]
                 if future.exception() is None:
-                    rows += _metric_rows(self.now_ns(), name, incarnation, future.result())
+                    rows += _metric_rows(self.now_ns(), name, incarnation, future.result(), self._nodes[name].place)
         for name, node in self._nodes.items():
             if name not in self._asked and node.events.up and self.state(name) is NodeState.UP:
                 asked = self._threads.submit(_metrics_of, node.place)
@@ -497,9 +497,17 @@ def _metrics_of(place: PodPlace) -> str:
     return place.agent.metrics(place.namespace, place.name)
 
 
-def _metric_rows(now_ns: int, node: str, incarnation: int, text: str) -> list[MetricRow]:
+def _metric_rows(now_ns: int, node: str, incarnation: int, text: str, place: PodPlace) -> list[MetricRow]:
+    """Samples with the labels that the PodMonitor gives them: the same question finds them in a Prometheus."""
+    cluster = place.name.removesuffix(f"-{node}")
+    scraped = {
+        "namespace": place.namespace,
+        "kubernetes_pod_name": place.name,
+        "strimzi_io_cluster": cluster,
+        "strimzi_io_name": f"{cluster}-{node.rpartition('-')[0]}",
+    }
     return [
-        MetricRow(now_ns, node, incarnation, sample.name, dict(sample.labels), float(sample.value))
+        MetricRow(now_ns, node, incarnation, sample.name, {**sample.labels, **scraped}, float(sample.value))
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     ]
