@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from highwater_runtime.log.records import build_batch
 from highwater_runtime.raft import NotLeader
 from highwater_runtime.raft.states import Follower, Leader, Observer, Prospective, Resigned, Unattached
 
@@ -426,3 +427,37 @@ def test_equal_seeds_make_equal_runs(cluster) -> None:
 
     assert digest(3) == digest(3)
     assert digest(3) != digest(4)
+
+
+def test_a_log_that_parts_twice_is_cut_twice_before_any_of_it_counts_as_committed(cluster, monkeypatch) -> None:
+    """A follower learns the leader's HW only with records that fit: what is left after the first cut may part too.
+
+    Its own log was written by two leaders of whom nobody else heard (epochs 2 and 4), while epoch 3 wrote the records
+    that were committed. The leader names epoch 3 as the one where they part; the follower knows no epoch 3, cuts back
+    to the end of epoch 2, and holds there, below the leader's HW, what the leader never had.
+    """
+    logs = {
+        "controller-0": [(1, [b"a"]), (3, [b"b", b"c", b"d"]), (5, [b"e"])],
+        "controller-1": [(1, [b"a"]), (3, [b"b", b"c", b"d"]), (5, [b"e"])],
+        "controller-2": [(1, [b"a"]), (2, [b"x"]), (4, [b"y", b"z"])],
+    }
+    c = cluster(3, started=False)
+    make = c._make
+
+    def with_log(name, endpoints, ports):
+        node = make(name, endpoints, ports)
+        for epoch, values in logs[name]:
+            node.log.append_as_follower(
+                build_batch(values, base_offset=node.log.log_end_offset, leader_epoch=epoch), leader_epoch=epoch
+            )
+        node.log.flush()
+        return node
+
+    monkeypatch.setattr(c, "_make", with_log)
+    c.start("controller-0", "controller-1")
+    c.await_leader()
+    c.await_everywhere([b"a", b"b", b"c", b"d", b"e"])
+    c.start("controller-2")
+    c.until(lambda: "controller-2" in c.running)
+    c.await_everywhere([b"a", b"b", b"c", b"d", b"e"])
+    assert [(name, cut.offset) for name, cut in c.referee.truncations] == [("controller-2", 2), ("controller-2", 1)]

@@ -151,7 +151,8 @@ class Fetching:
         if data.diverging_epoch.epoch >= 0:
             diverging = LogEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
             log.truncate_to_diverging(diverging, self._actions.high_watermark, epoch)
-        elif data.records:
+            return  # what is left may diverge too: the leader's HW says something of this log only where they agree
+        if data.records:
             log.append_fetched(data.records, epoch)
         assert self._leader_id is not None
         known = min(data.high_watermark, log.end_offset)
