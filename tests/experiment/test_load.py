@@ -48,7 +48,50 @@ BAD = [
     ("orders-0, equals", "order-0, equals", "there is no topic 'order' (partition 'order-0'); topics are: orders"),
     ("orders-0, equals", "orders-3, equals", "topic 'orders' has partitions 0 to 0; found 'orders-3'"),
     ("checks: [all]", "checks: [al]", "spec.checks[0]: unknown check 'al'"),
-    ("checks: [all]", "assertions: [{name: x}]", "spec.assertions: are not built yet"),
+    ("checks: [all]", "assertions: [{name: x}]", "cx.yaml:24: spec.assertions[0].promql: is required"),
+    *(
+        ("checks: [all]", f"assertions: [{{name: x, promql: '{promql}', during: steady{more}}}]", message)
+        for promql, more, message in (
+            ("sum(a) ==", "", "spec.assertions[0].promql: syntax error at line 1, column 10: something is missing at"),
+            ("sum(a) = 1", "", "spec.assertions[0].promql: syntax error at line 1, column 8, at '='"),
+            ("rote(a[5s]) > 1", "", "spec.assertions[0].promql: unknown function 'rote'; supported functions: abs,"),
+            ("deriv(a[5s]) > 1", "", "spec.assertions[0].promql: function 'deriv' is not supported here; supported"),
+            ("topk(1, a)", "", "spec.assertions[0].promql: aggregation topk is not supported here; supported: "),
+            ("a[5s]", "", "spec.assertions[0].promql: expected a vector or a number, found a range of samples"),
+            ("rate(a) > 1", "", "expected type matrix in call to function 'rate', got vector"),
+            ("sum(a) == bool 1", "", "spec.assertions[0].promql: with bool its result is never empty"),
+            ("1 == bool 1", "", "spec.assertions[0].promql: names no metric"),
+            (
+                "a",
+                ", never: true, always: true",
+                "expected at most one of always, never, eventually; found always, never",
+            ),
+            ("a", ", never: false", "spec.assertions[0].never: expected True; found False"),
+            (
+                "a",
+                ", eventually: soon",
+                "spec.assertions[0].eventually: expected a duration such as 500ms",
+            ),
+            ("a", ", evntually: 5s", "spec.assertions[0].evntually: unknown field; did you mean 'eventually'?"),
+        )
+    ),
+    (
+        "checks: [all]",
+        "assertions: [{name: x, promql: a, during: later}]",
+        "spec.assertions[0].during: expected 'steady', 'fault' or 'recovered'; found 'later'",
+    ),
+    (
+        "checks: [all]",
+        "assertions: [{name: x, promql: a, during: fault}, {name: x, promql: b, during: fault}]",
+        "spec.assertions[1].name: assertion 'x' is given twice",
+    ),
+    ("checks: [all]", "prometheus: {url: 'http://p:9090'}", "spec.prometheus: is asked for assertions only"),
+    ("checks: [all]", "prometheus: {url: 'p:9090'}", "spec.prometheus.url: string should match pattern '^https?://"),
+    (
+        "anomalies: [",
+        "assertions: [y], anomalies: [",
+        "expect[0].assertions[0]: there is no assertion 'y'; there are: none",
+    ),
     ("seed: 7", "seed: 7\n  seed: 8", "cx.yaml:6: spec.seed: is given twice"),
     (
         "equals: [0]}",

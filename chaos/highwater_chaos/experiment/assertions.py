@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
-from highwater_chaos.experiment.base import Model
+from highwater_chaos.experiment.base import Model, OneOf
 from highwater_chaos.experiment.units import Duration, format_duration
 
 PHASES: Final = ("steady", "fault", "recovered")
 
 
-class Assertion(Model):
+class Assertion(OneOf):
     """A condition that holds at an instant where ``promql`` comes to a vector that is not empty, or to a number other
     than 0. ``during`` is the phase in which it must do so ``always`` (the default), ``never``, or at one instant at
     least within a time since the phase began (``eventually``)."""
@@ -35,16 +34,15 @@ class Assertion(Model):
         Field(description="At one instant at least, within this time since the phase began. A duration."),
     ] = None
 
-    @model_validator(mode="after")
-    def _at_most_one(self) -> Self:
-        given = [name for name in ("always", "never", "eventually") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise PydanticCustomError(
-                "one_of",
-                "expected at most one of always, never, eventually; found {found}",
-                {"found": ", ".join(given)},
-            )
-        return self
+    @classmethod
+    def common(cls) -> frozenset[str]:
+        """What is asked, and when, stands beside the choice."""
+        return frozenset({"name", "promql", "during"})
+
+    @classmethod
+    def required(cls) -> bool:
+        """Without a choice it is ``always``."""
+        return False
 
     @property
     def must(self) -> str:

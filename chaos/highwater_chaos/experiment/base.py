@@ -39,17 +39,24 @@ class OneOf(Model):
         """Names of fields that are not alternatives."""
         return frozenset()
 
+    @classmethod
+    def required(cls) -> bool:
+        """Whether one must be given; otherwise none may be, too."""
+        return True
+
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:
         given = [name for name in self.__class__.model_fields if name in self.model_fields_set - self.common()]
         given = [name for name in given if getattr(self, name) is not None]
-        if len(given) != 1:
+        if len(given) != 1 and (given or self.required()):
             allowed = ", ".join(
                 field.alias or name for name, field in self.__class__.model_fields.items() if name not in self.common()
             )
             found = ", ".join(self.__class__.model_fields[name].alias or name for name in given) or "none"
             raise PydanticCustomError(
-                "one_of", "expected exactly one of {allowed}; found {found}", {"allowed": allowed, "found": found}
+                "one_of",
+                f"expected {'exactly' if self.required() else 'at most'} one of {{allowed}}; found {{found}}",
+                {"allowed": allowed, "found": found},
             )
         return self
 

@@ -341,6 +341,8 @@ def _assertions(experiment: ChaosExperiment) -> Iterator[Problem]:
             yield Problem(path, f"the harness samples metrics of our own nodes only, not of {runtime}")
     if experiment.spec.prometheus is not None and not experiment.spec.assertions:
         yield Problem("spec.prometheus", "is asked for assertions only, and there are none")
+    if experiment.spec.prometheus is not None and experiment.spec.prometheus.timeout == 0:
+        yield Problem("spec.prometheus.timeout", "expected more than 0")
 
 
 def _promql(text: str) -> str | None:

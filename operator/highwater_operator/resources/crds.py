@@ -18,7 +18,7 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.model import ExperimentSpec
 from highwater_operator.resources.chaos_experiment import ChaosExperimentStatus
 from highwater_operator.resources.log_cluster import LogClusterSpec, LogClusterStatus
-from highwater_operator.resources.structural import structural
+from highwater_operator.resources.structural import Choice, structural
 
 GROUP: Final = "highwater.dev"
 VERSION: Final = "v1alpha1"
@@ -175,12 +175,10 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
     return structural(schema, dict(_choices(OneOf)))
 
 
-def _choices(base: type[OneOf]) -> Iterator[tuple[str, list[str]]]:
+def _choices(base: type[OneOf]) -> Iterator[tuple[str, Choice]]:
     for model in base.__subclasses__():
-        yield (
-            model.__name__,
-            [field.alias or name for name, field in model.model_fields.items() if name not in model.common()],
-        )
+        names = [field.alias or name for name, field in model.model_fields.items() if name not in model.common()]
+        yield model.__name__, Choice(names, model.required())
         yield from _choices(model)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 DEEPEST: Final = 0
 """How often a model may contain itself: the steps inside ``parallel`` and ``repeat`` are not spelled out again, or
@@ -31,8 +31,16 @@ there must be some."""
 _KEPT: Final = ("type", "format", "enum", "pattern", "minLength", "maxLength", "minItems", "maxItems")
 _ANYTHING: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
 
-Choices = Mapping[str, Sequence[str]]
-"""Names of the fields of which exactly one must be given, by the name of the model."""
+
+class Choice(NamedTuple):
+    """Names of fields of which one must be given, or, where that is not ``required``, one at most."""
+
+    names: Sequence[str]
+    required: bool = True
+
+
+Choices = Mapping[str, Choice]
+"""By the name of the model."""
 
 
 def structural(schema: Mapping[str, Any], choices: Choices) -> dict[str, Any]:
@@ -89,7 +97,7 @@ class _Converter:
             return made
         made = self.convert({**definition, **beside}, (*within, name))
         if name in self._choices:
-            made["x-kubernetes-validations"] = [_exactly_one(self._choices[name], made["properties"])]
+            made["x-kubernetes-validations"] = [_one_of(self._choices[name], made["properties"])]
         return made
 
     def _union(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
@@ -154,13 +162,14 @@ def _bounds(node: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _exactly_one(names: Sequence[str], properties: Mapping[str, Any]) -> dict[str, Any]:
+def _one_of(choice: Choice, properties: Mapping[str, Any]) -> dict[str, Any]:
+    names = choice.names
     # Where there is a field that rules do not see, the operator has to notice that nothing was chosen.
     seen = [name for name in names if _visible(properties[name])]
     counted = " + ".join(f"(has(self.{_escaped(name)}) ? 1 : 0)" for name in seen)
     return {
-        "rule": f"{counted} {'==' if seen == list(names) else '<='} 1",
-        "message": f"expected exactly one of {', '.join(names)}",
+        "rule": f"{counted} {'==' if choice.required and seen == list(names) else '<='} 1",
+        "message": f"expected {'exactly' if choice.required else 'at most'} one of {', '.join(names)}",
     }
 
 
