@@ -37,6 +37,8 @@ def examine(found: Json) -> ChaosExperiment | Rejection:
         experiment = experiment_of(found)
     except ExperimentError as error:
         return Rejection("Invalid", _in_words(error))
+    except RecursionError:
+        return Rejection("Invalid", "spec.schedule: is nested too deeply")
     if experiment.cluster.runtime != "highwater":
         runtime = experiment.cluster.runtime
         return Rejection("NotBuilt", f"spec.cluster.runtime {runtime} is not built yet on kubernetes")

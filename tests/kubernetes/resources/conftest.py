@@ -65,7 +65,8 @@ def _send(method: str, url: str, body: Json, content_type: str) -> tuple[int, Js
         return error.code, json.load(error)
 
 
-def _url(api: Any, kind: str) -> str:
+def url_of(api: Any, kind: str) -> str:
+    """Where objects of a kind are."""
     return f"{api.url}/apis/highwater.dev/v1alpha1/namespaces/default/{PLURALS[kind]}"
 
 
@@ -74,7 +75,7 @@ def submit(kube_api: Any) -> Callable[..., tuple[int, Json]]:
     """As ``kubectl create``: unknown fields are refused, too. Status and answer."""
 
     def send(made: Json) -> tuple[int, Json]:
-        return _send("POST", f"{_url(kube_api, made['kind'])}?fieldValidation=Strict", made, "application/json")
+        return _send("POST", f"{url_of(kube_api, made['kind'])}?fieldValidation=Strict", made, "application/json")
 
     return send
 
@@ -84,6 +85,6 @@ def change_spec(kube_api: Any) -> Callable[..., tuple[int, Json]]:
     """As ``kubectl patch --type=merge``. Status and answer."""
 
     def send(kind: str, name: str, spec: Json) -> tuple[int, Json]:
-        return _send("PATCH", f"{_url(kube_api, kind)}/{name}", {"spec": spec}, "application/merge-patch+json")
+        return _send("PATCH", f"{url_of(kube_api, kind)}/{name}", {"spec": spec}, "application/merge-patch+json")
 
     return send

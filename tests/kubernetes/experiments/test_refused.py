@@ -1,0 +1,225 @@
+"""What the schema lets pass and nobody could run: refused with reason and path, over at once, and nothing is made.
+
+All of a kind are applied together, so that one operator's word on each costs no more than on one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.conftest import KIND, SYSTEM, experiment, until
+
+NOT_MADE = [
+    ("apps/v1", "StatefulSet"),
+    ("batch/v1", "Job"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "Service"),
+    ("v1", "ConfigMap"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+]
+ORDERS = {"topics": [{"name": "orders"}]}
+
+
+def cluster(**made: Any) -> dict[str, Any]:
+    return {"cluster": {**ORDERS, **made}}
+
+
+def steps(*made: dict[str, Any]) -> dict[str, Any]:
+    return {"schedule": list(made)}
+
+
+DEEP: dict[str, Any] = {"wait": "1s"}
+for _ in range(150):
+    DEEP = {"parallel": [[DEEP]]}
+
+EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "switch-name": (cluster(switches={"replica-epoch": False}), "Invalid", "switches.replica-epoch: unknown"),
+    "switch-value": (
+        cluster(switches={"replica-epoch-check": "maybe"}),
+        "Invalid",
+        "spec.cluster.switches.replica-epoch-check:",
+    ),
+    "switch-number": (
+        cluster(switches={"replica-epoch-check": 1}),
+        "Invalid",
+        "spec.cluster.switches.replica-epoch-check: expected text; found 1",
+    ),
+    "switch-object": (
+        cluster(switches={"replica-epoch-check": {"on": True}}),
+        "Invalid",
+        "spec.cluster.switches.replica-epoch-check: expected text",
+    ),
+    "switch-not-built": (cluster(switches={"stray-cleanup": False}), "Invalid", "spec.cluster.switches.stray-cleanup:"),
+    "expected-switch": (
+        {"expect": [{"when": {"replica-epoch-check": "perhaps"}, "verdict": "fail"}]},
+        "Invalid",
+        "spec.expect[0].when.replica-epoch-check:",
+    ),
+    "anomaly": (
+        {"expect": [{"verdict": "fail", "anomalies": ["lost-wrote"]}]},
+        "Invalid",
+        "spec.expect[0].anomalies[0]:",
+    ),
+    "property": (cluster(config={"min.insync.replica": 1}), "Invalid", "did you mean 'min.insync.replicas'"),
+    "property-value": (cluster(config={"min.insync.replicas": 0}), "Invalid", "cluster.config.min.insync.replicas:"),
+    "property-list": (cluster(config={"min.insync.replicas": [1]}), "Invalid", "cluster.config.min.insync.replicas:"),
+    "property-reserved": (cluster(config={"node.id": 7}), "Invalid", "spec.cluster.config.node.id: unknown property"),
+    "even": (cluster(controllers=2), "Invalid", "spec.cluster.controllers: expected an odd number, found 2"),
+    "version": (cluster(metadataVersion="9.9"), "Invalid", "spec.cluster.metadataVersion:"),
+    "zookeeper": (cluster(mode="zookeeper"), "Invalid", "spec.cluster.mode: 'zookeeper' is not built yet"),
+    "runtime": (cluster(runtime="apache-kafka"), "NotBuilt", "spec.cluster.runtime apache-kafka"),
+    "driver": ({"workload": {"driver": "confluent-kafka"}}, "NotBuilt", "spec.workload.driver confluent-kafka"),
+    "no-topic": ({"cluster": {}}, "Invalid", "spec.cluster.topics: the workload writes"),
+    "topic-twice": (cluster(topics=[{"name": "a"}, {"name": "a"}]), "Invalid", "spec.cluster.topics[1].name:"),
+    "replicas": (
+        cluster(topics=[{"name": "a", "replicationFactor": 4}]),
+        "Invalid",
+        "spec.cluster.topics[0].replicationFactor: 4 replicas need as many brokers",
+    ),
+    "assignment": (
+        cluster(topics=[{"name": "a", "assignment": [[0, 3]]}]),
+        "Invalid",
+        "spec.cluster.topics[0].assignment[0]: there is no broker 3",
+    ),
+    "workload-topic": ({"workload": {"topics": ["b"]}}, "Invalid", "spec.workload.topics[0]: there is no topic 'b'"),
+    "idempotence": ({"workload": {"acks": 1}}, "Invalid", "spec.workload.acks: idempotence needs acks: all"),
+    "broker": (
+        steps({"inject": {"kill": {"target": {"broker": 3}}}}),
+        "Invalid",
+        "spec.schedule[0].inject.kill.target.broker: there is no broker 3",
+    ),
+    "partition": (
+        steps({"inject": {"kill": {"target": {"leaderOf": "order-0"}}}}),
+        "Invalid",
+        "spec.schedule[0].inject.kill.target.leaderOf:",
+    ),
+    "rpc": (steps({"inject": {"hold": {"rpc": "AlterPartitio"}}}), "Invalid", "spec.schedule[0].inject.hold.rpc:"),
+    "heal": (steps({"heal": "nothing"}), "Invalid", "spec.schedule[0].heal: no fault is named 'nothing'"),
+    "heal-number": (steps({"heal": 5}), "Invalid", "spec.schedule[0].heal:"),
+    "no-step": (steps({}), "Invalid", "spec.schedule[0]: expected exactly one of inject, heal, wait"),
+    "shape-direction": (
+        steps({"inject": {"partition": {"shape": "halves", "direction": "aToB"}}}),
+        "Invalid",
+        "spec.schedule[0].inject.partition: direction aToB needs between or isolate",
+    ),
+    "inner": (
+        steps({"parallel": [[{"wait": 5}]]}),
+        "Invalid",
+        "spec.schedule[0].parallel[0][0].wait: expected a duration such as 500ms",
+    ),
+    "inner-field": (
+        steps({"repeat": {"times": 2, "steps": [{"injekt": {}}]}}),
+        "Invalid",
+        "spec.schedule[0].repeat.steps[0].injekt: unknown field; did you mean 'inject'?",
+    ),
+    "deep": (steps(DEEP), "Invalid", "spec.schedule: is nested too deeply"),
+    "random-kind": (
+        steps({"random": {"for": "1s", "every": "1s", "faults": {"kil": 1}}}),
+        "Invalid",
+        "spec.schedule[0].random.faults.kil",
+    ),
+    "promql": (
+        {"assertions": [{"name": "one", "promql": "sum(", "during": "steady"}]},
+        "Invalid",
+        "spec.assertions[0].promql:",
+    ),
+    "assertion": (
+        {"assertions": [{"name": "one", "promql": "1", "during": "steady", "always": True, "never": True}]},
+        "Invalid",
+        "spec.assertions[0]: expected at most one of always, never, eventually",
+    ),
+    "check": ({"checks": ["al"]}, "Invalid", "spec.checks[0]:"),
+    "roll-switch": (
+        steps({"admin": {"rollSwitch": {"name": "replica-epoch-check", "value": False}}}),
+        "Invalid",
+        "spec.schedule[0].admin.rollSwitch: is not built yet",
+    ),
+    "with.dot": ({}, "Invalid", "metadata.name: expected at most 41"),
+    "0-first": ({}, "Invalid", "metadata.name: expected at most 41"),
+    "x" * 42: ({}, "Invalid", "metadata.name: expected at most 41"),
+    "taken": ({}, "ClusterNameTaken", "LogCluster taken is there"),
+}  # fmt: skip
+
+CLUSTERS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "zookeeper": ({"mode": "zookeeper"}, "ModeNotBuilt", "mode zookeeper is not built yet"),
+    "runtime": ({"runtime": "apache-kafka"}, "RuntimeNotBuilt", "runtime apache-kafka does not run on Kubernetes"),
+    "property": ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
+    "property-value": ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
+    "property-list": ({"config": {"min.insync.replicas": [1]}}, "InvalidSpec", "spec.config.min.insync.replicas"),
+    "property-reserved": ({"config": {"listeners": "x"}}, "InvalidSpec", "listeners are the operator's to set"),
+    "switch-name": ({"switches": {"nonsense": False}}, "InvalidSpec", "unknown switch 'nonsense'"),
+    "switch-value": ({"switches": {"replica-epoch-check": "maybe"}}, "InvalidSpec", "replica-epoch-check"),
+    "switch-number": ({"switches": {"replica-epoch-check": 1}}, "InvalidSpec", "spec.switches.replica-epoch-check"),
+    "version": ({"metadataVersion": "9.9"}, "InvalidSpec", "unknown metadata.version '9.9'"),
+    "topic-twice": ({"topics": [{"name": "a"}, {"name": "a"}]}, "InvalidSpec", "a is there more than once"),
+    "replicas": ({"topics": [{"name": "a", "replicationFactor": 4}]}, "InvalidSpec", "asks for 4 replicas"),
+    "assignment": ({"topics": [{"name": "a", "assignment": [[0, 3]]}]}, "InvalidSpec", "brokers [3], but ids end at 2"),
+    "with.dot": ({}, "InvalidSpec", "metadata.name: expected at most 41"),
+    "x" * 42: ({}, "InvalidSpec", "metadata.name: expected at most 41"),
+}
+
+
+def made(stage: Any) -> list[str]:
+    kept = {("v1", "ConfigMap", "kube-root-ca.crt"), ("v1", "Service", "kubernetes")}
+    found = [
+        (version, kind, one["metadata"]["name"])
+        for version, kind in NOT_MADE
+        for namespace in ("default", SYSTEM)
+        for one in stage.api.objects(version, kind, namespace)
+    ]
+    pods = [one["metadata"]["name"] for one in stage.api.objects("v1", "Pod", "default")]
+    return [f"{kind} {name}" for version, kind, name in found if (version, kind, name) not in kept] + pods
+
+
+def warned(stage: Any) -> set[str]:
+    events = [one for one in stage.api.objects("v1", "Event", "default") if one["type"] == "Warning"]
+    about = [one["involvedObject"] for one in events]
+    return {one["name"] for one in about if one["kind"] == "ChaosExperiment"}
+
+
+def test_experiments(stage: Any) -> None:
+    theirs = {"apiVersion": KIND[0], "kind": "LogCluster", "metadata": {"name": "taken", "namespace": "default"}}
+    stage.api.create({**theirs, "spec": {"mode": "zookeeper"}})
+    for name, (spec, _, _) in EXPERIMENTS.items():
+        stage.api.create(experiment(name, **{**cluster(), **spec}))
+    stage.start()
+    until(lambda: all(stage.phase(name) for name in EXPERIMENTS), "a word on each", 60.0)
+    said = {name: stage.condition("Accepted", name) for name in EXPERIMENTS}
+    told = {name: (one["status"], one["reason"]) for name, one in said.items()}
+    assert told == {name: ("False", reason) for name, (_, reason, _) in EXPERIMENTS.items()}
+    assert {name: one["message"] for name, one in said.items() if EXPERIMENTS[name][2] not in one["message"]} == {}
+    for name in EXPERIMENTS:
+        status = stage.status(name)
+        assert (status["phase"], status["verdict"], status["observedGeneration"]) == ("Refused", "inconclusive", 1)
+        assert stage.condition("Completed", name)["status"] == "True"
+        assert status["reason"] == f"not accepted: {said[name]['message']}"[:2000]
+        assert "chaosexperiment/" not in status["reason"], "a path in the object, not a line of a file that nobody has"
+        assert "finalizers" not in stage.get(name)["metadata"]
+    assert made(stage) == []
+    until(lambda: set(EXPERIMENTS) <= warned(stage), "an Event on each")
+
+
+def test_clusters(stage: Any) -> None:
+    for name, (spec, _, _) in CLUSTERS.items():
+        metadata = {"name": name, "namespace": "default"}
+        stage.api.create({"apiVersion": KIND[0], "kind": "LogCluster", "metadata": metadata, "spec": spec})
+    stage.start()
+
+    def conditions(name: str) -> dict[str, Any]:
+        found = stage.api.get(KIND[0], "LogCluster", name, "default")
+        return {one["type"]: one for one in found.get("status", {}).get("conditions", [])}
+
+    until(lambda: all("Degraded" in conditions(name) for name in CLUSTERS), "a word on each", 60.0)
+    for name, (_, reason, words) in CLUSTERS.items():
+        found = conditions(name)
+        assert {one: found[one]["status"] for one in found} == {
+            "Ready": "False",
+            "Progressing": "False",
+            "Degraded": "True",
+        }, name
+        assert {found[one]["reason"] for one in ("Ready", "Degraded")} == {reason}, name
+        assert words in found["Degraded"]["message"], found["Degraded"]["message"]
+        status = stage.api.get(KIND[0], "LogCluster", name, "default")["status"]
+        assert (status["phase"], status["observedGeneration"]) == ("Refused", 1)
+    assert made(stage) == []
