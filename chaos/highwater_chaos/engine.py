@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from highwater_chaos.backends.protocol import (
+    Abilities,
     Backend,
     Capability,
     InvariantViolation,
@@ -107,7 +108,7 @@ class RunResult:
     """When run time began, by this machine's wall clock. Means nothing where time is not real."""
 
 
-def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
+def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
     missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
     capabilities = backend.can(experiment.cluster)
@@ -126,7 +127,7 @@ def refusals(experiment: ChaosExperiment, backend: Backend) -> list[str]:
     return list(missing)
 
 
-def _lacking(experiment: ChaosExperiment, backend: Backend, capability: Capability) -> str:
+def _lacking(experiment: ChaosExperiment, backend: Abilities, capability: Capability) -> str:
     why = backend.why_not(experiment.cluster, capability)
     return f"needs {capability.value}, which {backend.name} does not have" + (f": {why}" if why else "")
 

@@ -147,6 +147,23 @@ class ClientProcess(Protocol):
         """SIGKILL, wherever called from. Idempotent."""
 
 
+class Abilities(Protocol):
+    """What a place can do to a cluster, known before there is one."""
+
+    @property
+    def name(self) -> str:
+        """The backend's."""
+
+    def can(self, cluster: Cluster) -> frozenset[Capability]:
+        """See :meth:`Backend.can`."""
+
+    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+        """See :meth:`Backend.why_not`."""
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """See :meth:`Backend.problems`."""
+
+
 class Backend(Protocol):
     """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one, and
     :class:`BackendError` where the place does not let them."""

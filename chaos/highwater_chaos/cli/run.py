@@ -121,8 +121,10 @@ def _plan(
     errors: list[str] = []
     for file in files:
         try:
-            experiment = load_experiment(file)
+            experiment = load_experiment(file, references=backend in ELSEWHERE)
             experiments.append(experiment)
+            if switches and experiment.spec.cluster is None:
+                errors.append(f"{file}: spec.clusterRef: a LogCluster that runs keeps its switches: leave --switch out")
             if backend not in ELSEWHERE:  # there the operator refuses, and says why
                 errors += [f"{file}: {problem}" for problem in refusals(experiment, make_backend(backend))]
         except ExperimentError as error:

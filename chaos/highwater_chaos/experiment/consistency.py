@@ -25,15 +25,21 @@ from highwater_runtime.switches import SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
+_REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _COMPRESSION: Final = "compression.type"
 _NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
 
-def problems_of(experiment: ChaosExperiment) -> list[Problem]:
-    """Everything about a well-formed experiment that cannot work, or that this version cannot do yet."""
+def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> list[Problem]:
+    """Everything about a well-formed experiment that cannot work, or that this version cannot do yet.
+
+    ``references``: a ``clusterRef`` will be resolved where the cluster is; what depends on the cluster is not looked at.
+    """
     spec = experiment.spec
     if spec.cluster is None:
-        return [Problem("spec.clusterRef", "is not built yet; give spec.cluster")]
+        if not references:
+            return [Problem("spec.clusterRef", _REFERENCE)]
+        return [*_checks(experiment), *_expectations(experiment), *_assertions(experiment)]
     return [
         *_cluster(spec.cluster),
         *_workload(experiment, spec.cluster),

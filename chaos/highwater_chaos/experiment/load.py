@@ -19,8 +19,8 @@ _KEPT: Final = 60
 """Characters of a found value that an error shows."""
 
 
-def load_experiment(path: Path) -> ChaosExperiment:
-    """Read one experiment file.
+def load_experiment(path: Path, *, references: bool = False) -> ChaosExperiment:
+    """Read one experiment file. ``references``: it may have a ``clusterRef``, as only Kubernetes can resolve it.
 
     Raises:
         ExperimentError: unreadable, not YAML, not one ``ChaosExperiment``, or wrong in any field.
@@ -31,10 +31,10 @@ def load_experiment(path: Path) -> ChaosExperiment:
         raise ExperimentError(str(path), [Problem("", f"cannot be read: {error.strerror or error}")]) from error
     except UnicodeDecodeError as error:
         raise ExperimentError(str(path), [Problem("", f"is not UTF-8 text: {error.reason}")]) from error
-    return parse_experiment(text, str(path))
+    return parse_experiment(text, str(path), references=references)
 
 
-def parse_experiment(text: str, source: str) -> ChaosExperiment:
+def parse_experiment(text: str, source: str, *, references: bool = False) -> ChaosExperiment:
     """Validate the text of an experiment; ``source`` names it in errors (see :func:`load_experiment`)."""
     try:
         documents = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
@@ -55,7 +55,7 @@ def parse_experiment(text: str, source: str) -> ChaosExperiment:
     except ValidationError as error:
         problems = _without_echoes([(details["type"], _problem(details, data)) for details in _details(error)])
         raise ExperimentError(source, lines.placed(problems)) from None
-    problems = problems_of(experiment)
+    problems = problems_of(experiment, references=references)
     if problems:
         raise ExperimentError(source, lines.placed(problems))
     return experiment

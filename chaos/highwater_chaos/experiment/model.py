@@ -68,9 +68,16 @@ class Cluster(Model):
 
 
 class ClusterRef(Model):
-    """A ``LogCluster`` that already runs."""
+    """A ``LogCluster`` that already runs, on Kubernetes: borrowed for the experiment, and given back as it was."""
 
-    name: Annotated[str, Field(description="Its name, in the experiment's namespace.")]
+    name: Annotated[str, Field(min_length=1, max_length=253, description="Its name, in the experiment's namespace.")]
+    topics: Annotated[
+        list[CreateTopic],
+        Field(
+            description="The experiment's own: created when it begins, deleted when it is over; others it leaves alone.",
+            default_factory=list,
+        ),
+    ]
 
 
 def _acks(found: Any) -> Any:
@@ -213,13 +220,15 @@ class ChaosExperiment(Model):
     @property
     def cluster(self) -> Cluster:
         """The cluster to bring up; only for experiments whose cluster is not a reference."""
-        assert self.spec.cluster is not None, "clusterRef is refused before anything starts"
+        assert self.spec.cluster is not None, "a clusterRef is refused, or resolved, before anything starts"
         return self.spec.cluster
 
     def with_seed_and_switches(self, seed: int | None, switches: dict[str, str]) -> ChaosExperiment:
         """A copy with another seed and some switches set otherwise, as the command line asks."""
-        cluster = self.cluster.model_copy(update={"switches": {**self.cluster.switches, **switches}})
-        spec = self.spec.model_copy(update={"seed": self.spec.seed if seed is None else seed, "cluster": cluster})
+        changed: dict[str, Any] = {"seed": self.spec.seed if seed is None else seed}
+        if switches:
+            changed["cluster"] = self.cluster.model_copy(update={"switches": {**self.cluster.switches, **switches}})
+        spec = self.spec.model_copy(update=changed)
         return self.model_copy(update={"spec": spec})
 
 

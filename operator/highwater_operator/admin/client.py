@@ -145,6 +145,13 @@ class WireAdmin:
             fine=ErrorCode.TOPIC_ALREADY_EXISTS,
         )
 
+    async def delete_topic(self, name: str) -> None:
+        """See the protocol."""
+        await self._carry_out(
+            lambda told: self._core.delete_topic(name, timeout_ns=_WRITE_S * SECOND, on_outcome=told),
+            fine=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        )
+
     async def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
         """See the protocol."""
         await self._carry_out(

@@ -114,6 +114,9 @@ class ClusterAdmin(Protocol):
     async def create_topic(self, topic: CreateTopic) -> None:
         """Create a topic; fine where it is there already. Raises :class:`AdminError`."""
 
+    async def delete_topic(self, name: str) -> None:
+        """Delete a topic; fine where it is not there. Raises :class:`AdminError`."""
+
     async def unregister_broker(self, broker: int) -> None:
         """Take a broker that is gone out of the metadata; fine where it is not there. Raises :class:`AdminError`."""
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from highwater_chaos.backends.kubernetes.runner import experiment_of
+from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
+from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
+from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_operator.kube import Json
 from highwater_operator.objects.naming import Owner
@@ -29,12 +31,10 @@ class Refusal(NamedTuple):
     conditions: tuple[tuple[str, str, str, str], ...]
 
 
-def examine(found: Json) -> ChaosExperiment | Rejection:
-    """The experiment, or why it is not accepted."""
-    if "clusterRef" in found["spec"]:
-        return Rejection("NotBuilt", "spec.clusterRef is not built yet: give spec.cluster")
+def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Rejection:
+    """The experiment, or why it is not accepted. ``borrowed``: the LogCluster that it refers to, where it does."""
     try:
-        experiment = experiment_of(found)
+        experiment = experiment_of(found, borrowed)
     except ExperimentError as error:
         return Rejection("Invalid", _in_words(error))
     except RecursionError:
@@ -42,10 +42,11 @@ def examine(found: Json) -> ChaosExperiment | Rejection:
     if experiment.cluster.runtime != "highwater":
         runtime = experiment.cluster.runtime
         return Rejection("NotBuilt", f"spec.cluster.runtime {runtime} is not built yet on kubernetes")
-    if experiment.spec.workload.driver != "highwater":
-        return Rejection(
-            "NotBuilt", f"spec.workload.driver {experiment.spec.workload.driver} is not built yet on kubernetes"
-        )
+    abilities = KubernetesAbilities(crashable=borrowed is None or is_crashable(borrowed))
+    if impossible := refusals(experiment, abilities):
+        return Rejection("NotPossible", "; ".join(impossible))
+    if borrowed is not None:
+        return experiment
     cluster = experiment.cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
     spec = LogClusterSpec.model_validate({**cluster, "storage": {"crashable": True}})
     metadata = found["metadata"]

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_operator.admin import OpenAdmin, wire_admin
 from highwater_operator.kube import Kube
 from highwater_operator.reconcile.context import now_utc
 
@@ -42,6 +43,10 @@ class ExperimentPace:
     running: float = 5.0
     ending: float = 1.0
     healing: float = 3.0
+    cluster_ready_within: float = 120.0
+    """How long an experiment waits for the LogCluster that it refers to."""
+    give_back_within: float = 120.0
+    """How long its topics there are tried to be deleted, before it is given back without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +59,4 @@ class ExperimentContext:
     pace: ExperimentPace = ExperimentPace()
     now: Callable[[], datetime] = now_utc
     told: dict[str, str] = field(default_factory=dict)
+    open_admin: OpenAdmin = wire_admin

@@ -25,6 +25,7 @@ from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_operator.experiments import metrics
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal
 from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.loan import Loan, Waiting
 from highwater_operator.experiments.runner_job import UID_LABEL, job_name, runner_job, why_ended
 from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
 from highwater_operator.kube import Json
@@ -55,6 +56,7 @@ class _Look:
         self._found: Json = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", **found}
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
+        self._loan = Loan(context, self._found)
 
     @property
     def _uid(self) -> str:
@@ -70,7 +72,9 @@ class _Look:
                 return await self._examine()
             case "Pending":
                 return await self._start()
-            case "Completed" | "Refused":
+            case "Completed":
+                return await self._loan.give_back(self._status.get("completedAt")) or _DONE
+            case "Refused":
                 return _DONE
             case "Aborting":
                 return await self._end()
@@ -80,8 +84,10 @@ class _Look:
     # --- beginning ---
 
     async def _examine(self) -> Outcome:
-        verdict = examine(self._found)
-        if not isinstance(verdict, Rejection):
+        verdict = await self._loan.examine() if self._loan.wanted else examine(self._found)
+        if isinstance(verdict, Waiting):
+            return await self._wait(verdict)
+        if not isinstance(verdict, Rejection) and not self._loan.wanted:
             taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
             if taken is not None and taken["metadata"].get("deletionTimestamp") and not self._owns(taken):
                 return Outcome(self._context.pace.ending)  # of an experiment of this name that is just going
@@ -94,11 +100,13 @@ class _Look:
         if isinstance(verdict, Rejection):
             ended = refusal(verdict)
             seen = {"completedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
+            await self._loan.give_back(None)
             await self._write({**ended.status, **seen}, *ended.conditions)
             await self._tell_phase("Refused")
             return _DONE
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
+        await self._loan.take()
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
         later = ("SteadyState", "Injected", "Healed", "Completed", "Passed")
         unknown = [(kind, "Unknown", "NotYet", "not yet") for kind in later]
@@ -109,8 +117,16 @@ class _Look:
         )
         return Outcome(0.0)
 
+    async def _wait(self, waiting: Waiting) -> Outcome:
+        """For the LogCluster to be as an experiment needs it: said once for each reason, and refused in the end."""
+        before = self._condition("Accepted")
+        if before is None or before["message"] != waiting.message:
+            await self._write({}, ("Accepted", "Unknown", waiting.reason, waiting.message))
+            await self._tell("Normal", waiting.reason, waiting.message)
+        return Outcome(self._context.pace.ending)
+
     async def _start(self) -> Outcome:
-        experiment = examine(self._found)
+        experiment = await self._loan.resolve() if self._loan.wanted else examine(self._found)
         if isinstance(experiment, Rejection):  # an operator of another version had accepted it
             return await self._abort(f"not accepted any more: {experiment.message}")
         await self._kube.apply(runner_job(self._context, self._found, experiment))
@@ -154,7 +170,7 @@ class _Look:
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell("Warning", "Aborting", "deleted before it was over")
             return Outcome(0.0)
-        waiting = await self._undo()
+        waiting = await self._undo() or await self._loan.give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
             return waiting
         await self._set_finalizers([one for one in finalizers if one != FINALIZER])
@@ -171,6 +187,8 @@ class _Look:
             await self._note(healing.journal, healing.left, healing.unseen)
         if healing.left:
             return Outcome(self._context.pace.healing)
+        if self._loan.wanted:
+            return None
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
         if cluster is not None and self._owns(cluster):
             await self._kube.delete(

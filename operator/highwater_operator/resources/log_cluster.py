@@ -96,6 +96,9 @@ class LogClusterStatus(Model):
     under_replicated_partitions: Annotated[
         int | None, Field(description="Partitions whose ISR is smaller than their replicas; absent: not known.")
     ] = None
+    experiment: Annotated[
+        str, Field(max_length=300, description="Name and uid of the ChaosExperiment that holds it; empty: none does.")
+    ] = ""
     conditions: Annotated[
         list[Condition], Field(max_length=16, description="Ready, Progressing, Degraded.", default_factory=list)
     ]

@@ -59,6 +59,7 @@ class ExperimentStage:
         self.agents = agents
         self._token_file = token_file
         self.open_admin: Any = None
+        self.pace = ExperimentPace(0.3, 0.1, 0.2)
         self.nodes: Any = None
         self.token: str | None = None
         self._thread: threading.Thread | None = None
@@ -83,7 +84,8 @@ class ExperimentStage:
                         kube,
                         RunnerSettings(SYSTEM),
                         AgentSettings(SYSTEM, token_file=self._token_file, patience=0.3),
-                        ExperimentPace(0.3, 0.1, 0.2),
+                        self.pace,
+                        **admin,
                     ),
                 )
             finally:

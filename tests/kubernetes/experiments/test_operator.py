@@ -31,7 +31,6 @@ def test_an_experiment_gets_a_runner(stage: Any) -> None:
         ({"cluster": {"mode": "zookeeper", "topics": [{"name": "t"}]}}, "Invalid", "'zookeeper' is not built yet"),
         ({"cluster": {"runtime": "apache-kafka", "topics": [{"name": "t"}]}}, "NotBuilt", "apache-kafka"),
         ({"cluster": {"switches": {"no-such": "on"}}}, "Invalid", "no-such"),
-        ({"workload": {"driver": "confluent-kafka"}}, "NotBuilt", "confluent-kafka"),
     ],
 )
 def test_what_cannot_be_run_is_refused_and_nothing_is_made(stage: Any, spec: Any, reason: str, words: str) -> None:
@@ -85,15 +84,6 @@ def test_a_cluster_of_a_predecessor_that_is_just_going_is_waited_for(stage: Any)
     assert stage.phase() == ""
     stage.api.patch(KIND[0], "LogCluster", "demo", "default", {"metadata": {"finalizers": None}})
     until(lambda: stage.phase() == "SettingUp", "the runner's Job")
-
-
-def test_a_cluster_reference_is_refused(stage: Any) -> None:
-    stage.start()
-    made = experiment()
-    made["spec"] = {"timeout": "1m", "clusterRef": {"name": "theirs"}}
-    stage.api.create(made)
-    until(lambda: stage.condition("Accepted").get("reason") == "NotBuilt", "the refusal")
-    assert stage.jobs() == []
 
 
 def test_anothers_cluster_is_not_taken(stage: Any) -> None:

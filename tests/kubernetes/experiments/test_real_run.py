@@ -20,6 +20,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.runner import Runner
 from highwater_operator.admin import wire_admin
 
@@ -46,7 +47,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
     def run(pod: Any) -> int:
         arguments = pod["spec"]["containers"][0]["args"]
         namespace, _, name = arguments[1].partition("/")
-        place = Place(namespace, name, arguments[3])
+        place = Place(namespace, name, arguments[3], reference_of(kube_api.get(*KIND, name, namespace)))
         api = Api(kube_api.configuration("runner"), patience=5.0)
         runner = Runner(
             api, agents, namespace, name, arguments[3], endpoint=lambda node: nodes.at(place.endpoint(node))
@@ -134,3 +135,39 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     assert threading.active_count() < 200
     assert real.api.delete(*KIND, "demo", "default") in (True, False)
     until(lambda: real.get() is None, "the experiment to go")
+
+
+def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_path: Path) -> None:
+    """The second one has a topic of the first one's name, and is judged by nothing of what that did or broke."""
+    real.start()
+    kind = ("highwater.dev/v1alpha1", "LogCluster", "theirs", "default")
+    spec = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": [{"name": "old", "replicationFactor": 2}]}
+    switches = {"replica-epoch-check": "off"}
+    meta = {"name": "theirs", "namespace": "default"}
+    real.api.create({"apiVersion": kind[0], "kind": kind[1], "metadata": meta, "spec": {**spec, "switches": switches}})
+    before = None
+    for name, fault in (("first", "kill"), ("second", "pause")):
+        hit = {fault: {"target": {"leaderOf": "orders-0"}, **({"restartAfter": "1s"} if fault == "kill" else {})}}
+        schedule = [{"inject": {**hit, **({"for": "1s"} if fault == "pause" else {})}}, {"wait": "2s"}]
+        made = experiment(name, schedule=schedule, workload={"producers": 1, "rate": "50/s", "consumers": 1})
+        made["spec"].pop("cluster")
+        reference = {"name": "theirs", "topics": [{"name": "orders", "replicationFactor": 2}]}
+        expect = [{"when": switches, "verdict": "pass"}, {"verdict": "fail"}]
+        made["spec"] |= {"clusterRef": reference, "expect": expect}
+        real.api.create(made)
+        until(lambda name=name: real.phase(name) in ("Completed", "Refused"), "the verdict", LONG)
+        status = real.status(name)
+        assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)
+        assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
+        until(lambda: not real.api.get(*kind)["status"].get("experiment"), "the LogCluster to come back")
+        directory = fetch(Api(real.api.configuration()), "default", name, tmp_path / name)
+        assert json.loads((directory / "verdict.json").read_text())["switches"]["replica-epoch-check"] == "off"
+        rows = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
+        assert {one["partition"] for one in rows if one.get("partition")} == {"orders-0"}
+        assert min(one["time_ns"] for one in rows) == 0
+        after = real.api.get(*kind)
+        assert before is None or (before["metadata"]["uid"], before["spec"]) == (
+            after["metadata"]["uid"],
+            after["spec"],
+        )
+        before = after

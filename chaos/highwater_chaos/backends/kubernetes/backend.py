@@ -22,15 +22,19 @@ from typing import Any, Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from highwater_chaos.backends.kubernetes.abilities import CAPABILITIES, KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api
-from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
+from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
+from highwater_chaos.backends.kubernetes.loan import Loan
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
-from highwater_chaos.backends.local.client_loop import ClientLoop
+from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.quorum_events import QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import (
@@ -51,7 +55,6 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults.targets import TargetError
-from highwater_runtime.host import HostedNode
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -59,7 +62,9 @@ _GRACE_NS: Final = 15 * SECOND
 _UP_WITHIN: Final = 600.0
 _SLICE: Final = 0.1
 _TROUBLES: Final[dict[DiskTrouble, str]] = {"full": "diskFull", "error": "diskError", "stall": "diskStall"}
-CAPABILITIES: Final = frozenset(Capability) - {Capability.CLIENT_PROCESSES}
+_MUCH: Final = 1 << 20
+"""Bytes of events at once: there is more where they come from."""
+_PAST_WITHIN: Final = 120.0
 
 
 @dataclass(slots=True)
@@ -87,6 +92,7 @@ class KubernetesBackend:
         place: the experiment.
         journal: its status.
         longest_ns: how long a fault may last at most.
+        abilities: what can be done to its nodes.
         endpoint: how a node is reached from here; None: under its pod's name.
     """
 
@@ -102,6 +108,7 @@ class KubernetesBackend:
         journal: StatusJournal,
         longest_ns: int,
         *,
+        abilities: KubernetesAbilities | None = None,
         endpoint: Callable[[str], Endpoint] | None = None,
     ) -> None:
         self._api = api
@@ -109,17 +116,19 @@ class KubernetesBackend:
         self._place = place
         self._journal = journal
         self._endpoint = endpoint or place.endpoint
+        self._abilities = abilities or KubernetesAbilities()
+        self._loan = Loan(api, place) if place.borrowed else None
+        self._past: Past | None = None
         self._desk = FaultDesk(journal, longest_ns)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._log = EventLog(clock=time.time_ns)
+        self._judged = EventLog(clock=time.time_ns) if place.borrowed else self._log
         self._cluster: Cluster
-        self._seed = 0
         self._nodes: dict[str, _Node] = {}
         self._polls: EventPolls
         self._rules: MessageRules
         self._cuts: Cuts
-        self._clients: ClientLoop | None = None
-        self._hosted: list[HostedNode] = []
+        self._clients: LocalClients | None = None
         self._asked: dict[str, tuple[int, Future[str]]] = {}
         self._doubts: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
@@ -128,33 +137,37 @@ class KubernetesBackend:
     # --- before the run ---
 
     def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """Everything, for our own runtime."""
-        del cluster
-        return self.capabilities
+        """By what its disks are."""
+        return self._abilities.can(cluster)
 
     def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
-        """Client programs would need an image with them."""
-        del cluster
-        return "not built yet on kubernetes" if capability is Capability.CLIENT_PROCESSES else None
+        """Its disks."""
+        return self._abilities.why_not(cluster, capability)
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software is not built yet."""
-        return [] if cluster.runtime == "highwater" else [f"runtime {cluster.runtime} is not built yet on kubernetes"]
+        return self._abilities.problems(cluster)
 
     # --- life of the run ---
 
     def build(self, cluster: Cluster, seed: int) -> None:
-        """Create the LogCluster; returns once it is Ready. Raises ``ClusterError``."""
-        self._log.start_ns = time.time_ns()
-        self._cluster, self._seed = cluster, seed
-        bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
+        """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
+        ``ClusterError``."""
+        self._log.start_ns = self._judged.start_ns = time.time_ns()
+        self._cluster = cluster
+        if self._loan is None:
+            bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
+        else:
+            self._loan.begin()
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._polls = EventPolls([node.events for node in self._nodes.values()], self._crashed)
         self._rules = MessageRules(self._desk, places)
         peers = addresses(self._api, self._place)
         self._cuts = Cuts(self._desk, places, {name: peers[place.name] for name, place in places.items()})
-        self._clients = ClientLoop(lambda: None)
+        self._clients = LocalClients(lambda: None, seed)
+        if self._loan is not None:
+            self._learn_the_past()
 
     def now_ns(self) -> int:
         """Wall clock since the run began: that by which machines can be compared."""
@@ -166,10 +179,13 @@ class KubernetesBackend:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()
         self._journal.check_now_and_then()
+        if self._loan is not None and (changed := self._loan.changed()) and changed not in self._doubts:
+            self._doubts.append(changed)
         self._desk.retry()
 
     def close(self) -> None:
-        """Heal everything, end clients, delete the cluster. Where the operator has taken over, that is its affair."""
+        """Heal everything, end clients, delete the cluster if it was made for this. Where the operator has taken over,
+        that is its affair."""
         if self._closed:
             return
         self._closed = True
@@ -182,7 +198,7 @@ class KubernetesBackend:
             self._clients.close()
         self._desk.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        if not taken_over:
+        if not taken_over and not self._place.borrowed:
             self._api.delete(CLUSTERS, self._place.namespace, self._place.name)
 
     # --- observation ---
@@ -218,7 +234,7 @@ class KubernetesBackend:
     def event_lines(self) -> Sequence[bytes]:
         """All of them, by time."""
         self._take_events()
-        return self._log.lines()
+        return self._judged.lines()
 
     def reachable(self, source: str, destination: str) -> bool:
         """What the agent of the destination saw last; waits for what is under way."""
@@ -264,8 +280,10 @@ class KubernetesBackend:
 
     def violations(self) -> Sequence[InvariantViolation]:
         """What the controllers' events show."""
-        judge = QuorumJudge({node_id(name): name for name in controller_names(self._cluster)}, self._wiped)
-        return judge.judge(self._log.by_time())
+        voters = {node_id(name): name for name in controller_names(self._cluster)}
+        if self._past is not None:
+            return judge_quorum(voters, self._wiped, self._log.by_time())
+        return QuorumJudge(voters, self._wiped).judge(self._log.by_time())
 
     def replica_dump(self) -> list[dict[str, Any]]:
         """From the disks, by the agents."""
@@ -273,17 +291,12 @@ class KubernetesBackend:
         for name in broker_names(self._cluster):
             place = self._nodes[name].place
             rows += place.agent.dump(place.namespace, place.name)
-        return rows
+        return rows if self._past is None else [row for row in rows if self._past.is_own(row["partition"])]
 
     def doubts(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
-        ended = [
-            f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"
-            for client in self._hosted
-            if client.end is not None
-        ]
-        failures = self._clients.failures() if self._clients is not None else []
-        return [*self._doubts, *ended, *failures, *self._desk.doubts(), *self._polls.notes()]
+        clients = self._clients.doubts() if self._clients is not None else []
+        return [*self._doubts, *clients, *self._desk.doubts(), *self._polls.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
@@ -386,7 +399,7 @@ class KubernetesBackend:
             except TargetError as error:
                 # It has ended by itself and is being started again.
                 self._doubts += [] if "does not run" in str(error) else [str(error)]
-            self._log.add(self._polls.stopped(one.events, "crash", None))
+            self._add(self._polls.stopped(one.events, "crash", None))
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
         """The node's host shifts what its core reads."""
@@ -407,15 +420,8 @@ class KubernetesBackend:
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """A core on the clients' thread."""
-        clients = self._clients
-        assert clients is not None
-
-        async def begin() -> None:
-            client = HostedNode(name, factory, seed=self._seed)
-            self._hosted.append(client)
-            await client.start()
-
-        clients.wait(begin())
+        assert self._clients is not None
+        self._clients.add(name, factory)
 
     def add_client_process(
         self,
@@ -424,8 +430,10 @@ class KubernetesBackend:
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
     ) -> ClientProcess:
-        """Not among the capabilities."""
-        raise NotImplementedError("clients in processes of their own are not built yet on kubernetes")
+        """In the runner's own pod, which reaches brokers under their pods' names."""
+        del name
+        assert self._clients is not None
+        return self._clients.add_process(argv, on_line, on_exit)
 
     def post(self, callback: Callable[[], None]) -> None:
         """On the clients' loop."""
@@ -458,18 +466,47 @@ class KubernetesBackend:
         """Note the end of an incarnation, behind everything that it said."""
         self._take_events()
         lost = int(fault.details("lostBytes") or 0)
-        self._log.add(self._polls.stopped(one.events, reason, fault.seen_at_ns, lost))
+        self._add(self._polls.stopped(one.events, reason, fault.seen_at_ns, lost))
 
     def _crashed(self, node: str, incarnation: int) -> None:
         if not self._nodes[node].troubled:
             self._doubts.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
 
-    def _take_events(self) -> None:
+    def _learn_the_past(self) -> None:
+        """Everything that the cluster's nodes have told so far. Who crashed then is nobody's doubt."""
+        deadline = time.monotonic() + _PAST_WITHIN
+        known: list[Observed] = []
+        while True:
+            taken, much = self._fetch_events()
+            known += taken
+            if not much and all(node.events.up for node in self._nodes.values()):
+                break
+            if time.monotonic() > deadline:
+                silent = ", ".join(name for name, node in self._nodes.items() if not node.events.up)
+                raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
+            time.sleep(_SLICE)
+        self._past = Past(self._log.start_ns, known)
+        self._doubts.clear()
+        self._add(known)
+
+    def _add(self, observed: Sequence[Observed]) -> None:
+        if self._past is None:
+            self._log.add(observed)
+        else:
+            self._log.add(self._past.view(observed))
+            self._judged.add(self._past.judged(observed))
+
+    def _fetch_events(self) -> tuple[list[Observed], bool]:
+        """What pods have told since, and whether there is much more."""
         horizon = time.time_ns()
         asked = [(node.events, self._threads.submit(self._polls.fetch, node.events)) for node in self._nodes.values()]
         fetched = [(events, _answer(future)) for events, future in asked]
-        taken = self._polls.take(fetched, horizon)
-        self._log.add(taken)
+        much = any(isinstance(found, bytes) and len(found) > _MUCH for _, found in fetched)
+        return self._polls.take(fetched, horizon), much
+
+    def _take_events(self) -> None:
+        taken, _ = self._fetch_events()
+        self._add(taken)
         for one in taken:
             if isinstance(one.event, NodeStarted):
                 node = self._nodes[one.node]

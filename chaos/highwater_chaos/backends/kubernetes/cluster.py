@@ -25,20 +25,27 @@ class ClusterError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the experiment is: its namespace, and its name, which is the LogCluster's too."""
+    """Where the experiment is: its namespace, its name, and the LogCluster that it runs on: one of its own, of its
+    name, unless ``borrowed`` names one that was there before."""
 
     namespace: str
     name: str
     uid: str
+    borrowed: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """The LogCluster's name."""
+        return self.borrowed or self.name
 
     def pod(self, node: str) -> str:
         """``demo-broker-0`` for ``broker-0``."""
-        return f"{self.name}-{node}"
+        return f"{self.cluster}-{node}"
 
     def endpoint(self, node: str) -> Endpoint:
         """How a node is reached from any pod."""
         role = node.rpartition("-")[0]
-        return Endpoint(f"{self.pod(node)}.{self.name}-{role}s.{self.namespace}.svc", _PORTS[role])
+        return Endpoint(f"{self.pod(node)}.{self.cluster}-{role}s.{self.namespace}.svc", _PORTS[role])
 
 
 def cluster_manifest(place: Place, cluster: Cluster) -> Json:
@@ -107,7 +114,7 @@ def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -
     Raises:
         ClusterError: one is missing.
     """
-    selector = f"highwater.dev/cluster={place.name}"
+    selector = f"highwater.dev/cluster={place.cluster}"
     pods = {pod["metadata"]["name"]: pod for pod in api.pods(place.namespace, selector)}
     clients = agents.clients(api.pods(agents.namespace, agents.selector))
     found: dict[str, PodPlace] = {}
@@ -133,5 +140,5 @@ def addresses(api: Api, place: Place) -> dict[str, str]:
     """IP addresses of the cluster's pods, by their names."""
     return {
         pod["metadata"]["name"]: (pod.get("status") or {}).get("podIP", "")
-        for pod in api.pods(place.namespace, f"highwater.dev/cluster={place.name}")
+        for pod in api.pods(place.namespace, f"highwater.dev/cluster={place.cluster}")
     }

@@ -87,7 +87,8 @@ def follow(api: Api, namespace: str, name: str, progress: Callable[[str], None])
             progress(phase)
         if phase == "Completed":
             return status
-        if not phase and time.monotonic() - began > _ACCEPTED_WITHIN:
+        taken = phase or status.get("conditions")  # it may wait for the LogCluster that it refers to
+        if not taken and time.monotonic() - began > _ACCEPTED_WITHIN:
             api.delete(EXPERIMENTS, namespace, name)
             raise FollowError(
                 f"no operator took experiment {namespace}/{name} within {_ACCEPTED_WITHIN:g} s:"

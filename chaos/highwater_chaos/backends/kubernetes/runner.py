@@ -13,23 +13,24 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import kubernetes
-import yaml
 
+from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.api import Api, ApiError
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
+from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, reference_of
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import BackendCannotError, run_experiment
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import write_judged
 from highwater_runtime.ports import SECOND, Endpoint
@@ -45,13 +46,6 @@ _PHASES: Final = {
 }
 _AFTER_NS: Final = 900 * SECOND
 """What a run may take beyond its timeout: healing, recovery, final reads, dumps."""
-
-
-def experiment_of(found: Json) -> ChaosExperiment:
-    """The experiment that an object of the API server describes. Raises ``ExperimentError``."""
-    metadata = {"name": found["metadata"]["name"], "namespace": found["metadata"]["namespace"]}
-    plain = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": found["spec"]}
-    return parse_experiment(yaml.safe_dump(plain, sort_keys=False), f"chaosexperiment/{metadata['name']}")
 
 
 class Runner:
@@ -83,17 +77,15 @@ class Runner:
     def run(self) -> int:
         """Exit status: 0 there is a verdict, whatever it is; 1 there is none, and the operator has to look after it."""
         try:
-            found = self.journal.begin()
-            self._begin(found)
+            self._begin(self.journal.begin())
         except TakenOverError as error:
             _say(f"stopped: {error}")
             return 1
         return 0
 
     def _begin(self, found: Json) -> None:
-        experiment = experiment_of(found)
-        backend = self._backend(experiment)
         try:
+            experiment, backend = self._resolved(found)
             with tempfile.TemporaryDirectory(prefix="highwater-run-") as parent:
                 verdict, directory = self._run(experiment, backend, Path(parent))
                 kept = store(self._api, found, directory)
@@ -113,9 +105,22 @@ class Runner:
             healed=healed,
         )
 
-    def _backend(self, experiment: ChaosExperiment) -> Backend:
+    def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
+        """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
+        name, place, abilities = reference_of(found), self._place, KubernetesAbilities()
+        cluster = None
+        if name:
+            cluster = self._api.get(CLUSTERS, place.namespace, name)
+            if cluster is None:
+                raise ClusterError(f"LogCluster {place.namespace}/{name} is not there any more")
+            place = replace(place, borrowed=name)
+            abilities = KubernetesAbilities(crashable=is_crashable(cluster))
+        experiment = experiment_of(found, cluster)
         longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
-        return KubernetesBackend(self._api, self._agents, self._place, self.journal, longest, endpoint=self._endpoint)
+        backend = KubernetesBackend(
+            self._api, self._agents, place, self.journal, longest, abilities=abilities, endpoint=self._endpoint
+        )
+        return experiment, backend
 
     def _run(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> tuple[Json, Path]:
         result = run_experiment(experiment, backend, progress=self._progress, faults=self._show)

@@ -1,0 +1,65 @@
+"""The LogCluster that an experiment borrows, as its runner sees it: held by it, Ready, and not changed meanwhile."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
+from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+
+Json = dict[str, Any]
+_LOOK_EVERY: Final = 3.0
+
+
+def why_not_ready(cluster: Json) -> str | None:
+    """Why an experiment cannot begin on a LogCluster just now; None: it can. Settled as well as Ready: while it is
+    being changed, what is in force is not what it says."""
+    status = cluster.get("status") or {}
+    conditions = {one["type"]: one for one in status.get("conditions") or []}
+    if status.get("observedGeneration") != cluster["metadata"]["generation"]:
+        return "the operator has not looked at its latest change"
+    for kind, wanted in (("Ready", "True"), ("Progressing", "False"), ("Degraded", "False")):
+        found = conditions.get(kind)
+        if found is None or found["status"] != wanted:
+            return f"{kind} is {'not known' if found is None else found['status'] + ': ' + found.get('message', '')}"
+    return None
+
+
+class Loan:
+    """One LogCluster for one experiment."""
+
+    def __init__(self, api: Api, place: Place) -> None:
+        self._api = api
+        self._place = place
+        self._what = f"LogCluster {place.namespace}/{place.cluster}"
+        self._generation = 0
+        self._uid = ""
+        self._looked = 0.0
+        self._said = ""
+
+    def begin(self) -> None:
+        """Raises ``ClusterError`` where it is not this experiment's to use."""
+        found = self._api.get(CLUSTERS, self._place.namespace, self._place.cluster)
+        if found is None:
+            raise ClusterError(f"{self._what} is not there any more")
+        mine = f"{self._place.name}/{self._place.uid}"
+        if (status := found.get("status") or {}).get("experiment") != mine:
+            raise ClusterError(f"{self._what} is held by {status.get('experiment') or 'nobody'}, not by {mine}")
+        if (why := why_not_ready(found)) is not None:
+            raise ClusterError(f"{self._what} is not Ready: {why}")
+        self._generation, self._uid = found["metadata"]["generation"], found["metadata"]["uid"]
+
+    def changed(self) -> str | None:
+        """What somebody has done to it since, looked at now and then; None: nothing that is known of."""
+        if not self._said and time.monotonic() - self._looked > _LOOK_EVERY:
+            self._looked = time.monotonic()
+            try:
+                found = self._api.get(CLUSTERS, self._place.namespace, self._place.cluster)
+            except ApiError:
+                return None  # asked again; the journal, which cannot do without, says what is wrong
+            if found is None or found["metadata"]["uid"] != self._uid or found["metadata"].get("deletionTimestamp"):
+                self._said = f"{self._what} was deleted while the experiment ran"
+            elif found["metadata"]["generation"] != self._generation:
+                self._said = f"{self._what} was changed while the experiment ran: what was in force is not known"
+        return self._said or None

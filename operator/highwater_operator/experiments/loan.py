@@ -1,0 +1,191 @@
+"""A LogCluster that runs is lent to one experiment at a time, and comes back as it was.
+
+Who holds it is in its ``status.experiment``, written against the object's version, so that of two experiments that want
+it at once one comes second. It is held from before the experiment is Pending until it is Completed or let go of; the
+experiment's topics are deleted before it is given back. A holder that is over or gone, whatever became of the operator
+that should have taken it back, holds nothing: the next one takes it over.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.backends.kubernetes.loan import why_not_ready
+from highwater_chaos.backends.kubernetes.reference import experiment_of, holder, own_topics, reference_of
+from highwater_chaos.experiment import ChaosExperiment, ExperimentError
+from highwater_operator.admin import AdminError
+from highwater_operator.experiments.acceptance import Rejection, examine
+from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
+from highwater_operator.kube import Conflict, Json, NotFound
+from highwater_operator.objects.naming import CLIENT_PORT, Owner, host_of
+from highwater_operator.reconcile.events import tell
+from highwater_operator.reconcile.log_cluster import Outcome
+from highwater_operator.reconcile.problems import Problem, read_spec
+from highwater_runtime.ports import Endpoint
+
+WAITING: Final = "WaitingForCluster"
+
+
+class Waiting(NamedTuple):
+    """Not accepted yet: a condition's reason, and words."""
+
+    reason: str
+    message: str
+
+
+class Loan:
+    """What one experiment has of the LogCluster that it refers to; every method is idempotent.
+
+    Args:
+        found: the experiment as it was read.
+    """
+
+    def __init__(self, context: ExperimentContext, found: Json) -> None:
+        self._context = context
+        self._kube = context.kube
+        self._found = found
+        self._metadata: Json = found["metadata"]
+        self._name = reference_of(found)
+        self._cluster: Json | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the experiment refers to a LogCluster."""
+        return bool(self._name)
+
+    async def resolve(self) -> ChaosExperiment | Rejection:
+        """The experiment on the LogCluster as it is now."""
+        self._cluster = await self._read()
+        if self._cluster is None or self._cluster["metadata"].get("deletionTimestamp"):
+            going = "is not there" if self._cluster is None else "is being deleted"
+            return Rejection("ClusterNotFound", f"spec.clusterRef: LogCluster {self._name} {going} in this namespace")
+        return examine(self._found, self._cluster)
+
+    async def examine(self) -> ChaosExperiment | Rejection | Waiting:
+        """The same, if it can have the LogCluster."""
+        experiment = await self.resolve()
+        if isinstance(experiment, Rejection):
+            return experiment
+        assert self._cluster is not None
+        if (other := await self._held_by(self._cluster)) is not None:
+            return Rejection(
+                "ClusterHeld",
+                f"LogCluster {self._name} is held by chaosexperiment/{other}, and lent to one at a time:"
+                " apply this one again when that is Completed",
+            )
+        why = why_not_ready(self._cluster)
+        if why is None:
+            try:
+                there = await self._topics_there(experiment)
+            except AdminError as error:
+                why = f"it does not answer: {error}"
+            else:
+                if there and not self._is_mine(self._cluster):
+                    return Rejection(
+                        "TopicExists",
+                        f"LogCluster {self._name} has {', '.join(there)} already: an experiment's topics are its own,"
+                        " made when it begins and deleted when it is over",
+                    )
+        return experiment if why is None else self._patience(why)
+
+    def _patience(self, why: str) -> Waiting | Rejection:
+        conditions = (self._found.get("status") or {}).get("conditions") or []
+        since = next((one["lastTransitionTime"] for one in conditions if one["reason"] == WAITING), None)
+        within = self._context.pace.cluster_ready_within
+        waited = timedelta() if since is None else self._context.now() - datetime.fromisoformat(since)
+        if waited > timedelta(seconds=within):
+            return Rejection("ClusterNotReady", f"LogCluster {self._name} was not Ready within {within:g} s: {why}")
+        return Waiting(WAITING, f"LogCluster {self._name}: {why}")
+
+    async def take(self) -> None:
+        """Hold it. Raises ``KubeError`` (Conflict) where it has changed since it was read: look again."""
+        if self._cluster is not None and not self._is_mine(self._cluster):
+            await self._write(self._cluster, holder(self._found))
+
+    async def give_back(self, since: str | None) -> Outcome | None:
+        """Delete the experiment's topics and hold the LogCluster no more; when to come back, where that takes longer.
+
+        Args:
+            since: when the experiment was over: topics that cannot be deleted for long are left, and said.
+        """
+        if not self.wanted:
+            return None
+        cluster = await self._read()
+        if cluster is None or not self._is_mine(cluster):
+            return None
+        self._cluster = cluster
+        left = await self._delete_topics(cluster)
+        if left is not None:
+            patience = timedelta(seconds=self._context.pace.give_back_within)
+            if since is not None and self._context.now() - datetime.fromisoformat(since) < patience:
+                return Outcome(self._context.pace.healing)
+            message = f"topics of the experiment may be left on LogCluster {self._name}: {left}"
+            await tell(self._kube, self._found, "Warning", "TopicsLeft", message, self._context.now(), once=True)
+        try:
+            await self._write(cluster, "")
+        except NotFound:
+            return None
+        except Conflict:
+            return Outcome(0.0)
+        return None
+
+    # --- small things ---
+
+    async def _read(self) -> Json | None:
+        return await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._name)
+
+    async def _write(self, cluster: Json, value: str) -> None:
+        await self._kube.patch_status(
+            LOG_CLUSTER,
+            self._metadata["namespace"],
+            self._name,
+            {"experiment": value},
+            resource_version=cluster["metadata"]["resourceVersion"],
+        )
+
+    def _is_mine(self, cluster: Json) -> bool:
+        return bool((cluster.get("status") or {}).get("experiment") == holder(self._found))
+
+    async def _held_by(self, cluster: Json) -> str | None:
+        """Name of another experiment that holds it and is not over."""
+        held = str((cluster.get("status") or {}).get("experiment") or "")
+        if not held or self._is_mine(cluster):
+            return None
+        name, _, uid = held.partition("/")
+        other = await self._kube.get(CHAOS_EXPERIMENT, self._metadata["namespace"], name)
+        if other is None or other["metadata"]["uid"] != uid:
+            return None
+        return None if (other.get("status") or {}).get("phase") in FINAL_PHASES else name
+
+    def _endpoints(self, cluster: Json) -> list[Endpoint]:
+        spec = read_spec(cluster["spec"])
+        if isinstance(spec, Problem):
+            raise AdminError(spec.message)
+        metadata = cluster["metadata"]
+        owner = Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec)
+        return [Endpoint(host_of(owner, "broker", index), CLIENT_PORT) for index in range(spec.brokers)]
+
+    async def _topics_there(self, experiment: ChaosExperiment) -> list[str]:
+        assert self._cluster is not None
+        async with self._context.open_admin(self._endpoints(self._cluster)) as admin:
+            view = await admin.look()
+        return [name for name in own_topics(experiment) if name in view.topics]
+
+    async def _delete_topics(self, cluster: Json) -> str | None:
+        """Why some may be left; None: none is."""
+        try:
+            names = own_topics(experiment_of(self._found, cluster))
+        except ExperimentError as error:
+            return f"the LogCluster was changed, and does not fit the experiment any more: {error}"
+        try:
+            async with self._context.open_admin(self._endpoints(cluster)) as admin:
+                view = await admin.look()
+                for name in names:
+                    if name in view.topics:
+                        await admin.delete_topic(name)
+        except AdminError as error:
+            return f"{', '.join(names)}: {error}"
+        return None
