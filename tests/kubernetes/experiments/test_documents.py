@@ -1,0 +1,30 @@
+"""docs/kubernetes.md beside what it tells of experiments: the one it shows, and the rights that healing asks for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from highwater_chaos.backends.kubernetes.namespace_heal import needed_rights
+from highwater_chaos.experiment.load import parse_experiment
+
+TEXT = (Path(__file__).parents[3] / "docs" / "kubernetes.md").read_text()
+
+
+def test_the_experiment_on_a_cluster_that_runs() -> None:
+    (shown,) = re.findall(r"^```yaml\n(kind: ChaosExperiment.*?|apiVersion.*?)^```$", TEXT, flags=re.M | re.S)
+    experiment = parse_experiment(shown, "docs", references=True)
+    assert experiment.spec.cluster_ref is not None
+    assert experiment.spec.cluster_ref.name == "demo"
+
+
+def test_rights_of_healing() -> None:
+    section = TEXT[TEXT.index("### Everything back at once") : TEXT.index("(From Kubernetes 1.35")]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")][2:]
+    told = {
+        (verb, resource, where == "the agents'")
+        for verbs, resources, where in rows
+        for verb in verbs.split(", ")
+        for resource in re.findall(r"`([^`]+)`", resources)[:1]
+    }
+    assert told == {(one.verb, one.resource, one.namespace == "theirs") for one in needed_rights("ours", "theirs", "x")}
