@@ -33,7 +33,7 @@ _NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_RE
 def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> list[Problem]:
     """Everything about a well-formed experiment that cannot work, or that this version cannot do yet.
 
-    ``references``: a ``clusterRef`` will be resolved where the cluster is; what depends on the cluster is not looked at.
+    ``references``: a ``clusterRef`` is resolved where the cluster is; what depends on the cluster is not looked at.
     """
     spec = experiment.spec
     if spec.cluster is None:

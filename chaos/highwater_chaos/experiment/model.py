@@ -74,7 +74,7 @@ class ClusterRef(Model):
     topics: Annotated[
         list[CreateTopic],
         Field(
-            description="The experiment's own: created when it begins, deleted when it is over; others it leaves alone.",
+            description="Its own topics: created when it begins, deleted when it is over; it leaves all others alone.",
             default_factory=list,
         ),
     ]
@@ -121,7 +121,7 @@ class Workload(Model):
 
     driver: Annotated[
         Literal["highwater", "confluent-kafka"],
-        Field(description="Whose producers and consumers. confluent-kafka: not on Kubernetes."),
+        Field(description="Whose producers and consumers: our own, or librdkafka's, which need real time."),
     ] = "highwater"
     producers: Annotated[int, Field(ge=0, le=1000, description="Clients that write.")] = 1
     rate: Annotated[Rate, Field(description="Records of all producers together: 200/s or 30/m.")] = EventsPerSecond(

@@ -64,9 +64,7 @@ class ChaosExperimentStatus(Model):
             "Completed",
             "Refused",
         ],
-        Field(
-            description="Where it is: Pending to Judging, or Aborting. Completed and Refused are final."
-        ),
+        Field(description="Where it is: Pending to Judging, or Aborting. Completed and Refused are final."),
     ] = ""
     verdict: Annotated[
         Literal["", "pass", "fail", "inconclusive"], Field(description="What was found; empty until it is judged.")

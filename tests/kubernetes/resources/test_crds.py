@@ -10,7 +10,7 @@ import yaml
 
 from highwater_operator.resources.conditions import Condition, with_condition
 from highwater_operator.resources.crds import FOLDERS, definitions, files
-from highwater_operator.resources.structural import structural
+from highwater_operator.resources.structural import Choice, structural
 
 ROOT = Path(__file__).parents[3]
 KUBECTL_ANNOTATION_LIMIT = 262_144
@@ -160,11 +160,18 @@ def test_a_choice_becomes_a_rule_that_people_can_read() -> None:
         "properties": {"c": {"$ref": "#/$defs/Choice"}},
         "$defs": {"Choice": {"type": "object", "properties": {"a": {"type": "string"}, "in": {"type": "string"}}}},
     }
-    (rule,) = structural(schema, {"Choice": ["a", "in"]})["properties"]["c"]["x-kubernetes-validations"]
+    (rule,) = structural(schema, {"Choice": Choice(["a", "in"])})["properties"]["c"]["x-kubernetes-validations"]
     assert rule == {
         "rule": "(has(self.a) ? 1 : 0) + (has(self.__in__) ? 1 : 0) == 1",
         "message": "expected exactly one of a, in",
     }
+    none_too = structural(schema, {"Choice": Choice(["a", "in"], required=False)})["properties"]["c"]
+    assert none_too["x-kubernetes-validations"] == [
+        {
+            "rule": "(has(self.a) ? 1 : 0) + (has(self.__in__) ? 1 : 0) <= 1",
+            "message": "expected at most one of a, in",
+        }
+    ]
 
 
 def test_bounds_that_exclude() -> None:

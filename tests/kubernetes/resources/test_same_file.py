@@ -94,7 +94,7 @@ def test_every_sample_can_be_applied(path: Path, submit: Any) -> None:
         ("spec/schedule", "[{inject: {powerLoss: {target: {broker: 0}, keep: none}}}]"),
         ("spec/schedule", "[{random: {for: 1s, every: 1s, faults: {kill: 1, pause: 0.5}, spare: none}}]"),
         ("spec/assertions", "[{name: one, promql: up == 1, during: steady, always: yes}]"),
-        ("spec/assertions", "[{name: back, promql: '1', during: recovered, eventually: 0}]"),
+        ("spec/assertions", "[{name: back, promql: up == 1, during: recovered, eventually: 0}]"),
         ("spec/schedule", "[{parallel: [[{wait: 0}], [{repeat: {times: 2, steps: [{wait: 1s}]}}]]}]"),
     ],
 )  # fmt: skip
