@@ -126,7 +126,10 @@ class _OnMessages(Model):
     """Which messages: those of one RPC (Kafka's name, ``AlterPartition``), from and to whom, requests or responses."""
 
     rpc: Annotated[
-        str, Field(min_length=1, max_length=60, description="The RPC by Kafka's name: AlterPartition, Fetch …")
+        str,
+        Field(
+            min_length=1, max_length=60, description="The RPC by its name in Kafka, such as AlterPartition or Fetch."
+        ),
     ]
     from_: Annotated[Target | None, Field(alias="from", description="Its client; absent: any node.")] = None
     to: Annotated[Target | None, Field(description="Its server; absent: any node.")] = None

@@ -153,7 +153,7 @@ class Expectation(Model):
     )
     verdict: Annotated[Literal["pass", "fail", "inconclusive"], Field(description="What is expected.")]
     anomalies: list[str] = Field(
-        description="Anomalies that a fail must show, and may show more: lost-write …", default_factory=list
+        description="Anomalies that a fail must show, and may show more, such as lost-write.", default_factory=list
     )
     assertions: list[str] = Field(description="Names of assertions that must fail, at least.", default_factory=list)
 

@@ -77,7 +77,7 @@ class ChaosExperimentStatus(Model):
     anomalies: Annotated[
         dict[str, int],
         Field(
-            description="How often each anomaly was found, by its name: lost-write …",
+            description="How often each anomaly was found, by its name, such as lost-write.",
             default_factory=dict,
             max_length=50,
         ),

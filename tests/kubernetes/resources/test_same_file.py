@@ -11,7 +11,9 @@ from resources.conftest import as_kubectl_reads
 
 from highwater_chaos.experiment import ChaosExperiment, load_experiment, parse_experiment
 from highwater_operator.experiments.acceptance import Rejection, examine
-from highwater_operator.reconcile.problems import read_spec
+from highwater_operator.objects.config_map import config_map
+from highwater_operator.objects.naming import Owner
+from highwater_operator.reconcile.problems import problem_of, read_spec
 from highwater_operator.resources import LogClusterSpec
 
 ROOT = Path(__file__).parents[3]
@@ -115,3 +117,20 @@ def test_quantities_are_written_as_everywhere_in_kubernetes(submit: Any) -> None
     found = read_spec(answer["spec"])
     assert isinstance(found, LogClusterSpec), found
     assert (found.resources.cpu, found.resources.memory, found.storage.size) == ("1", "536870912", "2000000000")
+
+
+def test_a_switch_of_a_cluster_may_be_written_bare(submit: Any) -> None:
+    spec = as_kubectl_reads(
+        "{switches: {replica-epoch-check: off, pre-vote: on}, config: {auto.leader.rebalance.enable: no}}"
+    )
+    made = {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster", "metadata": {"name": "demo"}, "spec": spec}
+    code, answer = submit(made)
+    assert code == 201, answer["message"]
+    found = read_spec(answer["spec"])
+    assert isinstance(found, LogClusterSpec), found
+    assert found.switches == {"replica-epoch-check": "off", "pre-vote": "on"}
+    owner = Owner("demo", "default", "uid", found)
+    assert problem_of(owner) is None
+    text = config_map(owner, "broker")["data"]["demo-broker-0.properties"]
+    assert "replica-epoch-check=off" in text
+    assert "auto.leader.rebalance.enable=false" in text
