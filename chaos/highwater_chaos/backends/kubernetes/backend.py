@@ -93,6 +93,7 @@ class KubernetesBackend:
         journal: its status.
         longest_ns: how long a fault may last at most.
         abilities: what can be done to its nodes.
+        own_topics: on a LogCluster that is borrowed, the topics by which the run is judged.
         endpoint: how a node is reached from here; None: under its pod's name.
     """
 
@@ -109,6 +110,7 @@ class KubernetesBackend:
         longest_ns: int,
         *,
         abilities: KubernetesAbilities | None = None,
+        own_topics: Sequence[str] = (),
         endpoint: Callable[[str], Endpoint] | None = None,
     ) -> None:
         self._api = api
@@ -118,6 +120,7 @@ class KubernetesBackend:
         self._endpoint = endpoint or place.endpoint
         self._abilities = abilities or KubernetesAbilities()
         self._loan = Loan(api, place) if place.borrowed else None
+        self._own_topics = own_topics
         self._past: Past | None = None
         self._desk = FaultDesk(journal, longest_ns)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
@@ -485,7 +488,7 @@ class KubernetesBackend:
                 silent = ", ".join(name for name, node in self._nodes.items() if not node.events.up)
                 raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
             time.sleep(_SLICE)
-        self._past = Past(self._log.start_ns, known)
+        self._past = Past(self._log.start_ns, self._own_topics)
         self._doubts.clear()
         self._add(known)
 

@@ -27,7 +27,7 @@ from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
-from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, reference_of
+from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import BackendCannotError, run_experiment
 from highwater_chaos.experiment import ChaosExperiment
@@ -118,7 +118,14 @@ class Runner:
         experiment = experiment_of(found, cluster)
         longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
         backend = KubernetesBackend(
-            self._api, self._agents, place, self.journal, longest, abilities=abilities, endpoint=self._endpoint
+            self._api,
+            self._agents,
+            place,
+            self.journal,
+            longest,
+            abilities=abilities,
+            own_topics=own_topics(experiment),
+            endpoint=self._endpoint,
         )
         return experiment, backend
 
