@@ -25,6 +25,7 @@ DIRECTORY = [
     "junit.xml",
     "logs/harness.log",
     "metrics/samples.parquet",
+    "phases.jsonl",
     "report.html",
     "verdict.json",
 ]

@@ -39,6 +39,7 @@ class Recording:
             "doubts": [],
             "reasons": [],
             "anomalies": {},
+            "assertions": [],
             "checks": {"lost-write": "ok"},
         }
         self.experiment = EXPERIMENT

@@ -82,6 +82,32 @@ def test_a_pass_has_no_story(loss: Any, tmp_path: Path) -> None:
     assert "What was found" not in page.text
 
 
+def assertion(
+    holds: bool | None, *, name: str = "enough", promql: str = "sum(up) > 2", what: str = "sum(up)"
+) -> dict[str, Any]:
+    example = {"time_ns": 1_500_000_000, "found": [{"what": what, "value": 1.0}]}
+    return {
+        "name": name,
+        "promql": promql,
+        "during": "fault",
+        "must": "always",
+        "holds": holds,
+        "reason": "" if holds else f"why {name} is not so",
+        "source": "samples",
+        "instants": 3,
+        "example": None if holds is None else example,
+    }
+
+
+def test_assertions_are_told_with_what_was_found(recording: Any, tmp_path: Path) -> None:
+    assertions = [assertion(False), assertion(None, name="unsure")]
+    recording.verdict.update(verdict="fail", assertions=assertions)
+    page = page_of(recording.write(tmp_path))
+    assert "Nothing was lost, but enough did not hold: 0 acknowledged records, 0 faults." in page.text
+    assert re.search(r"enough\s*always, fault\s*sum\(up\) > 2\s*did not hold\s*1\.500 s\s*sum\(up\) = 1\.0", page.text)
+    assert re.search(r"unsure.*not judged\s*why unsure is not so", page.text, re.DOTALL)
+
+
 def test_doubts_are_told_at_the_top(recording: Any, tmp_path: Path) -> None:
     recording.verdict.update(
         verdict="inconclusive",
@@ -116,6 +142,7 @@ def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
     example = loss.verdict["anomalies"]["lost-write"]["examples"][0]
     example.update(partition="orders-0" + EVIL, story=EVIL)
     loss.verdict["doubts"] = [EVIL]
+    loss.verdict["assertions"] = [assertion(False, name=EVIL, promql=EVIL, what=EVIL)]
     loss.verdict["checks"][EVIL] = EVIL
     loss.verdict["expected"]["whyNot"] = EVIL
     loss.verdict.update(asExpected=False, backend=EVIL)

@@ -32,6 +32,26 @@ CONFIG = {
     "controller.quorum.fetch.timeout.ms": 1500,
     "replica.fetch.wait.max.ms": 200,
 }
+ASSERTIONS = [
+    {
+        "name": "one-controller",
+        "promql": 'kafka_controller_kafkacontroller_activecontrollercount{namespace="default"} == 1',
+        "during": "fault",
+    },
+    {
+        "name": "a-pod-is-down",
+        "promql": 'count(kafka_server_replicamanager_partitioncount{strimzi_io_name="demo-broker"}) == 2',
+        "during": "fault",
+        "eventually": "1m",
+    },
+    {
+        "name": "whole-again",
+        "promql": "sum by (strimzi_io_cluster) (kafka_server_replicamanager_underreplicatedpartitions) == 0"
+        ' and on() count(kafka_server_replicamanager_leadercount{kubernetes_pod_name=~"demo-broker-[0-2]"}) == 3',
+        "during": "recovered",
+        "eventually": "10s",
+    },
+]
 
 
 @pytest.fixture
@@ -113,7 +133,7 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     topics = [{"name": "orders", "replicationFactor": 3}]
     cluster = {"brokers": 3, "controllers": 1, "config": CONFIG, "topics": topics}
     workload = {"producers": 1, "rate": "50/s", "consumers": 1}
-    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule))
+    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, assertions=ASSERTIONS))
     until(lambda: real.phase() == "Completed", "the verdict", LONG)
     status = real.status()
     assert status["verdict"] == "pass", json.dumps(status, indent=1)
@@ -128,6 +148,9 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     directory = fetch(Api(real.api.configuration()), "default", "demo", tmp_path / "fetched")
     verdict = json.loads((directory / "verdict.json").read_text())
     assert (verdict["verdict"], verdict["backend"]) == ("pass", "kubernetes")
+    assert [(one["name"], one["holds"]) for one in verdict["assertions"]] == [
+        (str(one["name"]), True) for one in ASSERTIONS
+    ], json.dumps(verdict["assertions"], indent=1)
     assert (directory / "report.html").stat().st_size > 1000
     events = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
     stops = {one["reason"] for one in events if one["kind"] == "node-stopped"}
