@@ -25,10 +25,14 @@ from highwater_chaos.assertions import (
 )
 from highwater_chaos.assertions.judge import Outcome
 from highwater_chaos.assertions.phases import Span
+from highwater_chaos.assertions.prometheus import asked_of
+from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.runner import with_labels_of
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
-from highwater_chaos.experiment import Assertion, ExperimentSpec, PrometheusServer
+from highwater_chaos.experiment import Assertion, ChaosExperiment, ExperimentSpec, PrometheusServer
 from highwater_chaos.local_cluster import ClusterRecord, Wish, bring_up, names, take_down
+from highwater_chaos.promql import text_of
 
 CONFIG = """\
 global: {{scrape_interval: 500ms, scrape_timeout: 400ms}}
@@ -111,6 +115,16 @@ def test_a_real_prometheus_that_scrapes_real_nodes(
     assert "no sample of nothing_like_it in phase fault" in found[5].reason
     assert "422: " in found[6].reason
     assert "many-to-many matching not allowed" in found[6].reason
+
+    assert wanted.prometheus is not None
+    of_one = wanted.prometheus.model_copy(update={"labels": {"node": "broker-0"}})
+    narrow = wanted.model_copy(update={"prometheus": of_one, "assertions": wanted.assertions[:2]})
+    controllers, brokers = judged(tmp_path / "narrow", narrow, began, time.monotonic_ns() - start)
+    assert controllers.reason.endswith(
+        'no sample of kafka_controller_kafkacontroller_activecontrollercount{node="broker-0"} in phase fault'
+    )
+    assert brokers.found == (('count(kafka_server_replicamanager_partitioncount{node="broker-0"})', 1.0),)
+
     server.close()
     assert judge_assertions(wanted, tmp_path / "run") == found, "its answers are kept with the run"
 
@@ -248,6 +262,20 @@ spec:
         f"assertion one-controller could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
         "no answer: [Errno 111] Connection refused"
     ]
+
+
+def test_on_kubernetes_it_is_asked_of_the_experiment_s_own_cluster() -> None:
+    given = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", "metadata": {"name": "demo-1f"}}
+    wanted = spec("http://prometheus.monitoring.svc:9090", {"promql": "a == 0"})
+    experiment = ChaosExperiment(**given, spec=wanted)
+    for place, cluster in ((Place("ns", "demo-1f", "u"), "demo-1f"), (Place("ns", "demo-1f", "u", "theirs"), "theirs")):
+        found = with_labels_of(place, experiment).spec
+        assert found.prometheus is not None
+        (question,) = [text_of(asked_of(found.prometheus, one)) for one in found.assertions]
+        assert question == f'a{{namespace="ns", strimzi_io_cluster="{cluster}"}} == 0'
+        assert with_labels_of(Place("other", "other", "u"), with_labels_of(place, experiment)).spec == found
+    none = ChaosExperiment(**given, spec=ExperimentSpec.model_validate({"timeout": "1m", "cluster": {}}))
+    assert with_labels_of(Place("ns", "demo-1f", "u"), none) == none
 
 
 def test_questions_of_long_phases_have_fewer_points() -> None:
