@@ -235,13 +235,7 @@ def test_what_was_sampled_before_the_phase_does_not_count(
     assert (found.holds, found.instants) == (True, 2)
 
 
-def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and nobody listens
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        file = tmp_path / "asserted.yaml"
-        file.write_text(
-            f"""\
+RUN = """\
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
 metadata: {{name: asserted}}
@@ -251,15 +245,39 @@ spec:
   workload: {{producers: 1, rate: 20/s, consumers: 1}}
   prometheus: {{url: "{url}"}}
   assertions:
-    - {{name: one-controller, promql: {ONE_CONTROLLER}, during: steady}}
+    - {{name: it, promql: {promql}, during: recovered}}
 """
-        )
-        assert execute(["run", str(file), "--backend", "local", "--out", str(tmp_path / "runs")]) == 2
-    (directory,) = (tmp_path / "runs").iterdir()
-    verdict = json.loads((directory / "verdict.json").read_text())
-    assert verdict["verdict"] == "inconclusive"
+
+
+def run(folder: Path, url: str, promql: str) -> tuple[int, Any]:
+    """The exit status of a run on real processes, and its verdict."""
+    (folder / "asserted.yaml").write_text(RUN.format(url=url, promql=promql))
+    status = execute(["run", str(folder / "asserted.yaml"), "--backend", "local", "--out", str(folder / "runs")])
+    (directory,) = (folder / "runs").iterdir()
+    return status, json.loads((directory / "verdict.json").read_text())
+
+
+def test_a_run_is_judged_by_what_its_prometheus_saw_of_its_phases(
+    tmp_path: Path, start_prometheus: Callable[..., Any]
+) -> None:
+    targets = "      - {targets: ['127.0.0.1:1'], labels: {who: nobody}}"
+    server = start_prometheus(config=CONFIG.format(targets=targets))
+    status, verdict = run(tmp_path, server.url, "up == 0")
+    (found,) = verdict["assertions"]
+    assert (found["holds"], found["source"]) == (True, f"prometheus {server.url}"), found
+    assert (status, verdict["verdict"]) == (0, "pass")
+    phase = next(one for one in verdict["timing"]["phases"] if one["name"] == "recovered")
+    assert 1 <= found["instants"] <= phase["endSeconds"] - phase["startSeconds"] + 1
+
+
+def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        status, verdict = run(tmp_path, url, ONE_CONTROLLER)
+    assert (status, verdict["verdict"]) == (2, "inconclusive")
     assert verdict["doubts"] == [
-        f"assertion one-controller could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
+        f"assertion it could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
         "no answer: [Errno 111] Connection refused"
     ]
 
