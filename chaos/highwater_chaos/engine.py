@@ -208,6 +208,7 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
+        replica_log = self.backend.replica_dump()  # first: that it could not be had is a doubt
         self.doubts += [*self.backend.doubts(), *self.clients.doubts()]
         self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
         if self.recorder.acknowledged == 0:
@@ -220,7 +221,7 @@ class _Run:
             operations=self.recorder.history(),
             event_lines=self.backend.event_lines(),
             faults=self.faults,
-            replica_log=self.backend.replica_dump(),
+            replica_log=replica_log,
             metrics=self.metrics,
             violations=list(self.backend.violations()),
             doubts=self.doubts,

@@ -63,6 +63,13 @@ class NodeState(Enum):
     DOWN = "down"
 
 
+class HeldUp(NamedTuple):
+    """Why a node that was started does not run yet though nothing is wrong with it, and for how long at most."""
+
+    why: str
+    at_most_ns: int
+
+
 class TimedEvent(NamedTuple):
     """One event of a node, or of its host (``NodeStarted``, ``NodeStopped``), at ``time_ns`` of run time. ``seq``
     counts from 0 without gaps."""
@@ -257,6 +264,9 @@ class Backend(Protocol):
 
     def start(self, node: str) -> None:
         """Start a node that is down (a new incarnation over whatever its disk holds)."""
+
+    def held_up(self, node: str) -> HeldUp | None:
+        """What whoever starts this backend's processes waits for before it starts this one; None: nothing."""
 
     def kill(self, node: str) -> None:
         """SIGKILL: the process is gone, the page cache stays."""

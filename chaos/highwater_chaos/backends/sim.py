@@ -238,6 +238,9 @@ class SimBackend:
         """Boot."""
         self.simulator.start(node)
 
+    def held_up(self, node: str) -> None:
+        """The simulator starts a node when it is told to."""
+
     def kill(self, node: str) -> None:
         """The process is gone."""
         self._stopping.discard(node)

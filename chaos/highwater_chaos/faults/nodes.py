@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from highwater_chaos.backends.protocol import NodeState
-from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.faults.base import CONFIRM_NS, FaultContext
 from highwater_chaos.schedule.process import Process
 
 
@@ -33,15 +33,22 @@ def seen_down(context: FaultContext, node: str, reason: str, timeout_ns: int | N
 
 
 def bring_back(context: FaultContext, nodes: Sequence[str]) -> Process[None]:
-    """Start those of the nodes that are down; evidence that each runs again, in which incarnation."""
+    """Start those of the nodes that are down; evidence that each runs again, in which incarnation. Where somebody else
+    starts processes, and lets one wait, so do we."""
     backend = context.backend
     for node in nodes:
         if backend.state(node) is NodeState.DOWN:
             backend.start(node)
     for node in nodes:
-        up = yield from context.confirm(partial(_runs, context, node), f"{node} runs")
+        runs = partial(_runs, context, node)
+        up = yield from context.confirm(runs, f"{node} runs")
+        held_up = None if up else backend.held_up(node)
+        if held_up is not None:
+            up = yield from context.confirm(runs, held_up.why, held_up.at_most_ns + CONFIRM_NS)
+            held_up = None if up else backend.held_up(node) or held_up
+        why = backend.state(node).value if held_up is None else held_up.why
         context.saw_healed(
-            f"{node} {'runs again' if up else 'does not run: ' + backend.state(node).value}",
+            f"{node} {'runs again' if up else 'does not run: ' + why}",
             up,
             node=node,
             incarnation=backend.incarnation(node),

@@ -30,6 +30,9 @@ class FakeAgent:
         self.undone: list[str] = []
         self.refused: list[str] = []
         self.silent = False
+        self.answering = threading.Event()
+        """Cleared: connections are accepted, and never answered."""
+        self.answering.set()
         self.inject: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence(f"{body['kind']} is there")]
         self.heal: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence("gone", "heal")]
         self.observe: Callable[[Json], list[Json]] = lambda record: []
@@ -50,6 +53,7 @@ class FakeAgent:
 
             def _serve(self, method: str) -> None:
                 content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                agent.answering.wait()
                 if agent.silent:
                     status, body = 503, b'{"error": "silent"}'
                 elif self.headers.get("Authorization") != f"Bearer {TOKEN}":
@@ -76,6 +80,11 @@ class FakeAgent:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Its process is gone: nobody listens any more. Idempotent."""
+        self.answering.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -100,6 +109,8 @@ class FakeAgent:
     def serve(self, method: str, path: str, content: bytes) -> tuple[int, bytes]:
         where, _, query = path.partition("?")
         parts = where.strip("/").split("/")
+        if parts == ["healthz"]:
+            return 200, b"{}"
         if parts[1] == "pods":
             offset = int(query.removeprefix("offset=") or 0)
             found = self.answers(parts[3], parts[4], offset)

@@ -2,6 +2,11 @@
 
 Requests carry their fault's id, so that asking again is safe: what got no answer is asked again for a while. Who asks
 decides what a refusal means; nothing here gives up silently.
+
+Every wait has an end: a connection is made within seconds or not at all, and an answer has a time that goes with what
+was asked. An agent's pod may be replaced at any moment, by one with another address: who follows agents
+(:class:`Followed`) looks their addresses up anew whenever one does not answer, and asks one that was silent for its
+whole patience only after it has been heard of again.
 """
 
 from __future__ import annotations
@@ -12,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
@@ -20,8 +25,13 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_e
 AGENT_PORT: Final = 9405
 OVER: Final = frozenset({"done", "failed", "healed", "expired"})
 """States of a fault of which nothing is left."""
-_TIMEOUT: Final = 100.0
-"""Seconds for an answer: a node that is asked to stop may take 75."""
+_CONNECT_WITHIN: Final = 4.0
+_KNOCK_WITHIN: Final = 4.0
+_ANSWER_WITHIN: Final = 15.0
+_DUMP_WITHIN: Final = 60.0
+_ACT_WITHIN: Final = 45.0
+_STOP_WITHIN: Final = 100.0
+"""Seconds for an answer; a node that is asked to stop may take 75."""
 Json = dict[str, Any]
 
 
@@ -37,6 +47,19 @@ class _NoAnswerError(AgentError):
     """Nobody answered, or the agent said that it cannot at the moment: worth another try."""
 
 
+class Followed(Protocol):
+    """Where one node's agent is, over all pods that it has had. Safe to use from any thread."""
+
+    silent: bool
+    """It was asked for a request's whole patience, and did not answer; nothing was heard of it since."""
+
+    def now(self) -> AgentClient | None:
+        """As it was last seen; None: nowhere yet."""
+
+    def look_again(self) -> None:
+        """It does not answer there: perhaps it is elsewhere by now. Never raises."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentClient:
     """One agent. Safe to use from any thread; every request has a connection of its own.
@@ -47,6 +70,7 @@ class AgentClient:
         authority: a file with the certificates to trust, where the URL says ``https``.
         patience: seconds for which a request without an answer is tried again.
         through: makes a connection where the URL's address cannot be reached from here.
+        followed: where it is found when its pod is replaced; None: it is asked at ``url`` for ever.
     """
 
     url: str
@@ -54,6 +78,7 @@ class AgentClient:
     authority: Path | None = None
     patience: float = 10.0
     through: Callable[[float], HTTPConnection] | None = field(default=None, compare=False)
+    followed: Followed | None = field(default=None, compare=False, repr=False)
 
     def put_fault(self, fault: str, body: Json) -> Json:
         """Bring a fault about, once; returns its record. Raises ``AgentError``."""
@@ -97,19 +122,54 @@ class AgentClient:
         return found
 
     def _ask(self, method: str, path: str, body: Json | None = None) -> bytes:
+        followed = self.followed
         trying = Retrying(
-            stop=stop_after_delay(self.patience),
+            # Whoever waits for one that is silent would wait for each request anew.
+            stop=stop_after_delay(0.0 if followed is not None and followed.silent else self.patience),
             wait=wait_exponential(0.1, max=2.0),
             retry=retry_if_exception_type(_NoAnswerError),
             reraise=True,
         )
-        return trying(self._once, method, path, body)
+        try:
+            return trying(self._once_where_it_is, method, path, body)
+        except _NoAnswerError as error:
+            if followed is not None and error.status == 0:
+                followed.silent = True
+            raise
 
-    def _once(self, method: str, path: str, body: Json | None) -> bytes:
+    def _once_where_it_is(self, method: str, path: str, body: Json | None) -> bytes:
+        followed = self.followed
+        if followed is None:
+            return self._once(method, path, body, _patience_for(method, path, body))
+        at = followed.now() or self
+        try:
+            if followed.silent:
+                at._knock()
+            answer = at._once(method, path, body, _patience_for(method, path, body))
+        except AgentError as error:
+            if error.status == 0:
+                followed.look_again()
+            else:
+                followed.silent = False
+            raise
+        followed.silent = False
+        return answer
+
+    def _knock(self) -> None:
+        """Whether anybody is there, before anything is asked that may take long."""
+        try:
+            self._once("GET", "/healthz", None, _KNOCK_WITHIN)
+        except AgentError as error:
+            if error.status == 0:
+                raise
+
+    def _once(self, method: str, path: str, body: Json | None, within: float) -> bytes:
         what = f"agent {self.url}: {method} {path}"
         connection = self._connection()
         try:
             headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            connection.connect()
+            connection.sock.settimeout(within)
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             content = answer.read()
@@ -124,12 +184,18 @@ class AgentClient:
 
     def _connection(self) -> HTTPConnection:
         if self.through is not None:
-            return self.through(_TIMEOUT)
+            return self.through(_ANSWER_WITHIN)
         where = urlsplit(self.url)
         if where.scheme == "https":
             trust = ssl.create_default_context(cafile=None if self.authority is None else str(self.authority))
-            return HTTPSConnection(where.hostname or "", where.port, timeout=_TIMEOUT, context=trust)
-        return HTTPConnection(where.hostname or "", where.port, timeout=_TIMEOUT)
+            return HTTPSConnection(where.hostname or "", where.port, timeout=_CONNECT_WITHIN, context=trust)
+        return HTTPConnection(where.hostname or "", where.port, timeout=_CONNECT_WITHIN)
+
+
+def _patience_for(method: str, path: str, body: Json | None) -> float:
+    if method == "GET":
+        return _DUMP_WITHIN if path.endswith("/dump") else _ANSWER_WITHIN
+    return _STOP_WITHIN if body is not None and body.get("kind") == "stop" else _ACT_WITHIN
 
 
 def _said(content: bytes) -> str:
@@ -191,6 +257,7 @@ class AgentSettings:
         found: dict[str, AgentClient] = {}
         for pod in pods:
             client, node = self.client(pod), (pod.get("spec") or {}).get("nodeName")
-            if client is not None and node and not pod["metadata"].get("deletionTimestamp"):
+            ended = (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+            if client is not None and node and not ended and not pod["metadata"].get("deletionTimestamp"):
                 found[node] = client
         return found

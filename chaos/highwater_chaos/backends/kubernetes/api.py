@@ -117,13 +117,14 @@ class Api:
 
     # --- core ---
 
-    def pods(self, namespace: str, selector: str) -> list[Json]:
-        """Pods by labels."""
+    def pods(self, namespace: str, selector: str, *, patience: float | None = None) -> list[Json]:
+        """Pods by labels. ``patience``: other than this server's usual one."""
         found = self._call(
             f"list pods {namespace}",
             lambda: self._plain(
                 self._core.list_namespaced_pod(namespace, label_selector=selector, _request_timeout=_TIMEOUT)
             ),
+            patience,
         )
         return list(found.get("items") or [])
 
@@ -241,9 +242,9 @@ class Api:
                 return None
             raise
 
-    def _call(self, what: str, ask: Callable[[], Any]) -> Json:
+    def _call(self, what: str, ask: Callable[[], Any], patience: float | None = None) -> Json:
         trying = Retrying(
-            stop=stop_after_delay(self._patience),
+            stop=stop_after_delay(self._patience if patience is None else patience),
             wait=wait_random_exponential(0.1, max=3.0),
             retry=retry_if_exception(
                 lambda error: isinstance(error, ApiError) and (error.status == 0 or error.status in _TRY_AGAIN)

@@ -2,7 +2,8 @@
 
 Nodes are the pods of a LogCluster; what is done to them the agents of their machines do.
 
-**Down and up.** A StatefulSet's pod stays and the kubelet restarts its container at once. A node that is to stay down
+**Down and up.** A StatefulSet's pod stays and the kubelet restarts its container: at once the first time, and after
+10, 20, 40 s and so on (five minutes at most) where it ended again within ten minutes. A node that is to stay down
 is kept so by its agent, which stops (SIGSTOP) the container that was started in its place as soon as its program runs,
 until the fault is healed; ``start`` heals it. So "down" is honest to everybody who talks to the node, except that its
 port may accept connections into a backlog that nobody reads. A node held down for longer than its startup probe has
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,11 +25,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from highwater_chaos.backends.kubernetes.abilities import CAPABILITIES, KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
+from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.loan import Loan
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.network import Cuts
@@ -41,6 +43,7 @@ from highwater_chaos.backends.protocol import (
     Capability,
     ClientProcess,
     DiskTrouble,
+    HeldUp,
     InvariantViolation,
     KeepMode,
     MetricRow,
@@ -65,6 +68,8 @@ _TROUBLES: Final[dict[DiskTrouble, str]] = {"full": "diskFull", "error": "diskEr
 _MUCH: Final = 1 << 20
 """Bytes of events at once: there is more where they come from."""
 _PAST_WITHIN: Final = 120.0
+_ANSWERS_WITHIN: Final = 2.0
+_CONTAINER: Final = "node"
 
 
 @dataclass(slots=True)
@@ -133,6 +138,7 @@ class KubernetesBackend:
         self._cuts: Cuts
         self._clients: LocalClients | None = None
         self._asked: dict[str, tuple[int, Future[str]]] = {}
+        self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
         self._doubts: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
         self._closed = False
@@ -223,7 +229,7 @@ class KubernetesBackend:
             self._has_stopped(one, one.stopping)
         if one.down:
             return NodeState.DOWN
-        return NodeState.UP if one.paused is None else NodeState.PAUSED
+        return NodeState.UP if one.paused is None or one.paused.healed else NodeState.PAUSED
 
     def incarnation(self, node: str) -> int:
         """Starts that its events tell."""
@@ -289,11 +295,16 @@ class KubernetesBackend:
         return QuorumJudge(voters, self._wiped).judge(self._log.by_time())
 
     def replica_dump(self) -> list[dict[str, Any]]:
-        """From the disks, by the agents."""
+        """From the disks, by the agents. A part of them would be judged as if it were all: where one cannot be had
+        there is none, and a doubt."""
         rows: list[dict[str, Any]] = []
         for name in broker_names(self._cluster):
             place = self._nodes[name].place
-            rows += place.agent.dump(place.namespace, place.name)
+            try:
+                rows += place.agent.dump(place.namespace, place.name)
+            except AgentError as error:
+                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
+                return []
         return rows if self._past is None else [row for row in rows if self._past.is_own(row["partition"])]
 
     def doubts(self) -> Sequence[str]:
@@ -304,7 +315,7 @@ class KubernetesBackend:
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
         return {
-            f"logs/{name}.log": self._api.log(node.place.namespace, node.place.name, "node").encode()
+            f"logs/{name}.log": self._api.log(node.place.namespace, node.place.name, _CONTAINER).encode()
             for name, node in sorted(self._nodes.items())
         }
 
@@ -320,6 +331,16 @@ class KubernetesBackend:
         down, one.down = one.down, []
         for fault in reversed(down):
             self._desk.heal(fault)
+
+    def held_up(self, node: str) -> HeldUp | None:
+        """The kubelet's back-off, as the pod's status tells it."""
+        place = self._nodes[node].place
+        try:
+            pods = self._api.pods(place.namespace, f"highwater.dev/cluster={self._place.cluster}", patience=0.0)
+        except ApiError:
+            return None  # then it is said that the node does not run, and not why
+        pod = next((one for one in pods if one["metadata"]["name"] == place.name), None)
+        return None if pod is None else held_up(pod, _CONTAINER)
 
     def kill(self, node: str) -> None:
         """SIGKILL to the container; its successor is held."""
@@ -448,7 +469,13 @@ class KubernetesBackend:
     def _bring_down(self, one: _Node, kind: str, reason: str, **parameters: Any) -> InjectedFault:
         one.events.ending = reason
         what = f"{kind} {one.name}"
-        fault = self._desk.inject(one.place, kind, what, None, {**self._held(), **parameters})
+        try:
+            fault = self._desk.inject(one.place, kind, what, None, {**self._held(), **parameters})
+        except TargetError as error:
+            held = self.held_up(one.name)
+            if held is None:
+                raise
+            raise TargetError(f"{error} ({held.why})") from error
         one.down.append(fault)
         one.paused = None
         self._ended(one, reason, fault)
@@ -500,10 +527,25 @@ class KubernetesBackend:
             self._judged.add(self._past.judged(observed))
 
     def _fetch_events(self) -> tuple[list[Observed], bool]:
-        """What pods have told since, and whether there is much more."""
-        horizon = time.time_ns()
-        asked = [(node.events, self._threads.submit(self._polls.fetch, node.events)) for node in self._nodes.values()]
-        fetched = [(events, _answer(future)) for events, future in asked]
+        """What pods have told since, and whether there is much more. A pod whose agent takes long is waited for once,
+        and for a moment: until it answers it counts as one that cannot be read."""
+        asked: list[Future[bytes]] = []
+        now = time.time_ns()
+        for name, node in self._nodes.items():
+            if name not in self._fetching:
+                future = self._threads.submit(self._polls.fetch, node.events)
+                self._fetching[name] = (now, future)
+                asked.append(future)
+        wait(asked, _ANSWERS_WITHIN)
+        fetched: list[tuple[PodEvents, bytes | AgentError]] = []
+        # What was asked for earlier tells of earlier times only.
+        horizon = min(at for at, _ in self._fetching.values())
+        for name, (_, future) in list(self._fetching.items()):
+            if future.done():
+                del self._fetching[name]
+                fetched.append((self._nodes[name].events, _answer(future)))
+            else:
+                fetched.append((self._nodes[name].events, AgentError("its agent has not answered yet", 0)))
         much = any(isinstance(found, bytes) and len(found) > _MUCH for _, found in fetched)
         return self._polls.take(fetched, horizon), much
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, GROUP, VERSION, Api, ApiError
+from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.protocol import broker_names, controller_names
 from highwater_chaos.experiment import Cluster
@@ -116,7 +117,7 @@ def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -
     """
     selector = f"highwater.dev/cluster={place.cluster}"
     pods = {pod["metadata"]["name"]: pod for pod in api.pods(place.namespace, selector)}
-    clients = agents.clients(api.pods(agents.namespace, agents.selector))
+    directory = directory_of(api, agents)
     found: dict[str, PodPlace] = {}
     missing: list[str] = []
     for node in (*controller_names(cluster), *broker_names(cluster)):
@@ -124,13 +125,13 @@ def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -
         machine = "" if pod is None else str((pod.get("spec") or {}).get("nodeName", ""))
         if pod is None:
             missing.append(f"pod {place.pod(node)} is not there")
-        elif machine not in clients:
+        elif (agent := directory.agent(machine)) is None:
             missing.append(
                 f"no agent on node {machine or '(none)'} of pod {place.pod(node)} "
                 f"(looked for {agents.selector} in namespace {agents.namespace})"
             )
         else:
-            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], clients[machine])
+            found[node] = PodPlace(place.namespace, place.pod(node), pod["metadata"]["uid"], agent)
     if missing:
         raise ClusterError("; ".join(missing))
     return found

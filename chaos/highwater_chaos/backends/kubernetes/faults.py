@@ -78,6 +78,7 @@ class FaultDesk:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fault")
         self._faults: dict[str, InjectedFault] = {}
         self._unhealed: dict[str, str] = {}
+        self._again: dict[str, Future[None]] = {}
         self._tried = 0.0
         self._uncertain: list[str] = []
 
@@ -164,7 +165,8 @@ class FaultDesk:
         if self._unhealed and time.monotonic() - self._tried > _RETRY_EVERY:
             self._tried = time.monotonic()
             for fault in list(self._unhealed):
-                self.heal_soon(self._faults[fault])
+                if fault not in self._again or self._again[fault].done():
+                    self._again[fault] = self.heal_soon(self._faults[fault])
 
     def doubts(self) -> list[str]:
         """What is, or may be, still in force although it should not be."""

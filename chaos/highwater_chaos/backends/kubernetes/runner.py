@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import kubernetes
@@ -249,6 +251,12 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
+def _told_to_end(number: int, frame: FrameType | None) -> None:
+    del frame
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command of the runner's pod."""
     parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
@@ -263,6 +271,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         kubernetes.config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     else:
         kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    # The first process of a container has no default for it. What is in force is healed on the way out, as far as the
+    # pod's grace goes; the operator does the rest.
+    signal.signal(signal.SIGTERM, _told_to_end)
     runner = Runner(Api(configuration), AgentSettings.from_environment(os.environ), namespace, name, given.uid)
     try:
         return runner.run()

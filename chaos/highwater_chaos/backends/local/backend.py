@@ -305,6 +305,9 @@ class LocalBackend:
 
     # --- nodes ---
 
+    def held_up(self, node: str) -> None:
+        """This backend starts its processes itself."""
+
     @acting
     def start(self, node: str) -> None:
         """A process in the node's namespace."""

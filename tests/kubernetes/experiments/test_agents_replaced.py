@@ -1,0 +1,161 @@
+"""Agents that go away while they are needed: others take their places elsewhere, or connections lead nowhere."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from experiments.agents import FakeAgent
+from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
+from experiments.real_world import ActingAgent
+from experiments.test_real_run import CONFIG, LONG, real
+
+from highwater_chaos.backends.kubernetes import agents as agents_module
+from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.api import Api
+from highwater_chaos.backends.kubernetes.directory import directory_of
+
+__all__ = ["real"]
+Json = dict[str, Any]
+
+
+def place(api: Any, agent: FakeAgent, node: str = "node-0", port: int | None = None) -> None:
+    """The agent's pod on a node, in the place of the one that was there."""
+    name = f"highwater-agent-{node}"
+    api.delete("v1", "Pod", name, SYSTEM)
+    until(lambda: api.get("v1", "Pod", name, SYSTEM) is None, "the old agent's pod to go")
+    manifest = agent.manifest(node)
+    if port is not None:
+        manifest["metadata"]["annotations"]["highwater.dev/agent-port"] = str(port)
+    api.create(manifest)
+    until(lambda: (api.get("v1", "Pod", name, SYSTEM).get("status") or {}).get("podIP"), "its address")
+    address = {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}
+    api.patch("v1", "Pod", name, SYSTEM, {"status": address}, "status")
+
+
+def follow(stage: ExperimentStage, patience: float) -> AgentClient:
+    settings = AgentSettings(SYSTEM, token_file=stage._token_file, patience=patience)
+    found = directory_of(Api(stage.api.configuration(), patience=2.0), settings).agent("node-0")
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def swallowing() -> Iterator[int]:
+    """A port that takes connections (the kernel does) at which nobody answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
+
+
+@pytest.fixture
+def full() -> Iterator[int]:
+    """A port whose backlog is full: connections to it are never made."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = listener.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        yield port
+        for one in waiting:
+            one.close()
+
+
+def test_its_successor_is_found_elsewhere(stage: ExperimentStage) -> None:
+    client = follow(stage, patience=20.0)
+    first, second = stage.agents
+    body = {"kind": "pause", "pod": {}, "deadline": "2099-01-01T00:00:00Z"}
+    client.put_fault("a-1", body)
+    first.close()
+    second.records = first.records
+    answers: list[Json] = []
+    asking = threading.Thread(target=lambda: answers.append(client.heal_fault("a-1")))
+    asking.start()
+    place(stage.api, second)
+    asking.join(20.0)
+    assert [one["state"] for one in answers] == ["healed"]
+    assert (first.undone, second.undone) == ([], ["a-1"])
+    # What comes after goes there straight away.
+    began = time.monotonic()
+    client.put_fault("a-2", body)
+    assert time.monotonic() - began < 1.0
+    assert second.injected == ["a-2"]
+
+
+@pytest.mark.parametrize("hole", ["swallowing", "full"])
+def test_one_that_leads_nowhere_is_not_waited_for_twice(
+    stage: ExperimentStage, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: str
+) -> None:
+    for name in ("_CONNECT_WITHIN", "_KNOCK_WITHIN", "_ACT_WITHIN"):
+        monkeypatch.setattr(agents_module, name, 0.5 if name != "_ACT_WITHIN" else 2.0)
+    first, second = stage.agents
+    place(stage.api, first, port=request.getfixturevalue(hole))
+    client = follow(stage, patience=2.0)
+    began = time.monotonic()
+    with pytest.raises(AgentError, match="no answer") as caught:
+        client.heal_fault("a-1")
+    assert caught.value.status == 0
+    assert 1.9 < time.monotonic() - began < 8.0
+    began = time.monotonic()
+    with pytest.raises(AgentError, match=r"GET /healthz: no answer"):
+        client.heal_fault("a-1")
+    assert time.monotonic() - began < 1.5
+    time.sleep(1.1)  # it is not looked for more often
+    place(stage.api, second)
+    with pytest.raises(AgentError):
+        client.heal_fault("a-1")
+    assert client.heal_fault("a-1")["state"] == "healed"
+
+
+def _run(real: Any, timeout: str, lasts: str) -> str:
+    schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": lasts}}, {"wait": lasts}]
+    cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders", "replicationFactor": 2}]}
+    workload = {"producers": 1, "rate": "50/s", "consumers": 1}
+    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, timeout=timeout))
+    (fault,) = until(real.agents[0].in_force, "the fault", LONG)
+    until(lambda: real.journal().get(fault) == "done", "the fault to be written down", LONG)
+    return str(fault)
+
+
+def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
+    real.start()
+    fault = _run(real, "2m", "8s")
+    old = real.agents[0]
+    old.close()
+    with ActingAgent(lambda: real.nodes) as new:
+        new.records = old.records  # files of the node
+        place(real.api, new)
+        until(lambda: real.phase() == "Completed", "the verdict", LONG)
+        status = real.status()
+        assert status["verdict"] == "pass", json.dumps(status, indent=1)
+        assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
+        assert real.journal() == {fault: "undone"}
+        assert (old.undone, new.undone) == ([], [fault])
+        assert real.api.delete(*KIND, "demo", "default") in (True, False)
+        until(lambda: real.get() is None, "the experiment to go", LONG)
+
+
+def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
+        monkeypatch.setattr(agents_module, name, 3.0)
+    real.start()
+    fault = _run(real, "1m", "10m")
+    agent = real.agents[0]
+    agent.answering.clear()
+    status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", LONG)
+    assert status["verdict"] == "inconclusive"
+    assert "the run's timeout of 1m was over" in status["reason"] or "the run's timeout of 1m came" in status["reason"]
+    assert "could not be read for 30 s" in status["reason"]
+    assert real.journal() == {fault: "done"}
+    agent.answering.set()
+    until(lambda: real.phase() == "Completed", "the operator to heal what the runner could not", LONG)
+    assert real.journal() == {fault: "undone"}
+    assert agent.undone == [fault]
+    assert real.status()["verdict"] == "inconclusive"
