@@ -235,6 +235,22 @@ def test_what_was_sampled_before_the_phase_does_not_count(
     assert (found.holds, found.instants) == (True, 2)
 
 
+def test_before_the_first_sample_nothing_is_judged(
+    tmp_path: Path, stand_in: Callable[[Callable[[], Answer]], str]
+) -> None:
+    """A server that has just been started, or is busy, has not scraped yet when the phase begins."""
+    began = time.time_ns() // 1_000_000_000 * 1_000_000_000
+    at = began // 1_000_000_000
+
+    def answer() -> Answer:
+        values = [[at + 2, str(at + 2)], [at + 3, str(at + 3)]]
+        return 200, matrix(data={"resultType": "matrix", "result": [{"metric": {"x": "y"}, "values": values}]})
+
+    wanted = spec(stand_in(answer), {"promql": "a > 0"})
+    (found,) = judged(tmp_path, wanted, began, 3_000_000_000)
+    assert (found.holds, found.instants) == (True, 1)
+
+
 RUN = """\
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment

@@ -7,6 +7,7 @@ a run can be judged again when the server is gone. What it did not answer is wri
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,13 +122,17 @@ class PrometheusAnswers:
 
     def instants(self, expression: Expression, span: Span) -> Sequence[int]:
         """Each second of the phase (or as often as a server answers) at which all that the expression selects was
-        sampled in the phase: before that the server tells what was sampled before it. Raises :class:`AnswersError`."""
+        sampled in the phase: before that the server tells what was sampled before it, or nothing, where it had not yet
+        come to scrape. Raises :class:`AnswersError`."""
         step = next((one.step_ms for one in self.answers.questions if _span(one) == span), _STEP_MS)
         taken = [(self._values(_timestamp(one), span), self._earliest(one, span)) for one in selectors(expression)]
         return [
             at
             for at in range(span.start_ms, span.end_ms + 1, step)
-            if all(one.value >= earliest for times, earliest in taken for one in times.get(at, ()))
+            if all(
+                at >= _first(times, earliest) and all(one.value >= earliest for one in times.get(at, ()))
+                for times, earliest in taken
+            )
         ]
 
     def at(self, expression: Expression, span: Span, time_ms: int) -> Result:
@@ -167,6 +172,11 @@ class PrometheusAnswers:
         if (promql, span) not in self._read:
             self._read[promql, span] = _samples(question.data, self.answers.began_unix_ms)
         return self._read[promql, span]
+
+
+def _first(times: Mapping[int, Sequence[Sample]], earliest: float) -> float:
+    """When something sampled since ``earliest`` was first told; without any, nothing is waited for."""
+    return min((at for at, found in times.items() if any(one.value >= earliest for one in found)), default=-math.inf)
 
 
 def _span(question: Question) -> Span:
