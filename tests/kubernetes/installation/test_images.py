@@ -170,6 +170,10 @@ def installed_by(extras: list[str]) -> set[str]:
         (["agent"], ["highwater_operator.agent.main"]),
         (["chaos"], ["highwater_chaos.cli", "highwater_chaos.judged_run"]),
         (["chaos", "pipeline"], ["highwater_chaos.cli", "highwater_pipeline.spark"]),
+        (
+            ["judge"],
+            ["highwater_chaos.backends.kubernetes.judge", "highwater_pipeline.spark", "highwater_chaos.cli.kubernetes"],
+        ),
     ],
 )
 def test_what_an_image_installs_is_what_its_programs_import(extras, modules):
