@@ -11,7 +11,7 @@ from highwater_chaos.assertions.judge import Outcome, judge
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.recorded import RecordedSamples
 from highwater_chaos.experiment import Assertion
-from highwater_chaos.promql import Series, SeriesStore
+from highwater_chaos.promql import Series, SeriesStore, parse
 
 SECONDS = range(1, 21)
 PHASE = Span(5_000, 14_999)
@@ -32,7 +32,7 @@ def samples(**series: dict[str, list[float | None]]) -> RecordedSamples:
 
 
 def outcome(source: RecordedSamples, promql: str, span: Span | None = PHASE, **must: Any) -> Outcome:
-    return judge(Assertion(name="it", promql=promql, during="fault", **must), span, source)
+    return judge(Assertion(name="it", promql=promql, during="fault", **must), parse(promql), span, source)
 
 
 ACTIVE = samples(active={"c0": [1] * 9 + [0] * 11, "c1": [0] * 10 + [1] * 10}, odd={"c0": [3] * 20})

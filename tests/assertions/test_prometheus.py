@@ -25,10 +25,14 @@ from highwater_chaos.assertions import (
 )
 from highwater_chaos.assertions.judge import Outcome
 from highwater_chaos.assertions.phases import Span
+from highwater_chaos.assertions.prometheus import asked_of
+from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.runner import with_labels_of
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
-from highwater_chaos.experiment import Assertion, ExperimentSpec, PrometheusServer
+from highwater_chaos.experiment import Assertion, ChaosExperiment, ExperimentSpec, PrometheusServer
 from highwater_chaos.local_cluster import ClusterRecord, Wish, bring_up, names, take_down
+from highwater_chaos.promql import text_of
 
 CONFIG = """\
 global: {{scrape_interval: 500ms, scrape_timeout: 400ms}}
@@ -111,6 +115,16 @@ def test_a_real_prometheus_that_scrapes_real_nodes(
     assert "no sample of nothing_like_it in phase fault" in found[5].reason
     assert "422: " in found[6].reason
     assert "many-to-many matching not allowed" in found[6].reason
+
+    assert wanted.prometheus is not None
+    of_one = wanted.prometheus.model_copy(update={"labels": {"node": "broker-0"}})
+    narrow = wanted.model_copy(update={"prometheus": of_one, "assertions": wanted.assertions[:2]})
+    controllers, brokers = judged(tmp_path / "narrow", narrow, began, time.monotonic_ns() - start)
+    assert controllers.reason.endswith(
+        'no sample of kafka_controller_kafkacontroller_activecontrollercount{node="broker-0"} in phase fault'
+    )
+    assert brokers.found == (('count(kafka_server_replicamanager_partitioncount{node="broker-0"})', 1.0),)
+
     server.close()
     assert judge_assertions(wanted, tmp_path / "run") == found, "its answers are kept with the run"
 
@@ -221,13 +235,7 @@ def test_what_was_sampled_before_the_phase_does_not_count(
     assert (found.holds, found.instants) == (True, 2)
 
 
-def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and nobody listens
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        file = tmp_path / "asserted.yaml"
-        file.write_text(
-            f"""\
+RUN = """\
 apiVersion: highwater.dev/v1alpha1
 kind: ChaosExperiment
 metadata: {{name: asserted}}
@@ -237,17 +245,55 @@ spec:
   workload: {{producers: 1, rate: 20/s, consumers: 1}}
   prometheus: {{url: "{url}"}}
   assertions:
-    - {{name: one-controller, promql: {ONE_CONTROLLER}, during: steady}}
+    - {{name: it, promql: {promql}, during: recovered}}
 """
-        )
-        assert execute(["run", str(file), "--backend", "local", "--out", str(tmp_path / "runs")]) == 2
-    (directory,) = (tmp_path / "runs").iterdir()
-    verdict = json.loads((directory / "verdict.json").read_text())
-    assert verdict["verdict"] == "inconclusive"
+
+
+def run(folder: Path, url: str, promql: str) -> tuple[int, Any]:
+    """The exit status of a run on real processes, and its verdict."""
+    (folder / "asserted.yaml").write_text(RUN.format(url=url, promql=promql))
+    status = execute(["run", str(folder / "asserted.yaml"), "--backend", "local", "--out", str(folder / "runs")])
+    (directory,) = (folder / "runs").iterdir()
+    return status, json.loads((directory / "verdict.json").read_text())
+
+
+def test_a_run_is_judged_by_what_its_prometheus_saw_of_its_phases(
+    tmp_path: Path, start_prometheus: Callable[..., Any]
+) -> None:
+    targets = "      - {targets: ['127.0.0.1:1'], labels: {who: nobody}}"
+    server = start_prometheus(config=CONFIG.format(targets=targets))
+    status, verdict = run(tmp_path, server.url, "up == 0")
+    (found,) = verdict["assertions"]
+    assert (found["holds"], found["source"]) == (True, f"prometheus {server.url}"), found
+    assert (status, verdict["verdict"]) == (0, "pass")
+    phase = next(one for one in verdict["timing"]["phases"] if one["name"] == "recovered")
+    assert 1 <= found["instants"] <= phase["endSeconds"] - phase["startSeconds"] + 1
+
+
+def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        status, verdict = run(tmp_path, url, ONE_CONTROLLER)
+    assert (status, verdict["verdict"]) == (2, "inconclusive")
     assert verdict["doubts"] == [
-        f"assertion one-controller could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
+        f"assertion it could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
         "no answer: [Errno 111] Connection refused"
     ]
+
+
+def test_on_kubernetes_it_is_asked_of_the_experiment_s_own_cluster() -> None:
+    given = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", "metadata": {"name": "demo-1f"}}
+    wanted = spec("http://prometheus.monitoring.svc:9090", {"promql": "a == 0"})
+    experiment = ChaosExperiment(**given, spec=wanted)
+    for place, cluster in ((Place("ns", "demo-1f", "u"), "demo-1f"), (Place("ns", "demo-1f", "u", "theirs"), "theirs")):
+        found = with_labels_of(place, experiment).spec
+        assert found.prometheus is not None
+        (question,) = [text_of(asked_of(found.prometheus, one)) for one in found.assertions]
+        assert question == f'a{{namespace="ns", strimzi_io_cluster="{cluster}"}} == 0'
+        assert with_labels_of(Place("other", "other", "u"), with_labels_of(place, experiment)).spec == found
+    none = ChaosExperiment(**given, spec=ExperimentSpec.model_validate({"timeout": "1m", "cluster": {}}))
+    assert with_labels_of(Place("ns", "demo-1f", "u"), none) == none
 
 
 def test_questions_of_long_phases_have_fewer_points() -> None:

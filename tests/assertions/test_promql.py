@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_chaos.promql import PromqlError, is_never_empty, is_scalar, parse, selectors, text_of
+from highwater_chaos.promql import PromqlError, is_never_empty, is_scalar, narrowed, parse, selectors, text_of
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,26 @@ def test_refused(promql: str, message: str) -> None:
 def test_written_again(promql: str, again: str) -> None:
     assert text_of(parse(promql)) == again
     assert parse(again) == parse(promql)
+
+
+@pytest.mark.parametrize(
+    ("promql", "narrow"),
+    [
+        ("a", 'a{cluster="x", namespace="y"}'),
+        ("a{cluster=~'.*'}", 'a{cluster=~".*", namespace="y"}'),
+        ("sum(rate(a[5s])) > scalar(b) - 1", None),
+        ("-abs(a) unless absent(b{namespace!='z', cluster='w'})", None),
+    ],
+)
+def test_narrowed_to_labels(promql: str, narrow: str | None) -> None:
+    asked = narrowed(parse(promql), {"namespace": "y", "cluster": "x"})
+    if narrow is not None:
+        assert text_of(asked) == narrow
+    for before, after in zip(selectors(parse(promql)), selectors(asked), strict=True):
+        assert {one.name for one in after.matchers} >= {"cluster", "namespace"}
+        assert after.matchers[: len(before.matchers)] == before.matchers
+    assert narrowed(asked, {"namespace": "other"}) == asked
+    assert text_of(parse(text_of(asked))) == text_of(asked)
 
 
 def test_what_an_expression_is() -> None:

@@ -8,14 +8,16 @@ from typing import Any, get_args
 
 import pytest
 
+from highwater_chaos.assertions.recorded import LOOKBACK_MS
 from highwater_chaos.cli import execute
-from highwater_chaos.experiment import Cluster, Workload, parse_experiment
+from highwater_chaos.experiment import PHASES, Assertion, Cluster, PrometheusServer, Workload, parse_experiment
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
 from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
 from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.promql.language import AGGREGATIONS, FUNCTIONS
 
 
 def fields(model: Any, *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
@@ -122,6 +124,30 @@ def test_conditions(experiments: Any) -> None:
             named = set(re.findall(r"(\w+)[,:]", form))
         if model is not None:
             assert named == set(fields(model)), name
+
+
+def test_assertions(experiments: Any) -> None:
+    rows = experiments.table("Assertions")
+    assert [name for row in rows for name in quoted(row)] == list(fields(Assertion))
+    assert set(PHASES) <= set(quoted(rows["`during`"][0]))
+    section = " ".join(experiments.section("Assertions").split())
+    asked = section[section.index("What can be asked:") : section.index("Everything else is refused")]
+    aggregations, functions = asked.split("the aggregations")[1].split("and the functions")
+    assert quoted(aggregations.partition(", with")[0]) == sorted(AGGREGATIONS)
+    assert quoted(functions) == sorted(FUNCTIONS)
+    assert "is seen for five seconds" in section
+    assert LOOKBACK_MS == 5_000
+    (shown,) = re.findall(r"prometheus: (\{.*?\})", section)
+    assert {name for name, _ in re.findall(r"(\w+): (\S+)", shown)} == set(fields(PrometheusServer))
+
+
+def test_the_assertions_shown_are_valid(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (shown,) = [block for block in experiments.blocks("yaml") if "  assertions:" in block]
+    text = experiments.blocks("yaml")[0].replace("  expect:", f"{shown.rstrip()}\n  expect:")
+    (tmp_path / "shown.yaml").write_text(text, encoding="utf-8")
+    assert len(parse_experiment(text, "shown").spec.assertions) == 3
+    assert execute(["run", "shown.yaml"]) == 0
 
 
 def test_what_a_run_leaves(experiments: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

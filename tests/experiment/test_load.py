@@ -86,6 +86,16 @@ BAD = [
         "spec.assertions[1].name: assertion 'x' is given twice",
     ),
     ("checks: [all]", "prometheus: {url: 'http://p:9090'}", "spec.prometheus: is asked for assertions only"),
+    (
+        "checks: [all]",
+        "assertions: [{name: x, promql: a, during: fault}]\n  prometheus: {url: 'http://p', labels: {a-b: c}}",
+        "spec.prometheus.labels.a-b: is no name of a label: letters, digits and underscores",
+    ),
+    (
+        "checks: [all]",
+        "assertions: [{name: x, promql: a, during: fault}]\n  prometheus: {url: 'http://p', timeout: 0}",
+        "spec.prometheus.timeout: expected more than 0",
+    ),
     ("checks: [all]", "prometheus: {url: 'p:9090'}", "spec.prometheus.url: string should match pattern '^https?://"),
     (
         "anomalies: [",

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 from highwater_chaos.assertions.found import explain, shown
 from highwater_chaos.assertions.phases import Span, read_phases
-from highwater_chaos.assertions.prometheus import AnswersError, read_answers
+from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
 from highwater_chaos.assertions.recorded import read_samples
 from highwater_chaos.experiment import Assertion, ExperimentSpec
 from highwater_chaos.experiment.units import format_duration
@@ -110,14 +110,22 @@ def judge_assertions(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
         return [
             _unjudged(assertion, f"what was recorded cannot be read: {error}", "none") for assertion in spec.assertions
         ]
-    return [judge(assertion, phases.get(assertion.during), source) for assertion in spec.assertions]
+    return [
+        judge(
+            assertion,
+            parse(assertion.promql) if spec.prometheus is None else asked_of(spec.prometheus, assertion),
+            phases.get(assertion.during),
+            source,
+        )
+        for assertion in spec.assertions
+    ]
 
 
-def judge(assertion: Assertion, span: Span | None, source: Source) -> Outcome:
-    """What became of one assertion; ``span``: its phase, None where the run did not come to it."""
+def judge(assertion: Assertion, expression: Expression, span: Span | None, source: Source) -> Outcome:
+    """What became of one assertion; ``expression``: its condition as ``source`` is asked; ``span``: its phase, None
+    where the run did not come to it."""
     if span is None:
         return _unjudged(assertion, f"the run did not come to phase {assertion.during}", source.name)
-    expression = parse(assertion.promql)
     try:
         if (missing := _missing(expression, span, source)) is not None:
             near = get_close_matches(_metric(missing), source.metric_names(), n=1)

@@ -23,7 +23,7 @@ from highwater_chaos.assertions.found import looked_into
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.experiment import Assertion, PrometheusServer
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.promql import Expression, Result, Sample, Selector, is_scalar, parse, selectors, text_of
+from highwater_chaos.promql import Expression, Result, Sample, Selector, is_scalar, narrowed, parse, selectors, text_of
 
 FILE: Final = Path("metrics") / "prometheus.json"
 _STEP_MS: Final = 1_000
@@ -69,7 +69,7 @@ def ask_prometheus(
         span = phases.get(assertion.during)
         if span is None:
             continue
-        for promql in _questions(parse(assertion.promql)):
+        for promql in _questions(asked_of(server, assertion)):
             if (promql, span) in asked:
                 continue
             step = max(_STEP_MS, -(-(span.end_ms - span.start_ms) // _MOST_POINTS // 1000) * 1000)
@@ -86,6 +86,11 @@ def ask_prometheus(
                     continue
             asked[promql, span] = msgspec.structs.replace(question, error=silent)
     return Answers(server.url, began_unix_ms, list(asked.values()))
+
+
+def asked_of(server: PrometheusServer, assertion: Assertion) -> Expression:
+    """An assertion's condition, of the series of its own cluster."""
+    return narrowed(parse(assertion.promql), server.labels or {})
 
 
 def write_answers(directory: Path, answers: Answers) -> None:

@@ -54,7 +54,7 @@ class Assertion(OneOf):
 
 class PrometheusServer(Model):
     """A Prometheus that scrapes the cluster: assertions are asked of it, instead of the samples that the harness takes
-    itself. ``timeout`` is for each question."""
+    itself. ``timeout`` is for each question; ``labels`` tell this cluster's series from those of others."""
 
     url: Annotated[
         str,
@@ -65,3 +65,11 @@ class PrometheusServer(Model):
         ),
     ]
     timeout: Annotated[Duration, Field(description="How long one answer may take. A duration.")] = 10_000_000_000
+    labels: Annotated[
+        dict[str, Annotated[str, Field(max_length=253)]] | None,
+        Field(
+            max_length=16,
+            description="Asked of every selector that does not name them; absent: namespace and strimzi_io_cluster of"
+            " the cluster, on Kubernetes.",
+        ),
+    ] = None

@@ -5,6 +5,7 @@ An impossible file is refused before anything starts, so these rules know the wh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, Final
@@ -26,6 +27,7 @@ from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
+_LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _COMPRESSION: Final = "compression.type"
 _NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST})
 
@@ -349,6 +351,10 @@ def _assertions(experiment: ChaosExperiment) -> Iterator[Problem]:
         yield Problem("spec.prometheus", "is asked for assertions only, and there are none")
     if experiment.spec.prometheus is not None and experiment.spec.prometheus.timeout == 0:
         yield Problem("spec.prometheus.timeout", "expected more than 0")
+    labels = {} if experiment.spec.prometheus is None else experiment.spec.prometheus.labels or {}
+    for name in labels:
+        if not _LABEL.fullmatch(name):
+            yield Problem(f"spec.prometheus.labels.{name}", "is no name of a label: letters, digits and underscores")
 
 
 def _promql(text: str) -> str | None:

@@ -47,7 +47,7 @@ class RestartFault:
                 return
             backend.start(node)
             back = yield from context.confirm(
-                partial(_is_back, context, node),
+                partial(_is_back, context, node, before),
                 f"{node} is back in sync",
                 BACK_NS,
             )
@@ -66,10 +66,10 @@ class RestartFault:
         yield from bring_back(context, context.record.targets)
 
 
-def _is_back(context: FaultContext, node: str) -> bool:
+def _is_back(context: FaultContext, node: str, before: int) -> bool:
     view = context.view
-    if context.backend.state(node) is not NodeState.UP:
-        return False
+    if context.backend.state(node) is not NodeState.UP or context.backend.incarnation(node) <= before:
+        return False  # where others start nodes, the one that was stopped may still be what one hears of
     if node.startswith("controller-"):
         return view.active_controller() is not None
     broker = node_id(node)

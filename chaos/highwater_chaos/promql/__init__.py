@@ -21,6 +21,7 @@ from highwater_chaos.promql.language import (
     parts,
     selectors,
 )
+from highwater_chaos.promql.narrowing import narrowed
 from highwater_chaos.promql.parse import parse
 from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.promql.text import text_of
@@ -47,6 +48,7 @@ __all__ = [
     "holds",
     "is_never_empty",
     "is_scalar",
+    "narrowed",
     "parse",
     "parts",
     "selectors",

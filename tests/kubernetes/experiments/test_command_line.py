@@ -71,3 +71,29 @@ def test_what_is_refused_is_bad_usage(cluster: Any, tmp_path: Path, capsys: pyte
     thread.join()
     assert "no moon here" in capsys.readouterr().err
     assert cluster.objects(*KIND, "default") == []
+
+
+REFERENCE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: there}
+spec: {timeout: 1m, clusterRef: {name: demo, topics: [{name: chaos}]}}
+"""
+
+
+def test_a_reference_is_for_kubernetes(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "there.yaml"
+    file.write_text(REFERENCE)
+    for backend in ("sim", "local"):
+        assert command("run", str(file), "--backend", backend, "--out", str(tmp_path)) == 254
+        assert "spec.clusterRef: is a LogCluster that runs on Kubernetes" in capsys.readouterr().err
+    there = ("run", str(file), "--backend", "kubernetes", "--out", str(tmp_path))
+    assert command(*there, "--switch", "replica-epoch-check=off") == 254
+    assert "leave --switch out" in capsys.readouterr().err
+    assert cluster.objects(*KIND, "default") == []
+    thread = play(cluster, {"phase": "Completed", "verdict": "inconclusive", "reason": "played"}, None)
+    assert command(*there) == 2
+    thread.join()
+    (made,) = cluster.objects(*KIND, "default")
+    assert made["spec"]["clusterRef"]["name"] == "demo"
+    assert "cluster" not in made["spec"]

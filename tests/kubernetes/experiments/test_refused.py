@@ -100,6 +100,21 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "rpc": (steps({"inject": {"hold": {"rpc": "AlterPartitio"}}}), "Invalid", "spec.schedule[0].inject.hold.rpc:"),
     "heal": (steps({"heal": "nothing"}), "Invalid", "spec.schedule[0].heal: no fault is named 'nothing'"),
+    "promql-function": (
+        {"assertions": [{"name": "a", "promql": "rote(a[5s]) > 1", "during": "fault"}]},
+        "Invalid",
+        "spec.assertions[0].promql: unknown function 'rote'; supported functions:",
+    ),
+    "promql-syntax": (
+        {"assertions": [{"name": "a", "promql": "sum(a) ==", "during": "fault"}]},
+        "Invalid",
+        "spec.assertions[0].promql: syntax error at line 1, column 10",
+    ),
+    "prometheus": (
+        {"prometheus": {"url": "http://prometheus.monitoring.svc:9090"}},
+        "Invalid",
+        "spec.prometheus: is asked for assertions only",
+    ),
     "heal-number": (steps({"heal": 5}), "Invalid", "spec.schedule[0].heal:"),
     "no-step": (steps({}), "Invalid", "spec.schedule[0]: expected exactly one of inject, heal, wait"),
     "shape-direction": (

@@ -11,6 +11,7 @@ FAULTS = "powerLoss, kill, stop, restart, diskWipe, diskFull, diskError, diskSta
 KILL = {"kill": {"target": {"broker": 0}}}
 EITHER = "spec: expected either cluster (to bring up) or clusterRef (a LogCluster that runs)"
 DURATION = "expected a duration such as 500ms, 20s or 1m30s (or 0)"
+ASSERTION = {"name": "a", "promql": "sum(a) == 1", "during": "fault"}
 
 
 def of(**spec: Any) -> dict[str, Any]:
@@ -46,6 +47,14 @@ EXPERIMENTS = [
     (of(workload={"rate": 200}), 'spec.workload.rate in body must be of type string: "integer"'),
     (of(workload={"rate": "200"}), 'spec.workload.rate: Invalid value: "200"'),
     (of(workload={"producers": -1}), "spec.workload.producers in body should be greater than or equal to 0"),
+    (of(assertions=[{"name": "a", "during": "fault"}]), "spec.assertions[0].promql: Required value"),
+    (
+        of(assertions=[{**ASSERTION, "always": True, "never": True}]),
+        "spec.assertions[0]: expected at most one of always, never, eventually",
+    ),
+    (of(assertions=[{**ASSERTION, "during": "now"}]), 'supported values: "steady", "fault", "recovered"'),
+    (of(assertions=[{**ASSERTION, "name": "Not A Name"}]), 'spec.assertions[0].name: Invalid value: "Not A Name"'),
+    (of(prometheus={"url": "prometheus:9090"}), 'spec.prometheus.url: Invalid value: "prometheus:9090"'),
     (of(checks=[]), "spec.checks in body should have at least 1 items"),
     (of(expect=[{"verdict": "ok"}]), 'Unsupported value: "ok": supported values: "pass", "fail", "inconclusive"'),
     (of(expect=[{"when": {}}]), "spec.expect[0].verdict: Required value"),

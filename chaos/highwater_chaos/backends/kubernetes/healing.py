@@ -4,8 +4,8 @@ Each open fault's id is healed at *every* agent. The one that has the fault undo
 must not come about any more, so that a request of a dying runner that is still on its way finds itself refused. Agents
 act once on an id however often they are asked, so that operator and ``highwater heal`` may do this at the same time.
 
-An agent that does not answer is asked again. Its faults end by themselves at their deadline; once that is well over,
-they are let go, and it is said that nobody saw it.
+An agent that does not answer is asked again in the next round: of many faults it holds up each round but once. Its
+faults end by themselves at their deadline; once that is well over, they are let go, and it is said that nobody saw it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
     left: list[str] = []
     unseen: list[str] = []
     healed: dict[str, Json] = {}
+    silent: dict[str, str] = {}
     stamp = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="heal") as threads:
         for entry in reversed(open_faults(journal)):
-            seen, problems = _heal_one(entry["id"], agents, threads)
+            seen, problems = _heal_one(entry["id"], agents, threads, silent)
             if seen is None and not problems and agents:
                 seen = "no agent ever had it, and none will take it any more"
             if seen is None:
@@ -69,17 +70,20 @@ def end_of(record: Json, node: str) -> str:
 
 
 def _heal_one(
-    fault: str, agents: Mapping[str, AgentClient], threads: ThreadPoolExecutor
+    fault: str, agents: Mapping[str, AgentClient], threads: ThreadPoolExecutor, silent: dict[str, str]
 ) -> tuple[str | None, list[str]]:
-    """What the agent that had it saw; None: no agent that answered had it. And what went wrong."""
-    asked = {node: threads.submit(client.heal_fault, fault) for node, client in agents.items()}
+    """What the agent that had it saw; None: no agent that answered had it. And what went wrong. Agents in ``silent``,
+    by their nodes, are not asked; those that do not answer join them."""
+    asked = {node: threads.submit(client.heal_fault, fault) for node, client in agents.items() if node not in silent}
     seen: str | None = None
-    problems: list[str] = []
+    problems = [f"node {node}: {why}" for node, why in silent.items()]
     for node, answer in asked.items():
         try:
             record = answer.result()
         except AgentError as error:
             problems.append(f"node {node}: {error}")
+            if error.status in (0, 503):
+                silent[node] = str(error)
             continue
         if record["state"] not in OVER:
             problems.append(f"node {node}: it is still {record['state']}: {record.get('error', '')}")

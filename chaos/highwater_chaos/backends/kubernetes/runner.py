@@ -125,7 +125,7 @@ class Runner:
                 raise ClusterError(f"LogCluster {place.namespace}/{name} is not there any more")
             place = replace(place, borrowed=name)
             abilities = KubernetesAbilities(crashable=is_crashable(cluster))
-        experiment = experiment_of(found, cluster)
+        experiment = with_labels_of(place, experiment_of(found, cluster))
         longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
         backend = KubernetesBackend(
             self._api,
@@ -180,6 +180,16 @@ class Runner:
             return {"phase": "Judging", "run": kept, "conditions": conditions, **self.journal.extra()}
 
         self.journal.write(change)
+
+
+def with_labels_of(place: Place, experiment: ChaosExperiment) -> ChaosExperiment:
+    """The experiment; if it names a Prometheus, that is asked of this cluster's series alone: it knows of others."""
+    prometheus = experiment.spec.prometheus
+    if prometheus is None or prometheus.labels is not None:
+        return experiment
+    labels = {"namespace": place.namespace, "strimzi_io_cluster": place.cluster}
+    asked = prometheus.model_copy(update={"labels": labels})
+    return experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"prometheus": asked})})
 
 
 def _say(text: str) -> None:
