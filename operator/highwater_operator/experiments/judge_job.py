@@ -38,6 +38,7 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
         "image": settings.image,
         "command": ["python3", "-m", "highwater_chaos.backends.kubernetes.judge"],
         "args": arguments_of(found),
+        "workingDir": "/tmp",  # noqa: S108 - Spark makes a directory where it is started; the root is read-only
         "resources": settings.resources,
         # Its last words, for whoever reads why there is no verdict.
         "terminationMessagePolicy": "FallbackToLogsOnError",

@@ -113,6 +113,7 @@ def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, fail
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["limits"]["memory"] == "3Gi"
+    assert (container["workingDir"], container["volumeMounts"]) == ("/tmp", [{"name": "tmp", "mountPath": "/tmp"}])
 
     assert judge(judging) == 0
     status = judging.status()

@@ -200,6 +200,7 @@ def test_the_pipelines_image_can_start_spark():
     assert 17 <= int(pinned) < 24
     (asked,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["jdk"]
     assert not Requirement(asked).specifier.contains("25.0.2.1")
+    assert "\nWORKDIR /tmp\n" in stages("pipeline")[2], "it makes a directory where it is started"
     assert "jdk" in re.findall(r"'\.\[(\S+)\]'", stages("pipeline")[1])[0].split(",")
     assert re.search(r"debian pipeline-base extract \S*,bash,coreutils,dash", (IMAGES / "rootfs").read_text())
 
