@@ -32,7 +32,6 @@ from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
 from highwater_operator.agent.containers import node_container
 from highwater_operator.agent.pods import Pod, Pods, check
-from highwater_operator.agent.records import FaultRecord
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import read_fault, read_volume
 from highwater_operator.agent.service import Faults
@@ -114,7 +113,7 @@ class Api:
 
     async def _delete_volume(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        if busy := [one.id for one in await self._blocking(self._faults.all) if _is_on(one, name)]:
+        if busy := [one.id for one in await self._blocking(self._faults.all) if one.volume_in_force == name]:
             raise Refusal(409, f"volume {name} has faults in force", expected="none", found=", ".join(busy))
         try:
             there = await self._blocking(lambda: self._volumes.remove(name))
@@ -232,10 +231,3 @@ def _id(request: web.Request) -> str:
     if not _ID.match(fault):
         raise Refusal(400, "no id of a fault", expected=_ID.pattern, found=fault[:120])
     return fault
-
-
-def _is_on(record: FaultRecord, volume: str) -> bool:
-    if record.state not in ("inForce", "injecting") or record.request is None:
-        return False
-    pod = record.request["pod"]
-    return f"{pod['namespace']}_{pod['name']}" == volume

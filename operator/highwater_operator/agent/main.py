@@ -24,8 +24,10 @@ from aiohttp import web
 
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
+from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.http_api import Api
 from highwater_operator.agent.machine_run import open_run
+from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pods import ApiPods, Pod
 from highwater_operator.agent.records import Records, now_text
 from highwater_operator.agent.refusals import Refusal
@@ -74,13 +76,22 @@ class Agent:
         for what in said:
             log(what)
         self._wanted = threading.Event()
-        self._pods = ApiPods(_configuration(), settings.node, lambda _: self._wanted.set())
+        configuration = _configuration()
+        self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
         self._faults = Faults(settings.node, machine, self._pods, self._volumes, Records(settings.state / "faults"))
         for what in self._faults.recover():
             log(what)
+        self._failing: dict[str, str] = {}
+        self._collector = Collector(
+            settings.node,
+            self._volumes,
+            self._pods,
+            ApiClusters(configuration),
+            self._faults.all,
+            self._tell_once,
+        )
         self._ended = threading.Event()
         self._ticked = time.monotonic()
-        self._failing: dict[str, str] = {}
 
     async def run(self) -> None:
         """Until SIGTERM or SIGINT."""
@@ -145,6 +156,8 @@ class Agent:
                 if self._ended.is_set():
                     return
                 self._ensure_volume(pod)
+            if self._pods.synced.is_set():
+                self._remove_orphans()
 
     def _ensure_volume(self, pod: Pod) -> None:
         try:
@@ -155,6 +168,16 @@ class Agent:
             metrics.VOLUME_FAILURES.inc()
             said = error.body["found"] if isinstance(error, Refusal) else ""
             self._tell_once(pod.volume, f"volume {pod.volume}: {error} {said}".rstrip())
+
+    def _remove_orphans(self) -> None:
+        about = "volumes of deleted LogClusters"
+        try:
+            self._collector.look()
+            self._failing.pop(about, None)
+        except Refusal as refusal:
+            self._tell_once(about, f"{about} stay while it is not known which LogClusters there are: {refusal}")
+        except Exception as error:  # the thread that makes volumes must not end with it: told, and gone on
+            self._tell_once(about, f"{about} cannot be looked for: {type(error).__name__}: {error}")
 
     def _tell_once(self, about: str, what: str) -> None:
         if self._failing.get(about) != what:

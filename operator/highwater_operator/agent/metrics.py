@@ -42,6 +42,14 @@ VOLUMES: Final = Gauge("highwater_agent_volumes", "Crashable volumes on this nod
 VOLUME_FAILURES: Final = Counter(
     "highwater_agent_volume_failures", "Crashable volumes that could not be made or mounted.", registry=REGISTRY
 )
+VOLUME_REMOVALS: Final = Counter(
+    "highwater_agent_volume_removals",
+    "Removals of crashable volumes whose LogCluster was deleted, by result: removed, failed (in use; tried again).",
+    ["result"],
+    registry=REGISTRY,
+)
+for _result in ("removed", "failed"):
+    VOLUME_REMOVALS.labels(_result)
 WATCH_FAILURES: Final = Counter(
     "highwater_agent_watch_failures", "Times that the watch on pods was lost.", registry=REGISTRY
 )

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 CLUSTER_LABEL: Final = "highwater.dev/cluster"
+LOG_CLUSTERS: Final = ("highwater.dev", "v1alpha1", "logclusters")
+"""Group, version and plural."""
+
 ADMIN_PORT: Final = 9404
 DATA_PATH: Final = "/var/lib/highwater/data"
 EVENTS_PATH: Final = "/var/lib/highwater/events"

@@ -57,6 +57,14 @@ class FaultRecord:
         """``powerLoss``; empty where it never was asked for."""
         return str(self.request["kind"]) if self.request else ""
 
+    @property
+    def volume_in_force(self) -> str | None:
+        """Name of the crashable volume of the pod that it is in force on, or may be; None: it is not."""
+        if self.state not in ("inForce", "injecting") or self.request is None:
+            return None
+        pod = self.request["pod"]
+        return f"{pod['namespace']}_{pod['name']}"
+
     def saw(self, *evidence: Evidence) -> FaultRecord:
         """With more evidence."""
         return replace(self, evidence=(*self.evidence, *evidence)[-_MOST_EVIDENCE:])

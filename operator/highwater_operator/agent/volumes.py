@@ -35,6 +35,8 @@ CRASHABLE: Final = "highwater.dev/crashable"
 SIZE: Final = "highwater.dev/volume-size"
 FILE_SYSTEM: Final = "highwater.dev/file-system"
 CLUSTER_UID: Final = "highwater.dev/cluster-uid"
+WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
+RETAIN: Final = "Retain"
 DATA: Final = "data"
 _NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
 
@@ -42,7 +44,7 @@ _NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0
 @dataclass(frozen=True, slots=True)
 class VolumeRecord:
     """One volume. ``made``: its file system is whole. ``cluster``: uid of the LogCluster whose data are on it; empty:
-    whoever asked did not say."""
+    whoever asked did not say. ``retain``: the data are to be kept when that LogCluster is deleted."""
 
     name: str
     size_bytes: int
@@ -51,6 +53,7 @@ class VolumeRecord:
     group: int
     made: bool = False
     cluster: str = ""
+    retain: bool = False
 
     @classmethod
     def of(cls, name: str, request: VolumeRequest) -> Self:
@@ -114,6 +117,13 @@ class Volumes:
         with self.busy:
             there = self.get(wanted.name)
             if there is not None and there.cluster and wanted.cluster and there.cluster != wanted.cluster:
+                if there.retain:
+                    raise Refusal(
+                        409,
+                        f"volume {wanted.name} is retained from another LogCluster; delete it first",
+                        expected=f"LogCluster {wanted.cluster}",
+                        found=f"LogCluster {there.cluster}",
+                    )
                 # A cluster made anew under an old one's name could not use what is there; its node would refuse it.
                 self.remove(there.name)
                 there = None
@@ -126,7 +136,12 @@ class Volumes:
                 )
             record = wanted
             if there is not None:
-                record = replace(wanted, made=there.made, cluster=wanted.cluster or there.cluster)
+                record = replace(
+                    wanted,
+                    made=there.made,
+                    cluster=wanted.cluster or there.cluster,
+                    retain=wanted.retain if wanted.cluster else there.retain,
+                )
             if record != there:
                 self._write(record)
             if not record.made:
@@ -230,4 +245,5 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
     size: Any = parse_quantity(said.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
     cluster = said.get(CLUSTER_UID, "")
-    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster)
+    retain = said.get(WHEN_DELETED) == RETAIN
+    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster, retain=retain)

@@ -28,6 +28,7 @@ CRASHABLE: Final = "highwater.dev/crashable"
 VOLUME_SIZE: Final = "highwater.dev/volume-size"
 VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"
 CLUSTER_UID: Final = "highwater.dev/cluster-uid"
+VOLUME_WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
 NODE_USER: Final = 10001
 _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
@@ -152,13 +153,16 @@ def _wait(owner: Owner) -> list[str]:
 
 def _volume_annotations(owner: Owner) -> dict[str, str]:
     """By which the node agent knows what volume a pod wants, and of which cluster's life."""
-    if not owner.spec.storage.crashable:
+    storage = owner.spec.storage
+    if not storage.crashable:
         return {}
     return {
         CRASHABLE: "true",
-        VOLUME_SIZE: owner.spec.storage.size,
+        VOLUME_SIZE: storage.size,
         VOLUME_FILE_SYSTEM: owner.spec.file_system,
         CLUSTER_UID: owner.uid,
+        # Only where it is not the default: another template would restart the pods of every cluster that there is.
+        **({} if storage.when_deleted == "Delete" else {VOLUME_WHEN_DELETED: storage.when_deleted}),
     }
 
 

@@ -47,7 +47,10 @@ class Storage(Model):
     ] = None
     when_deleted: Annotated[
         Literal["Delete", "Retain"],
-        Field(description="What becomes of the claims when the LogCluster is deleted; no other cluster can use them."),
+        Field(
+            description="What becomes of the claims, or crashable volumes, when the LogCluster is deleted; "
+            "no other cluster can use them."
+        ),
     ] = "Delete"
     crashable: Annotated[
         bool, Field(description="Volumes that the node agent can take the power from; needs the agent.")

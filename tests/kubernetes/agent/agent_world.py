@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import requests
+import yaml
 
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 NODE = "node-1"
 TOKEN = "a-token-that-nobody-guesses"
+ACCOUNT = "highwater-system/highwater-agent"
+RIGHTS = Path(__file__).parents[3] / "manifests" / "base" / "rbac" / "agent.yaml"
 STAND_IN = Path(__file__).with_name("node_stand_in.py")
 _addresses = itertools.count(1)
 
@@ -145,7 +148,9 @@ class World:
         self.kubelet = folder / "kubelet"
         self.token = folder / "token"
         self.token.write_text(TOKEN + "\n")
-        self.kubeconfig = api.kubeconfig(folder / "kubeconfig")
+        # With the rights that are shipped, and no others.
+        self.account = api.authorizer.add_manifests("the-agents", ACCOUNT, list(yaml.safe_load_all(RIGHTS.read_text())))
+        self.kubeconfig = api.kubeconfig(folder / "kubeconfig", "the-agents")
         self.groups = control_groups() / f"hwtest-{secrets.token_hex(4)}.slice"
         self.groups.mkdir()
         self.volumes.mkdir()

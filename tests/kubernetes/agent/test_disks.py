@@ -12,10 +12,22 @@ from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.power_loss import try_to_write
-from highwater_operator.agent.volumes import CLUSTER_UID, CRASHABLE, FILE_SYSTEM, SIZE, VolumeRecord, Volumes
+from highwater_operator.agent.places import LOG_CLUSTERS
+from highwater_operator.agent.refusals import Refusal
+from highwater_operator.agent.volumes import (
+    CLUSTER_UID,
+    CRASHABLE,
+    FILE_SYSTEM,
+    SIZE,
+    WHEN_DELETED,
+    VolumeRecord,
+    Volumes,
+)
+from highwater_operator.kinds import LOG_CLUSTER
 from highwater_operator.objects import stateful_set
 
 MIB = 1 << 20
+CRDS = Path(__file__).parents[3] / "manifests" / "base" / "crds"
 
 
 def crashable(world: World, name: str, file_system: str = "ext4") -> Pod:
@@ -136,6 +148,55 @@ def test_a_cluster_made_anew_gets_an_empty_volume(world: World, tmp_path: Path) 
         volumes.remove(first.name)
 
 
+def test_retained_data_make_way_for_nobody(world: World, tmp_path: Path) -> None:
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    first = VolumeRecord("default_demo-broker-0", 40 * MIB, "ext4", 10001, 10001, cluster="first", retain=True)
+    try:
+        volumes.ensure(first)
+        (volumes.data(first.name) / "kept").write_text("kept")
+        # Asked for by hand: that says nothing of whose it is, nor of its end.
+        assert volumes.ensure(replace(first, cluster="", retain=False)) == replace(first, made=True)
+        with pytest.raises(Refusal, match="is retained from another LogCluster; delete it first"):
+            volumes.ensure(replace(first, cluster="second", retain=False))
+        assert (volumes.data(first.name) / "kept").read_text() == "kept"
+    finally:
+        volumes.remove(first.name)
+
+
+def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
+    if world.api.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "logclusters.highwater.dev") is None:
+        world.api.apply_file(CRDS / "logclusters.yaml")
+    clusters = {}
+    for name in ("gone", "lives"):
+        meta = {"name": name, "namespace": "default"}
+        made = world.api.create(
+            {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster", "metadata": meta, "spec": {}}
+        )
+        clusters[name] = made["metadata"]["uid"]
+    for name in ("gone", "lives", "retained"):
+        annotations = {CRASHABLE: "true", SIZE: "40Mi", CLUSTER_UID: clusters["lives" if name == "lives" else "gone"]}
+        if name == "retained":
+            annotations[WHEN_DELETED] = "Retain"
+        pod = world.pod(f"{name}-broker-0", annotations=annotations)
+        await_true(pod.data.is_dir, "the agent makes the volume")
+        (pod.data / "kept").write_text("kept")
+        world.api.delete("v1", "Pod", pod.name, "default", grace=0)
+    world.api.delete("highwater.dev/v1alpha1", "LogCluster", "gone", "default")
+    image = world.state / "images" / "default_gone-broker-0.img"
+    assert image.exists()
+    await_true(lambda: not (world.state / "volumes" / "default_gone-broker-0.json").exists(), "it is removed", 120)
+    assert not image.exists()
+    assert loop.devices_of(image) == []
+    assert not (world.volumes / "default_gone-broker-0").exists()
+    for name in ("lives", "retained"):
+        assert (world.volumes / f"default_{name}-broker-0" / "data" / "kept").read_text() == "kept"
+    assert f"removed: LogCluster {clusters['gone']} was deleted" in world.folder.joinpath("agent.log").read_text()
+    text = agent.ask("GET", "/metrics", token=None).text
+    assert 'highwater_agent_volume_removals_total{result="removed"} 1.0' in text
+    # With the rights that are shipped.
+    assert [str(one) for one in world.account.refused] == []
+
+
 @contextmanager
 def working_in(point: Path) -> Iterator[subprocess.Popen[str]]:
     """Somebody else's container: with copies of the node's mounts, and at work in one of them."""
@@ -182,6 +243,8 @@ def test_a_copy_of_a_mount_keeps_no_volume(tmp_path: Path) -> None:
 def test_the_operator_asks_for_volumes_by_the_names_that_the_agent_knows() -> None:
     assert (CRASHABLE, SIZE) == (stateful_set.CRASHABLE, stateful_set.VOLUME_SIZE)
     assert (FILE_SYSTEM, CLUSTER_UID) == (stateful_set.VOLUME_FILE_SYSTEM, stateful_set.CLUSTER_UID)
+    assert WHEN_DELETED == stateful_set.VOLUME_WHEN_DELETED
+    assert (LOG_CLUSTER.group, LOG_CLUSTER.version, LOG_CLUSTER.plural) == LOG_CLUSTERS
 
 
 def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, restart: Callable[[], Agent]) -> None:

@@ -116,8 +116,21 @@ def test_the_agent_is_told_what_volume_to_make() -> None:
     assert record is not None
     assert (record.name, record.size_bytes, record.file_system) == ("ns_demo-broker-2", 64 * 1024 * 1024, "xfs")
     assert (record.user, record.group) == (10001, 10001)
+    assert (record.cluster, record.retain) == (owner().uid, False)
     args = template["spec"]["containers"][0]["args"]
     assert args[1:] == ["--wait-for", "/var/lib/highwater/volumes/ns_$(POD_NAME)/data"]
+
+
+def test_the_agent_is_told_which_volumes_outlive_the_cluster() -> None:
+    def annotations(**storage: str) -> dict[str, str]:
+        spec = made(storage={"crashable": True, **storage})["StatefulSet demo-broker"]["spec"]
+        found: dict[str, str] = spec["template"]["metadata"]["annotations"]
+        return found
+
+    name = "highwater.dev/volume-when-deleted"
+    assert annotations(whenDeleted="Retain")[name] == "Retain"
+    # Not said where it is the default: the template of clusters that there are stays as it is, and so do their pods.
+    assert name not in annotations(whenDeleted="Delete")
 
 
 def test_what_restarts_a_node_and_what_does_not() -> None:
