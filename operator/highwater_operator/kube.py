@@ -91,13 +91,20 @@ class Kube:
         except NotFound:
             return None
 
-    async def list(self, kind: Kind, namespace: str | None, labels: Mapping[str, str] | None = None) -> list[Json]:
-        """All objects of a namespace (None: of all) that carry ``labels``."""
-        selector = ",".join(f"{key}={value}" for key, value in (labels or {}).items()) or None
+    async def list(
+        self,
+        kind: Kind,
+        namespace: str | None,
+        labels: Mapping[str, str] | None = None,
+        *,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[Json]:
+        """All objects of a namespace (None: of all) that carry ``labels`` and have ``fields``."""
+        wanted = (_selector(labels), _selector(fields))
         found: list[Json] = []
         token: str | None = None
         while True:
-            page = await self._call("list", kind, namespace, "", partial(_page, namespace, selector, token))
+            page = await self._call("list", kind, namespace, "", partial(_page, namespace, wanted, token))
             found += page["items"]
             token = page.get("metadata", {}).get("continue")
             if not token:
@@ -271,8 +278,17 @@ def _retry_after(error: DynamicApiError) -> float | None:
     return float(text) if text is not None and text.isdigit() else None
 
 
-def _page(namespace: str | None, selector: str | None, token: str | None, resource: Any, common: Json) -> Any:
-    return resource.get(namespace=namespace, label_selector=selector, limit=_PAGE, _continue=token, **common)
+def _selector(wanted: Mapping[str, str] | None) -> str | None:
+    return ",".join(f"{key}={value}" for key, value in (wanted or {}).items()) or None
+
+
+def _page(
+    namespace: str | None, wanted: tuple[str | None, str | None], token: str | None, resource: Any, common: Json
+) -> Any:
+    labels, fields = wanted
+    return resource.get(
+        namespace=namespace, label_selector=labels, field_selector=fields, limit=_PAGE, _continue=token, **common
+    )
 
 
 def _place(manifest: Json) -> tuple[str, str]:

@@ -35,6 +35,8 @@ DEFAULT_IMAGE: Final = "highwater/node:0.1.0"
 LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
 CANNOT_BEGIN: Final = 2
+_CHATTY: Final = ("aiohttp.access", "kopf.objects")
+"""A line for each health probe, and for each event of a watch: what came of it is told by what reconciles."""
 
 _log = logging.getLogger(__name__)
 
@@ -184,6 +186,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     kopf.configure(
         debug=given.verbose, log_format=kopf.LogFormat.JSON if given.log_format == "json" else kopf.LogFormat.PLAIN
     )
+    if not given.verbose:
+        for name in _CHATTY:
+            logging.getLogger(name).setLevel(logging.WARNING)
     options = Options(tuple(given.namespace), given.liveness, given.metrics_port)
     try:
         configuration = local_configuration()

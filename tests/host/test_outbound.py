@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 
+import pytest
+
+from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.ports import MS, SECOND, Endpoint, RpcFailure
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
@@ -78,6 +82,112 @@ def test_an_unresolvable_host_is_a_disconnect(play, tools):
         assert await tools.ask(client, Endpoint("no-such-host.invalid", 9092)) is RpcFailure.DISCONNECTED
 
     play(story)
+
+
+def test_a_peer_that_refuses_is_told_of_once_and_when_it_is_back(play, tools, logged):
+    async def story(hosts):
+        client = await hosts.node("client", listeners=())
+        server, core = await hosts.server()
+        core.answering = lambda request: request.reply(tools.metadata("here"))
+        at = server.bound["PLAINTEXT"]
+        server.kill()
+        await asyncio.sleep(0)
+        for channel in ("", "", "another"):
+            assert await tools.ask(client, at, channel=channel) is RpcFailure.DISCONNECTED
+        (away,) = logged("peer unreachable")
+        assert (away["server"], away["why"], away["attempts"]) == (at, "connection refused", 1)
+        from highwater_runtime.host import Listener
+
+        await hosts.node("server", factory=lambda _: core, listeners=[Listener("PLAINTEXT", at)])
+        for channel in ("", "another"):
+            assert (await tools.ask(client, at, channel=channel)).cluster_id == "here"
+        (back,) = logged("peer reached again")
+        assert (back["server"], back["attempts"]) == (at, 3)
+        assert len(logged("peer unreachable")) == 1
+
+    play(story)
+
+
+def test_a_name_that_cannot_be_resolved_is_told_of(play, tools, logged):
+    async def story(hosts):
+        client = await hosts.node("client", listeners=())
+        at = Endpoint("no-such-host.invalid", 9092)
+        await tools.ask(client, at)
+        (away,) = logged("peer unreachable")
+        assert away["server"] == at
+        assert away["why"].startswith("cannot resolve the name: ")
+
+    play(story)
+
+
+def test_a_peer_that_does_not_answer_a_connect_is_told_of(play, tools, logged):
+    async def story(hosts):
+        client = await hosts.node("client", listeners=())
+        with socket.socket() as full:  # accepts nobody, and its queue is full: further attempts get no answer
+            full.bind(("127.0.0.1", 0))
+            full.listen(0)
+            at = Endpoint(*full.getsockname())
+            with socket.create_connection(at):
+                assert await tools.ask(client, at, timeout_ns=200 * MS) is RpcFailure.TIMED_OUT
+            (away,) = logged("peer unreachable")
+        assert (away["server"], away["why"]) == (at, "timed out")
+
+    play(story)
+
+
+def test_a_node_whose_peers_are_there_says_nothing_of_them(play, tools, logged):
+    async def story(hosts):
+        server, core = await hosts.server()
+        core.answering = lambda request: request.reply(tools.metadata("here"))
+        client = await hosts.node("client", listeners=())
+        await tools.ask(client, server.bound["PLAINTEXT"])
+        core.answering = None
+        assert await tools.ask(client, server.bound["PLAINTEXT"], timeout_ns=50 * MS) is RpcFailure.TIMED_OUT
+        assert logged("peer unreachable") == logged("peer reached again") == []
+
+    play(story)
+
+
+def test_while_it_lasts_it_is_told_once_a_minute():
+    class Lines(list):
+        def info(self, event, **fields):
+            self.append((event, fields))
+
+        warning = info
+
+    now, lines, one, other = [100.0], Lines(), Endpoint("a", 1), Endpoint("b", 1)
+    peers = Reachability(lines, lambda: now[0])
+    for _ in range(1000):  # eight times a second, for two minutes and five seconds
+        peers.failed(one, "connection refused")
+        now[0] += 0.125
+    assert [(event, fields["attempts"]) for event, fields in lines] == [
+        ("peer unreachable", 1),
+        ("peer unreachable", 481),
+        ("peer unreachable", 961),
+    ]
+    assert [fields["seconds"] for _, fields in lines] == [0, 60, 120]
+    peers.failed(other, "timed out")
+    assert lines.pop() == ("peer unreachable", {"server": other, "why": "timed out", "attempts": 1, "seconds": 0})
+    peers.reached(one)
+    assert lines.pop() == ("peer reached again", {"server": one, "attempts": 1000, "seconds": 125})
+    peers.reached(one)
+    assert len(lines) == 3
+    peers.failed(one, "connection refused")
+    assert lines[3][1]["attempts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (socket.gaierror(-3, "Temporary failure in name resolution"), "cannot resolve the name: Temporary failure"),
+        (ConnectionRefusedError(111, "Connect call failed ('10.0.0.1', 9092)"), "connection refused"),
+        (TimeoutError(110, "Connection timed out"), "timed out"),
+        (OSError(113, "Connect call failed ('10.0.0.1', 9092)"), "No route to host"),
+        (OSError("Multiple exceptions: a, b"), "Multiple exceptions: a, b"),
+    ],
+)
+def test_why_in_words(error, words):
+    assert why_not(error).startswith(words)
 
 
 def test_a_connection_that_breaks_fails_everything_in_flight_on_it_in_order(play, tools):

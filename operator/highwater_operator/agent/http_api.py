@@ -22,6 +22,8 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from typing import Final, TypeVar
 
 from aiohttp import web
@@ -149,18 +151,31 @@ class Api:
             {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid, "container": found, "processes": states}
         )
 
-    async def _events(self, request: web.Request) -> web.Response:
+    async def _events(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)
         text = request.query.get("offset", "0")
         if not text.isdecimal() or len(text) > 18:
             raise Refusal(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
         piece = await self._blocking(lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
-        headers = {
-            "X-Highwater-File": piece.file,
-            "X-Highwater-Next": str(piece.offset + len(piece.data)),
-            "X-Highwater-Size": str(piece.size),
-        }
-        return web.Response(body=piece.data, content_type="application/x-ndjson", headers=headers)
+        with closing(piece):
+            answer = web.StreamResponse(
+                headers={
+                    "Content-Type": "application/x-ndjson",
+                    "Content-Length": str(piece.length),
+                    "X-Highwater-File": piece.file,
+                    "X-Highwater-Next": str(piece.offset + piece.length),
+                    "X-Highwater-Size": str(piece.size),
+                }
+            )
+            await answer.prepare(request)
+            done = 0
+            while data := await self._blocking(partial(piece.read, done)):
+                await answer.write(data)
+                done += len(data)
+            if done < piece.length:
+                answer.force_close()  # so that the caller sees that it is not all, and asks again
+            await answer.write_eof()
+            return answer
 
     async def _dump(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)

@@ -11,10 +11,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from highwater_operator.agent.containers import network_of, node_container, running_node
 from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH
@@ -24,6 +25,8 @@ from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import Volumes
 
 MOST_BYTES: Final = 8 << 20
+"""Of one answer. It is never in memory as a whole: the allocator would keep as much for every thread that had it."""
+_AT_A_TIME: Final = 256 << 10
 _EVENTS: Final = "events.jsonl"
 _BROKER: Final = re.compile(r"-broker-([0-9]+)$")
 _METRICS_WITHIN: Final = 5.0
@@ -32,13 +35,23 @@ _ROWS: Final = 5000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Bytes of a file from ``offset``. ``file``: another one where it is not the one that was read before; ``size``: of
-    the whole file now."""
+    """``length`` bytes of a file from ``offset``. ``file``: another one where it is not the one that was read before;
+    ``size``: of the whole file now. Whoever gets it closes it."""
 
-    data: bytes
+    source: BinaryIO
     offset: int
+    length: int
     size: int
     file: str
+
+    def read(self, done: int) -> bytes:
+        """The next bytes after ``done`` of them; none: that is all, or the file has been cut short meanwhile."""
+        wanted = min(_AT_A_TIME, self.length - done)
+        return os.pread(self.source.fileno(), wanted, self.offset + done)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.source.close()
 
 
 def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
@@ -55,14 +68,15 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
             fd = os.open(place / _EVENTS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        try:
+        with ExitStack() as opened:
+            opened.callback(os.close, fd)
             status = os.fstat(fd)
             if not stat.S_ISREG(status.st_mode):
                 raise Refusal(422, "the events are no file", expected="a regular file", found=oct(status.st_mode))
-            data = os.pread(fd, MOST_BYTES, offset)
-        finally:
-            os.close(fd)
-        return Piece(data, offset, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
+            length = max(0, min(MOST_BYTES, status.st_size - offset))
+            source = os.fdopen(fd, "rb", buffering=0)
+            opened.pop_all()
+            return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
     raise Refusal(
         404,
         f"no events of pod {pod.namespace}/{pod.name} are here",

@@ -13,6 +13,7 @@ from highwater_operator.kube import Conflict, Json, Refused
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.naming import CLIENT_PORT, ROLES, Owner, Role, host_of, set_name
 from highwater_operator.reconcile.context import Context
+from highwater_operator.reconcile.creation import why_not_created
 from highwater_operator.reconcile.drift import difference, is_current, stamped
 from highwater_operator.reconcile.events import EventType, tell
 from highwater_operator.reconcile.observation import (
@@ -138,8 +139,11 @@ class _Reconcile:
             except AdminError as error:
                 failed = str(error)
                 creating = [topic.name for topic in missing(owner.spec.topics, view)]
+        uncreated = await why_not_created(self._kube, owner.namespace, sets, seen.pods)
         return await self._report(
-            Facts(owner, seen.pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed)
+            Facts(
+                owner, seen.pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed, uncreated
+            )
         )
 
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:
@@ -206,7 +210,8 @@ class _Reconcile:
     # --- writing down ---
 
     async def _refuse(self, problem: Problem) -> Outcome:
-        await self._write(*refused_status(problem))
+        served = "bootstrap" in self._resource.get("status", {})
+        await self._write(*refused_status(problem, served=served))
         return Outcome(self._context.pace.steady, settled=True)
 
     async def _report(self, facts: Facts) -> Outcome:

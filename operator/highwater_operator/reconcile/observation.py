@@ -66,6 +66,7 @@ class SetView:
     name: str
     replicas: int
     update_revision: str | None
+    uid: str = ""
 
 
 Objects = Mapping[tuple[str, str], Json]
@@ -116,6 +117,7 @@ def set_view(item: Json) -> SetView:
         item["metadata"]["name"],
         item["spec"].get("replicas", 1),
         (status.get("updateRevision") or None) if seen else None,
+        item["metadata"]["uid"],
     )
 
 

@@ -17,6 +17,11 @@ from highwater_operator.reconcile.scaling import Scaling
 from highwater_operator.resources.conditions import Condition, with_condition
 
 _LONGEST_MESSAGE: Final = 2000
+_LEFT_ALONE: Final = (
+    ". Until this is corrected, what was made before stays as it is, and what others change or delete of it is not"
+    " repaired"
+)
+"""What the last valid spec asked for is remembered nowhere: there is nothing to repair it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,12 @@ class Facts:
     """Topics that are to be created once the cluster is ready."""
     failed: str | None = None
     """What the API server or the cluster refused: a topic, an object."""
+    uncreated: str | None = None
+    """Why pods are missing, where their creation was refused."""
 
     def ready(self, role: str) -> int:
-        """Ready pods of a role."""
-        return sum(pod.ready and pod.role == role for pod in self.pods)
+        """Ready pods of a role. One that is being deleted is ready until its containers end: it does not count."""
+        return sum(pod.ready and not pod.terminating and pod.role == role for pod in self.pods)
 
 
 class Verdict(NamedTuple):
@@ -64,12 +71,13 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     return status, verdicts
 
 
-def refused_status(problem: Problem) -> tuple[Json, dict[str, Verdict]]:
-    """Of a cluster that is not served; what it was before is left as it is."""
+def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, Verdict]]:
+    """Of a cluster that is not served; ``served``: it was before, and what it was is left as it is."""
+    message = f"{problem.message}{_LEFT_ALONE}" if served else problem.message
     return {"phase": "Refused"}, {
-        "Degraded": Verdict("True", *problem),
-        "Ready": Verdict("False", *problem),
-        "Progressing": Verdict("False", *problem),
+        "Degraded": Verdict("True", problem.reason, message),
+        "Ready": Verdict("False", problem.reason, message),
+        "Progressing": Verdict("False", problem.reason, message),
     }
 
 
@@ -111,6 +119,8 @@ def merged(
 
 def _ready(facts: Facts) -> Verdict:
     owner = facts.owner
+    if facts.uncreated is not None:
+        return Verdict("False", "PodsNotCreated", facts.uncreated)
     for role, wanted in (("controller", owner.spec.controllers), ("broker", owner.spec.brokers)):
         ready = facts.ready(role)
         if ready < wanted:
@@ -136,7 +146,7 @@ def _progressing(facts: Facts) -> Verdict:
         return Verdict("True", "ScalingDown", f"leaving: {', '.join(facts.leaving)}")
     if facts.roll.waiting is not None:
         return Verdict("True", "Applying", facts.roll.waiting)
-    unready = [pod.name for pod in facts.pods if not pod.ready]
+    unready = [pod.name for pod in facts.pods if pod.terminating or not pod.ready]
     wanted = facts.owner.spec.brokers + facts.owner.spec.controllers
     if unready or len(facts.pods) < wanted:
         return Verdict("True", "PodsStarting", f"{len(facts.pods) - len(unready)} of {wanted} pods are ready")
@@ -152,6 +162,8 @@ def _progressing(facts: Facts) -> Verdict:
 def _degraded(facts: Facts) -> Verdict:
     if facts.failed is not None:
         return Verdict("True", "NotCarriedOut", facts.failed)
+    if facts.uncreated is not None:
+        return Verdict("True", "PodsNotCreated", facts.uncreated)
     troubled = [f"{pod.name}: {pod.trouble}" for pod in facts.pods if pod.trouble is not None]
     if troubled:
         return Verdict("True", "PodsFailing", "; ".join(troubled))

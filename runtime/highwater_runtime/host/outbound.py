@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import OutboundSecurity
+from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
 from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
@@ -101,6 +102,8 @@ class OutboundConnection(FrameReceiver):
         now = self._node.clock.now_ns()
         earliest = min((call.deadline for call in self._calls), default=_FOREVER)
         if earliest <= now:
+            if self._connecting is not None:
+                self._network.reachability.failed(self._key[0], "timed out")
             self.fail("a request timed out")
         elif earliest < _FOREVER:
             self._watch(earliest)
@@ -123,9 +126,11 @@ class OutboundConnection(FrameReceiver):
             )
         except (OSError, asyncio.CancelledError) as error:
             why = f"cannot connect: {error}"
-            if isinstance(error, SSLError) and not self._closed:
-                self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
             if not self._closed:
+                if isinstance(error, SSLError):
+                    self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
+                elif isinstance(error, OSError):
+                    self._network.reachability.failed(self._key[0], why_not(error))
                 self._node.run(lambda: self.fail(why))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -136,6 +141,7 @@ class OutboundConnection(FrameReceiver):
         if self._closed:
             transport.abort()
             return
+        self._network.reachability.reached(self._key[0])
         self._outbox.attach(transport)
         authenticator = self._security.authenticator
         if authenticator is None:
@@ -261,6 +267,7 @@ class HostNetwork:
         self.node = node
         self.security = security
         """How to meet the server at an endpoint."""
+        self.reachability = Reachability(node.log, node.loop.time)
         self.authentication_timeout_ns = 10_000_000_000
         self.received_bytes = 0
         self.sent_bytes = 0

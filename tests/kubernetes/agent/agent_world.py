@@ -148,9 +148,10 @@ class World:
         self.kubelet = folder / "kubelet"
         self.token = folder / "token"
         self.token.write_text(TOKEN + "\n")
-        # With the rights that are shipped, and no others.
+        # Agents have the rights that are shipped, and no others.
         self.account = api.authorizer.add_manifests("the-agents", ACCOUNT, list(yaml.safe_load_all(RIGHTS.read_text())))
-        self.kubeconfig = api.kubeconfig(folder / "kubeconfig", "the-agents")
+        self.agents_kubeconfig = api.kubeconfig(folder / "agents-kubeconfig", "the-agents")
+        self.kubeconfig = api.kubeconfig(folder / "kubeconfig")
         self.groups = control_groups() / f"hwtest-{secrets.token_hex(4)}.slice"
         self.groups.mkdir()
         self.volumes.mkdir()
@@ -250,7 +251,7 @@ class Agent:
                 env={
                     **os.environ,
                     "NODE_NAME": NODE,
-                    "KUBECONFIG": str(world.kubeconfig),
+                    "KUBECONFIG": str(world.agents_kubeconfig),
                     "HIGHWATER_AGENT_TOKEN_FILE": str(world.token),
                     "HIGHWATER_AGENT_STATE": str(world.state),
                     "HIGHWATER_AGENT_VOLUMES": str(world.volumes),

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # for ``import agent_world``
 if TYPE_CHECKING:
     from agent_world import Agent, World
 
+CRDS = sorted((Path(__file__).parents[3] / "manifests" / "base" / "crds").glob("*.yaml"))
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
@@ -30,6 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     from api_server import ApiServer
 
     with ApiServer() as api:
+        api.apply_file(*CRDS)
         made = World(tmp_path_factory.mktemp("node"), api)
         try:
             yield made

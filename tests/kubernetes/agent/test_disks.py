@@ -27,7 +27,6 @@ from highwater_operator.kinds import LOG_CLUSTER
 from highwater_operator.objects import stateful_set
 
 MIB = 1 << 20
-CRDS = Path(__file__).parents[3] / "manifests" / "base" / "crds"
 
 
 def crashable(world: World, name: str, file_system: str = "ext4") -> Pod:
@@ -164,8 +163,6 @@ def test_retained_data_make_way_for_nobody(world: World, tmp_path: Path) -> None
 
 
 def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
-    if world.api.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "logclusters.highwater.dev") is None:
-        world.api.apply_file(CRDS / "logclusters.yaml")
     clusters = {}
     for name in ("gone", "lives"):
         meta = {"name": name, "namespace": "default"}

@@ -13,14 +13,12 @@ from highwater_chaos.cli import execute
 
 SYSTEM = "highwater-system"
 KIND = ("highwater.dev/v1alpha1", "ChaosExperiment")
-CRDS = Path(__file__).parents[3] / "manifests" / "base" / "crds"
 
 
 @pytest.fixture(scope="module")
 def installation(world: World) -> None:
-    """Our kinds, the Secret that agents share, and the agent as a pod that the API server knows."""
+    """The Secret that agents share, and the agent as a pod that the API server knows."""
     api = world.api
-    api.apply_file(*sorted(CRDS.glob("*.yaml")))
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
     token = base64.b64encode(TOKEN.encode()).decode()
     meta = {"name": "agents-own", "namespace": SYSTEM}

@@ -53,6 +53,15 @@ def test_names_in_commands_are_those_of_what_is_installed(base):
         assert pair in samples | installed, pair
 
 
+def test_what_may_be_gone_by_itself_does_not_make_deleting_fail(base):
+    leaves_by_itself = [name for (kind, name), obj in base.items() if "ttlSecondsAfterFinished" in obj.get("spec", {})]
+    assert leaves_by_itself == ["highwater-agent-token"]
+    deleting = [words for document in DOCUMENTS for words in lines(document) if "delete" in words and "-k" in words]
+    assert deleting
+    for words in deleting:
+        assert "--ignore-not-found" in words, words
+
+
 def granted(base: dict[Key, Object]) -> set[tuple[str, str, str, bool]]:
     """Who may do what on what, and whether in its own namespace only."""
     found = set()

@@ -216,6 +216,19 @@ class Stage:
         before = ended()
         until(lambda: ended() >= before + more, f"{more} more steady reconciles")
 
+    def reconciles(self, more: int) -> None:
+        """Wait until that many more reconciles have ended, whatever they found."""
+
+        def ended() -> float:
+            found = metrics.REGISTRY.get_sample_value(
+                "highwater_operator_reconcile_duration_seconds_count", {"kind": "LogCluster"}
+            )
+            assert found is not None
+            return found
+
+        before = ended()
+        until(lambda: ended() >= before + more, f"{more} more reconciles")
+
     def events(self, reason: str | None = None) -> list[dict[str, Any]]:
         return [one for one in self.api.objects("v1", "Event", NAMESPACE) if reason in (None, one["reason"])]
 

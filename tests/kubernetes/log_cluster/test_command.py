@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -42,4 +43,7 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
     finally:
         process.kill()
         process.wait()
+    said = [json.loads(line)["message"] for line in log.read_text().splitlines()]
+    assert any("ModeNotBuilt" in line for line in said), "what happens is told"
+    assert not [line for line in said if "/healthz" in line or line.startswith("Handler ")], "what is asked is not"
     assert all(line.startswith("{") for line in log.read_text().splitlines()), "logs are JSON"

@@ -74,6 +74,7 @@ def test_zookeeper_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> 
     }
     assert stage.status()["phase"] == "Refused"
     assert made(stage) == []
+    assert "repaired" not in stage.condition("Degraded")["message"]
     (event,) = wait_for(lambda: stage.events("ModeNotBuilt"), "the Event")
     assert event["type"] == "Warning"
 
@@ -98,5 +99,8 @@ def test_a_mistake_in_a_cluster_that_runs_changes_nothing_of_it(stage: Any, wait
     wait_for(lambda: stage.condition("Degraded")["reason"] == "InvalidSpec", "the refusal")
     assert made(stage) == before
     assert len(stage.pods()) == 6
+    assert "what others change or delete of it is not repaired" in stage.condition("Degraded")["message"]
+    stage.api.delete("v1", "Service", "demo-bootstrap", "default")
     stage.patch("demo", config={"no.such.property": None})
     stage.until_settled()
+    assert made(stage) == before

@@ -41,13 +41,18 @@ def test_no_wildcard_and_no_secrets() -> None:
         assert not set(rule["verbs"]) & {"deletecollection", "escalate", "bind", "impersonate"}
 
 
-def life(stage: Any) -> None:
+def life(stage: Any, until: Any) -> None:
     """Everything that the operator does for LogClusters."""
     stage.create(brokers=4, topics=[{"name": "orders"}])
     stage.until_settled()
     stage.patch("demo", config={"log.retention.ms": 1000})
     stage.until_settled()
     stage.patch("demo", brokers=3)
+    stage.until_settled()
+    stage.world.refuse_pod = lambda pod: "is forbidden: exceeded quota"
+    stage.patch("demo", brokers=4)
+    until(lambda: stage.condition("Degraded")["reason"] == "PodsNotCreated", "the refusal to be told")
+    stage.world.refuse_pod = lambda pod: None
     stage.until_settled()
     stage.api.patch("v1", "Service", "demo-bootstrap", "default", {"spec": {"selector": {"a": "b"}}})
     stage.until_settled()
@@ -57,7 +62,7 @@ def test_the_rights_suffice(stage: Any, wait_for: Any) -> None:
     user = stage.api.authorizer.add_manifests("secret", ACCOUNT, manifests())
     stage.start(token="secret")
     assert stage.ended is None
-    life(stage)
+    life(stage, wait_for)
     wait_for(lambda: stage.events("DriftRepaired"), "drift to be repaired")
     assert [str(one) for one in user.refused] == []
     asked = {f"{one.verb} {one.resource}" for one in user.asked if one.plural}
@@ -74,7 +79,7 @@ def test_the_rights_suffice(stage: Any, wait_for: Any) -> None:
     assert sorted(one for one in superfluous if not one.startswith(ALWAYS_WITH_APPLY)) == []
 
 
-def test_one_namespace_is_enough(stage: Any) -> None:
+def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:
     """With ``--namespace``, a Role in that namespace does."""
     role = [one for one in manifests() if one["kind"] == "ClusterRole"]
     binding = {
@@ -86,7 +91,7 @@ def test_one_namespace_is_enough(stage: Any) -> None:
     }
     user = stage.api.authorizer.add_manifests("secret", ACCOUNT, [*role, binding])
     stage.start(token="secret", options=Options(("default",), liveness=None, metrics_port=None))
-    life(stage)
+    life(stage, wait_for)
     assert [str(one) for one in user.refused] == []
 
 

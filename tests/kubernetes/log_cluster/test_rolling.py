@@ -26,6 +26,10 @@ def pods(**changes: dict[str, Any]) -> list[PodView]:
     return made
 
 
+def ready(pod: dict[str, Any]) -> bool:
+    return any((one["type"], one["status"]) == ("Ready", "True") for one in pod["status"]["conditions"])
+
+
 def new(*names: str) -> dict[str, dict[str, Any]]:
     return {name: {"revision": "new"} for name in names}
 
@@ -113,6 +117,23 @@ def test_a_change_of_configuration_rolls_through(stage: Any) -> None:
     ]
     assert {one["metadata"]["uid"] for one in stage.api.objects("v1", "PersistentVolumeClaim", "default")} == claims
     assert len(stage.events("PodReplaced")) == 6
+
+
+def test_the_last_pod_is_awaited_though_it_is_ready_while_it_ends(stage: Any, wait_for: Any) -> None:
+    """A pod that is being deleted is Ready until its containers end, for as long as the grace period."""
+    stage.start()
+    stage.create()
+    stage.until_settled()
+    stage.world.pods.lingers = lambda pod: pod["metadata"]["name"] == "demo-broker-2"
+    stage.patch("demo", config={"log.retention.ms": 1000})
+    wait_for(lambda: "deletionTimestamp" in stage.pods()["demo-broker-2"]["metadata"], "the last pod to be deleted")
+    stage.reconciles(3)
+    assert ready(stage.pods()["demo-broker-2"]), "or there is nothing to mistake"
+    assert stage.condition("Progressing")["message"] == "5 of 6 pods are ready"
+    assert stage.condition("Ready")["message"] == "2 of 3 brokers are ready"
+    assert not [one for one in stage.events("Settled") if one["count"] > 1]
+    stage.world.pods.let_go("default", "demo-broker-2")
+    stage.until_settled()
 
 
 def test_an_upgrade_waits_for_replicas_to_be_in_sync(stage: Any, wait_for: Any) -> None:

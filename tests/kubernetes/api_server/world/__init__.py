@@ -71,6 +71,8 @@ class World:
         self._timers: list[threading.Timer] = []
         self._thread = threading.Thread(target=self._run, name="kube-world", daemon=True)
         self.failures: list[Exception] = []
+        self.refuse_pod: Callable[[Json], str | None] = lambda pod: None
+        """What the API server says against a pod of a StatefulSet, as a level of Pod Security or a quota would."""
 
     def __enter__(self) -> World:
         for node in self.nodes:
@@ -198,12 +200,40 @@ class World:
             for claim in plan.claims:
                 self._create(claim)
             for pod in plan.create:
-                self._create(pod)
+                why = self.refuse_pod(pod)
+                if why is None:
+                    self._create(pod)
+                else:
+                    self._tell_of_refusal(found.obj, pod, why)
             for pod_name in plan.delete:
                 self._delete(PODS, (name[0], pod_name))
             for claim_name in plan.delete_claims:
                 self._delete(_CLAIMS, (name[0], claim_name))
             self._status(_SETS, name, plan.status)
+
+    def _tell_of_refusal(self, owner: Json, pod: Json, why: str) -> None:
+        """The controller's Event, and another try a little later."""
+        metadata, pod_name = owner["metadata"], pod["metadata"]["name"]
+        place, now = (metadata["namespace"], metadata["name"]), self._operations.now()
+        about = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": place[1], "namespace": place[0]}
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{pod_name}.refused", "namespace": place[0]},
+            "involvedObject": {**about, "uid": metadata["uid"]},
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": f'create Pod {pod_name} in StatefulSet {place[1]} failed error: pods "{pod_name}" {why}',
+            "source": {"component": "statefulset-controller"},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        self._create(event)  # 409 where it was told before
+        timer = threading.Timer(0.2, self._guarded, (functools.partial(self._stateful_set, place),))
+        timer.daemon = True
+        timer.start()
+        self._timers.append(timer)
 
     def _workload(self, table: TableKey, name: Name) -> None:
         with self._store.lock:

@@ -1,0 +1,83 @@
+"""Why pods of a StatefulSet are not even created: its controller tells it in Events, and nowhere else.
+
+A pod that the API server refuses (Pod Security, a quota, a webhook) leaves no trace in the StatefulSet's status. Events
+are asked for only while pods are missing, of that StatefulSet alone. An Event outlives its cause by an hour: a refusal
+counts only for a pod that is missing now, and only if nothing newer says that it was created.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from highwater_operator.kinds import EVENT
+from highwater_operator.kube import Json, Kube, Refused
+from highwater_operator.objects.naming import Role
+from highwater_operator.reconcile.observation import PodView, SetView
+
+_POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
+_WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
+_PRIVILEGED: Final = (
+    "Crashable storage needs a namespace that allows it: kubectl label --overwrite namespace {namespace}"
+    " pod-security.kubernetes.io/enforce=privileged"
+)
+_log = logging.getLogger(__name__)
+
+
+async def why_not_created(
+    kube: Kube, namespace: str, sets: Mapping[Role, SetView], pods: Sequence[PodView]
+) -> str | None:
+    """What their controller says of pods that are missing; None: nothing is missing, or nothing was refused."""
+    short = {one: gone for role, one in sets.items() if (gone := _missing(one, role, pods))}
+    try:
+        lists = await asyncio.gather(
+            *(kube.list(EVENT, namespace, fields={"involvedObject.uid": one.uid}) for one in short)
+        )
+    except Refused as error:  # an operator that is newer than its ClusterRole
+        _log.warning("why pods are missing cannot be read: %s", error)
+        return None
+    told = [
+        why
+        for (one, gone), events in zip(short.items(), lists, strict=True)
+        if (why := refusal(one, gone, events)) is not None
+    ]
+    if not told:
+        return None
+    hint = [_PRIVILEGED.format(namespace=namespace)] if any("hostPath" in why for why in told) else []
+    return ". ".join([*told, *hint])
+
+
+def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str | None:
+    """The refusal of the first of its missing pods that was refused, by the Events about a StatefulSet."""
+    latest: dict[str, tuple[str, bool, str]] = {}
+    for event in events:
+        message = event.get("message", "")
+        named = _POD.search(message)
+        created = event.get("reason") == "SuccessfulCreate" and message.startswith("create Pod ")
+        if named is None or not (created or event.get("reason") == "FailedCreate"):
+            continue  # among others: that a claim was created says nothing of its pod
+        # In the same second the success counts: a refusal that lasts is told again.
+        told = (_time(event), created, _WHY.sub("", message))
+        latest[named[1]] = max(told, latest.get(named[1], told))
+    for pod in missing:
+        _, created, why = latest.get(pod, ("", True, ""))
+        if not created:
+            return f"{of.replicas - len(missing)} of {of.replicas} pods of {of.name} exist; {pod} is refused: {why}"
+    return None
+
+
+def _missing(of: SetView, role: Role, pods: Sequence[PodView]) -> list[str]:
+    if of.update_revision is None:
+        return []  # its controller has not looked at it yet
+    there = {pod.index for pod in pods if pod.role == role}
+    return [f"{of.name}-{index}" for index in range(of.replicas) if index not in there]
+
+
+def _time(event: Json) -> str:
+    """When it was last so, as text that sorts: to the second."""
+    series = event.get("series") or {}
+    found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
+    return str(found)[:19]
