@@ -25,6 +25,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.run_directory import write_recordings
+from highwater_chaos.run_summary import summary_of
 from highwater_chaos.verdict import verdict_of
 from highwater_runtime.sim.garbage import freeze_collector
 
@@ -53,7 +54,7 @@ def run_seed(file: Path, seed: int, switches: dict[str, str], codec: str) -> Out
     with tempfile.TemporaryDirectory() as directory:
         write_recordings(Path(directory), experiment, result)
         judgement = judge_recordings(experiment, Path(directory))
-    verdict = verdict_of(experiment, result, judgement, wire=codec == "all")
+    verdict = verdict_of(experiment, summary_of(result, wire=codec == "all"), judgement)
     return Outcome(
         seed,
         verdict["verdict"],

@@ -15,6 +15,7 @@ from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
+from highwater_chaos.run_summary import BadSummary, read_summary, summary_of, write_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
@@ -56,15 +57,36 @@ def run_and_judge(
 def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:
     """Write a run down below ``parent``, judge it from what was written, report it."""
     with new_run_directory(parent, name) as (directory, final):
-        write_recordings(directory, experiment, result)
-        _ask_prometheus(experiment.spec, result, directory)
-        judgement = judge_recordings(experiment, directory)
-        assertions = judge_assertions(experiment.spec, directory)
-        verdict = verdict_of(experiment, result, judgement, assertions, wire=wire)
-        write_json(directory / "verdict.json", verdict)
-        write_junit(directory / "junit.xml", [verdict])
-        write_report(directory, shown_as=final)
+        write_run(directory, experiment, result, wire=wire)
+        verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory), shown_as=final)
     return JudgedRun(final, verdict)
+
+
+def write_run(directory: Path, experiment: ChaosExperiment, result: RunResult, *, wire: bool) -> None:
+    """Write down all that a verdict needs, and none."""
+    write_recordings(directory, experiment, result)
+    _ask_prometheus(experiment.spec, result, directory)
+    write_summary(directory, summary_of(result, wire=wire))
+
+
+def write_verdict(
+    directory: Path, experiment: ChaosExperiment, judgement: Judgement, *, shown_as: Path | None = None
+) -> dict[str, Any]:
+    """Write what follows from ``judgement``, of the recordings in ``directory``, beside them: verdict, JUnit, report.
+
+    The report calls the directory ``shown_as``. Returns the content of ``verdict.json``.
+
+    Raises:
+        BadSummary: the run's summary is missing or torn.
+    """
+    summary = read_summary(directory)
+    if summary is None:
+        raise BadSummary(f"{directory}: expected run.json; found none: it was written by an older version")
+    verdict = verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, directory))
+    write_json(directory / "verdict.json", verdict)
+    write_junit(directory / "junit.xml", [verdict])
+    write_report(directory, shown_as=shown_as)
+    return verdict
 
 
 def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) -> None:
@@ -80,3 +102,17 @@ def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
     """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
     judge = judge_run if experiment.spec.workload.metadata is None else judge_log_and_registers
     return judge(load_run(directory), experiment.spec.checks)
+
+
+def judge_on_spark(experiment: ChaosExperiment, directory: Path, master: str | None = None) -> Judgement:
+    """The same on Spark (``master`` None: all cores of this machine).
+
+    Raises:
+        BadTable, FileNotFoundError: a recording is missing or torn.
+        JavaNotFound, SparkFailed: there is no Spark here.
+    """
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import, and may not be there
+
+    no_registers = experiment.spec.workload.metadata is None
+    judge = spark.check_on_spark if no_registers else spark.check_log_and_registers_on_spark
+    return judge(directory, master, experiment.spec.checks)

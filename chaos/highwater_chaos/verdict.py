@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
-from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
+from highwater_chaos.run_summary import RunSummary
 from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.judgement import Judgement
 from highwater_runtime.switches import SWITCHES
@@ -51,26 +51,24 @@ def why_not_as_expected(
 
 def verdict_of(
     experiment: ChaosExperiment,
-    result: RunResult,
+    run: RunSummary,
     judgement: Judgement,
     assertions: Sequence[Outcome] = (),
-    *,
-    wire: bool,
 ) -> dict[str, Any]:
     """The content of ``verdict.json``.
 
-    ``wire``: whether every simulated message went through the codec, which a replay must know. A found anomaly, or an
-    assertion that did not hold, is a fail even where other things are in doubt; a doubt makes a pass inconclusive.
+    A found anomaly, or an assertion that did not hold, is a fail even where other things are in doubt; a doubt makes a
+    pass inconclusive.
     """
     anomalies = {
         name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
     }
     checks: dict[str, str] = dict(judgement.checks)
-    _add_violations(experiment.spec, result, anomalies, checks)
+    _add_violations(experiment.spec, run, anomalies, checks)
     verdict: str = judgement.verdict
     if anomalies:
         verdict = "fail"
-    elif result.doubts and verdict == "pass":
+    elif run.doubts and verdict == "pass":
         verdict = "inconclusive"
     verdict = changed_verdict(verdict, assertions)
     failed = [one.name for one in assertions if one.holds is False]
@@ -78,7 +76,7 @@ def verdict_of(
     expected = expectation_for(experiment.spec, experiment.cluster.switches)
     why_not = why_not_as_expected(expected, verdict, list(anomalies), failed)
     return {
-        "name": result.name,
+        "name": run.name,
         "verdict": verdict,
         "asExpected": not why_not,
         "expected": {
@@ -87,43 +85,43 @@ def verdict_of(
             "assertions": expected.assertions,
             "whyNot": why_not,
         },
-        "reasons": [*reasons_of(assertions, False), *result.doubts, *judgement.reasons, *unjudged],
+        "reasons": [*reasons_of(assertions, False), *run.doubts, *judgement.reasons, *unjudged],
         "doubts": [
-            *result.doubts,
+            *run.doubts,
             *(judgement.reasons if judgement.verdict == "inconclusive" else []),
             *unjudged,
         ],
         "anomalies": anomalies,
         "assertions": [one.to_dict() for one in assertions],
         "checks": checks,
-        "faults": [record.to_dict() for record in result.faults],
-        "seed": result.seed,
-        "backend": result.backend,
-        "switches": switches_in_force(result.switches),
-        "acknowledged": result.acknowledged,
+        "faults": run.faults,
+        "seed": run.seed,
+        "backend": run.backend,
+        "switches": switches_in_force(run.switches),
+        "acknowledged": run.acknowledged,
         "timing": {
-            "wallSeconds": round(result.wall_seconds, 3),
-            "runSeconds": result.run_ns / 1e9,
+            "wallSeconds": round(run.wall_seconds, 3),
+            "runSeconds": run.run_ns / 1e9,
             "phases": [
                 {"name": phase.name, "startSeconds": phase.start_ns / 1e9, "endSeconds": phase.end_ns / 1e9}
-                for phase in result.phases
+                for phase in run.phases
             ],
         },
-        "wire": wire,
-        "traceDigest": result.trace_digest,
+        "wire": run.wire,
+        "traceDigest": run.trace_digest,
     }
 
 
 def _add_violations(
-    spec: ExperimentSpec, result: RunResult, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
+    spec: ExperimentSpec, run: RunSummary, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
     """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
     checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST) if name in spec.checks})
-    seen = dict.fromkeys(violation.name for violation in result.violations)
+    seen = dict.fromkeys(violation.name for violation in run.violations)
     for name in seen:
         if name in anomalies or not (name in spec.checks or ("all" in spec.checks and name not in ON_REQUEST)):
             continue
-        found = [violation for violation in result.violations if violation.name == name]
+        found = [violation for violation in run.violations if violation.name == name]
         anomalies[name] = {
             "count": len(found),
             "examples": [

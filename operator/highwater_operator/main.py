@@ -19,7 +19,7 @@ import kubernetes
 from prometheus_client import start_http_server
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_operator.experiments.context import ExperimentContext, RunnerSettings
+from highwater_operator.experiments.context import ExperimentContext, JudgingSettings, RunnerSettings
 from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
@@ -197,7 +197,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     kube = Kube(configuration)
     context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
-    experiments = ExperimentContext(kube, runners, agents)
+    try:
+        judging = JudgingSettings.from_environment(os.environ)
+    except ValueError as error:
+        sys.exit(f"highwater-operator: {error}")
+    experiments = ExperimentContext(kube, runners, agents, judging=judging)
     if options.metrics_port is not None:
         start_http_server(options.metrics_port, registry=REGISTRY)
     try:

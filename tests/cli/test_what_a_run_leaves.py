@@ -27,6 +27,7 @@ DIRECTORY = [
     "metrics/samples.parquet",
     "phases.jsonl",
     "report.html",
+    "run.json",
     "verdict.json",
 ]
 

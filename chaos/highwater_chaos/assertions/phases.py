@@ -32,6 +32,12 @@ def write_phases(directory: Path, phases: Iterable[PhaseRow]) -> None:
     (directory / FILE).write_bytes(b"".join(encode(phase) + b"\n" for phase in phases))
 
 
+def phase_rows(directory: Path) -> list[PhaseRow]:
+    """What :func:`write_phases` wrote. Raises as :func:`read_phases` does."""
+    decode = msgspec.json.Decoder(PhaseRow).decode
+    return [decode(line) for line in (directory / FILE).read_bytes().splitlines()]
+
+
 def read_phases(directory: Path) -> Mapping[str, Span]:
     """The phases of a run that took place, by name.
 
@@ -39,7 +45,6 @@ def read_phases(directory: Path) -> Mapping[str, Span]:
         OSError: there is no such file.
         msgspec.DecodeError: it is torn.
     """
-    decode = msgspec.json.Decoder(PhaseRow).decode
-    rows = [decode(line) for line in (directory / FILE).read_bytes().splitlines()]
+    rows = phase_rows(directory)
     # The first whole millisecond of the phase, and the last.
     return {row.name: Span(-(-row.start_ns // 1_000_000), (row.end_ns - 1) // 1_000_000) for row in rows}

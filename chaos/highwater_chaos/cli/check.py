@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from highwater_chaos.assertions import Outcome, changed_verdict, judge_assertions, reasons_of
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import judge_on_spark, write_verdict
+from highwater_chaos.report import BadRunFile
+from highwater_chaos.run_summary import BadSummary, read_summary
+from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
@@ -44,21 +48,47 @@ def check(
     print(f"judging {history} on Spark", file=sys.stderr)
     judgement = _judge(history, model, master)
     print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
-    outcomes = _assertions(history) if model is None else []
-    verdict = changed_verdict(judgement.verdict, outcomes)
+    found = _verdict(history, judgement) if model is None else _of_recordings(judgement, [])
     if as_json:
-        told = json.loads(judgement.to_json())
-        told["reasons"] = [*reasons_of(outcomes, False), *told["reasons"], *reasons_of(outcomes, None)]
-        print(json.dumps({**told, "verdict": verdict, "assertions": [one.to_dict() for one in outcomes]}, indent=2))
+        shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
+        print(json.dumps({"run_id": judgement.run_id, **shown}, indent=2))
     else:
-        _print(judgement, verdict, outcomes)
-    return _STATUS[verdict]
+        _print(judgement.run_id, found)
+    return _STATUS[found["verdict"]]
 
 
-def _assertions(history: Path) -> list[Outcome]:
-    """What became of a run directory's assertions; a history alone has none."""
-    experiment = history / "experiment.yaml"
-    return judge_assertions(load_experiment(experiment).spec, history) if experiment.is_file() else []
+def _verdict(history: Path, judgement: Judgement) -> dict[str, Any]:
+    """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its doubts and broken invariants.
+
+    A run directory that was never judged has its verdict and report from now on.
+    """
+    if not (history / "experiment.yaml").is_file():
+        return _of_recordings(judgement, [])
+    experiment = load_experiment(history / "experiment.yaml")
+    try:
+        summary = read_summary(history)
+        if summary is not None and not (history / "verdict.json").exists():
+            found = write_verdict(history, experiment, judgement)
+            print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
+            return found
+    except (BadSummary, BadRunFile) as error:
+        raise UsageError(str(error)) from error
+    outcomes = judge_assertions(experiment.spec, history)
+    if summary is None:  # written by an older version
+        return _of_recordings(judgement, outcomes)
+    return verdict_of(experiment, summary, judgement, outcomes)
+
+
+def _of_recordings(judgement: Judgement, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    unjudged = reasons_of(outcomes, None)
+    doubts = [*(judgement.reasons if judgement.verdict == "inconclusive" else []), *unjudged]
+    return {
+        **json.loads(judgement.to_json()),
+        "verdict": changed_verdict(judgement.verdict, outcomes),
+        "reasons": [*reasons_of(outcomes, False), *judgement.reasons, *unjudged],
+        "doubts": doubts,
+        "assertions": [one.to_dict() for one in outcomes],
+    }
 
 
 def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
@@ -69,23 +99,20 @@ def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
             return spark.check_registers_on_spark(history, master)
         if model is None and (history / "experiment.yaml").is_file():
             # As ``run`` judged it.
-            spec = load_experiment(history / "experiment.yaml").spec
-            judge = spark.check_on_spark if spec.workload.metadata is None else spark.check_log_and_registers_on_spark
-            return judge(history, master, spec.checks)
+            return judge_on_spark(load_experiment(history / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master)
     except (BadTable, FileNotFoundError, JavaNotFound, spark.SparkFailed) as error:
         raise UsageError(str(error)) from error
 
 
-def _print(judgement: Judgement, verdict: str, outcomes: Sequence[Outcome]) -> None:
-    print(f"{verdict.upper()}: {judgement.run_id}")
-    for reason in reasons_of(outcomes, False):
-        print(f"  {reason}")
-    for name, report in judgement.anomalies.items():
-        print(f"  {name}: {report.count}")
-        for example in report.examples[:3]:
+def _print(run_id: str, found: Mapping[str, Any]) -> None:
+    print(f"{found['verdict'].upper()}: {run_id}")
+    for one in found["assertions"]:
+        if one["holds"] is False:
+            print(f"  {one['reason']}")
+    for name, report in found["anomalies"].items():
+        print(f"  {name}: {report['count']}")
+        for example in report["examples"][:3]:
             print(f"    {example['story']}")
-    for reason in judgement.reasons if judgement.verdict == "inconclusive" else []:
-        print(f"  because {reason}")
-    for reason in reasons_of(outcomes, None):
+    for reason in found["doubts"]:
         print(f"  because {reason}")

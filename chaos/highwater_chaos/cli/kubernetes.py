@@ -18,7 +18,7 @@ from highwater_chaos.judged_run import JudgedRun
 
 
 class NoRunDirectoryError(Exception):
-    """An experiment ended without a run directory: it is inconclusive, and its status says why."""
+    """An experiment ended without a run directory, or without a verdict on it: its status says why."""
 
 
 def run_on_kubernetes(
@@ -48,6 +48,8 @@ def run_on_kubernetes(
         raise NoRunDirectoryError(
             f"{status['verdict']}: {status.get('reason', '')} (chaosexperiment/{name} in namespace {where}; {error})"
         ) from error
+    if not (directory / "verdict.json").exists():
+        raise NoRunDirectoryError(f"{status['verdict']}: {status.get('reason', '')} (recordings: {directory})")
     return JudgedRun(directory, recorded_verdict(directory))
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from highwater_chaos.cli.exits import UsageError
+from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.cli.run import cluster_commands
 from highwater_chaos.report import BadRunFile, write_report
+from highwater_chaos.run_summary import FILE as RUN_FILE
 
 
 def report(
@@ -20,13 +22,19 @@ def report(
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Of cx/NAME.")] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, for cx/NAME.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where the run of cx/NAME goes.")] = Path("runs"),
-) -> None:
-    """Draw report.html of a run directory again, and print its path."""
+) -> int:
+    """Draw report.html of a run directory again, and print its path. Of one that was never judged print the directory:
+    check judges it."""
     if run.parent == Path("cx"):
         cluster = cluster_commands("report cx/NAME")
         run = cluster.fetch_run(run.name, namespace, context, out)
+    if (run / RUN_FILE).is_file() and not (run / "verdict.json").exists():
+        print(run)
+        print(f"recorded, but not judged: highwater check {run}", file=sys.stderr)
+        return Exit.INCONCLUSIVE
     recorded_verdict(run)
     try:
         print(write_report(run))
     except BadRunFile as error:
         raise UsageError(str(error)) from error
+    return Exit.OK

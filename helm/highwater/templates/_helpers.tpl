@@ -41,6 +41,10 @@ highwater/{{ index . 1 }}:{{ $image.tag | default (index . 0).Chart.AppVersion }
 {{ .Files.Get "files/operator-rules.yaml" | trim }}
 {{- end -}}
 
+{{/* The same of judging Jobs. */}}
+{{- define "highwater.judgeRules" -}}
+{{ .Files.Get "files/judge-rules.yaml" | trim }}
+{{- end -}}
 {{/* The same of experiments' runners. */}}
 {{- define "highwater.runnerRules" -}}
 {{ .Files.Get "files/runner-rules.yaml" | trim }}

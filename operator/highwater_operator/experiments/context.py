@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_operator.admin import OpenAdmin, wire_admin
-from highwater_operator.kube import Kube
+from highwater_operator.kube import Json, Kube
 from highwater_operator.reconcile.context import now_utc
 
 TOKEN_PATH: Final = "/etc/highwater/agent"  # noqa: S105 - a path
@@ -36,6 +37,43 @@ class RunnerSettings:
         )
 
 
+@dataclass(frozen=True)
+class JudgingSettings:
+    """Who judges: the runner where it has recorded, or a Job of its own, on Spark, in the runners' namespace."""
+
+    job: bool = False
+    image: str = "highwater/pipeline:0.1.0"
+    service_account: str = "highwater-judge"
+    resources: Json = field(
+        default_factory=lambda: {"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}}
+    )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> JudgingSettings:
+        """``HIGHWATER_JUDGING_JOB`` (``on``), ``HIGHWATER_JUDGE_IMAGE``, ``…_SERVICE_ACCOUNT``, ``…_RESOURCES`` (JSON).
+
+        Raises:
+            ValueError: one of them is not what it can be.
+        """
+        made = cls()
+        wanted = environment.get("HIGHWATER_JUDGING_JOB") or "off"
+        if wanted not in ("on", "off"):
+            raise ValueError(f"HIGHWATER_JUDGING_JOB: expected on or off, found {wanted!r}")
+        text = environment.get("HIGHWATER_JUDGE_RESOURCES")
+        try:
+            resources = json.loads(text) if text else made.resources
+        except ValueError as error:
+            raise ValueError(f"HIGHWATER_JUDGE_RESOURCES: expected JSON, found {text!r}: {error}") from None
+        if not isinstance(resources, dict):
+            raise ValueError(f"HIGHWATER_JUDGE_RESOURCES: expected a JSON object, found {text!r}")
+        return cls(
+            job=wanted == "on",
+            image=environment.get("HIGHWATER_JUDGE_IMAGE") or made.image,
+            service_account=environment.get("HIGHWATER_JUDGE_SERVICE_ACCOUNT") or made.service_account,
+            resources=resources,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ExperimentPace:
     """Seconds until an experiment is looked at again where no event brings it up before."""
@@ -47,6 +85,8 @@ class ExperimentPace:
     """How long an experiment waits for the LogCluster that it refers to."""
     give_back_within: float = 120.0
     """How long its topics there are tried to be deleted, before it is given back without."""
+    judge_image_within: float = 300.0
+    """How long a judging Job waits for its image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +100,4 @@ class ExperimentContext:
     now: Callable[[], datetime] = now_utc
     told: dict[str, str] = field(default_factory=dict)
     open_admin: OpenAdmin = wire_admin
+    judging: JudgingSettings = field(default_factory=JudgingSettings)

@@ -4,7 +4,9 @@
 no phase     accepted, and then Pending; or Refused, and nothing is made for it
 Pending      finalizer, then the runner's Job; then SettingUp
 SettingUp …  the runner's; followed until it ends
-Aborting     the runner is ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
+Judging      the runner's too, unless it has handed over (condition ``Recorded``): then it is ended and what is left of
+             it undone, and the judging Job is followed until there is a verdict, or it is clear that there will be none
+Aborting     both are ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
 Completed    nothing
 Refused      nothing
 deleted      as Aborting; then the finalizer goes
@@ -16,17 +18,19 @@ Every write is checked against the version that the decision was made on: whoeve
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, with_condition
 from highwater_chaos.backends.kubernetes.healing import heal
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
-from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_operator.experiments import metrics
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal
 from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.loan import Loan, Waiting
-from highwater_operator.experiments.runner_job import UID_LABEL, job_name, runner_job, why_ended
+from highwater_operator.experiments.runner_job import JUDGE, RUNNER, UID_LABEL, job_name, runner_job, why_ended
 from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
 from highwater_operator.kube import Json
 from highwater_operator.reconcile.events import EventType, tell
@@ -37,6 +41,7 @@ _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that nobody hears of; it can do nothing new any more, since it
 would have to write that down first."""
 _DONE: Final = Outcome(None, settled=True)
+_JOB_NAMES: Final = {RUNNER: job_name, JUDGE: judge_job_name}
 
 
 async def reconcile_experiment(context: ExperimentContext, namespace: str, name: str) -> Outcome:
@@ -72,6 +77,8 @@ class _Look:
                 return await self._examine()
             case "Pending":
                 return await self._start()
+            case "Judging" if self._condition(RECORDED, "True"):
+                return await self._judge()
             case "Completed":
                 return await self._loan.give_back(self._status.get("completedAt")) or _DONE
             case "Refused":
@@ -139,6 +146,37 @@ class _Look:
         why = why_ended(await self._kube.get(JOB, self._context.runners.namespace, job_name(self._uid)))
         return Outcome(self._context.pace.running) if why is None else await self._abort(why)
 
+    async def _judge(self) -> Outcome:
+        """The run is recorded, and kept: have it judged."""
+        namespace, name = self._context.runners.namespace, judge_job_name(self._uid)
+        job = await self._kube.get(JOB, namespace, name)
+        if job is None:
+            recorded = self._condition(RECORDED) or {}
+            waiting = await self._undo(RUNNER) or await self._loan.give_back(recorded.get("lastTransitionTime"))
+            if waiting is not None:
+                return waiting
+            await self._kube.apply(judge_job(self._context, self._found))
+            return Outcome(self._context.pace.running)
+        pods = await self._kube.list(POD, namespace, self._pods_of(JUDGE))
+        why = why_not_judged(job, pods, self._context.now(), self._context.pace.judge_image_within)
+        if why is None:
+            return Outcome(self._context.pace.running)
+        await self._give_up_judging(why)
+        if (job.get("status") or {}).get("active"):  # one that has ended stays for a while, for its log
+            await self._kube.delete(JOB, namespace, name)
+        return Outcome(0.0)
+
+    async def _give_up_judging(self, why: str) -> None:
+        name, namespace = self._metadata["name"], self._metadata["namespace"]
+        by_hand = f"highwater report cx/{name} --namespace {namespace}, then highwater check on the directory"
+        reason = f"recorded, but not judged: {why[:1500]}; the recordings are kept, judge them by hand: {by_hand}"
+        await self._write(
+            {"phase": "Completed", "verdict": "inconclusive", "reason": reason, "completedAt": self._stamp()},
+            ("Completed", "True", "NotJudged", reason),
+            ("Passed", "Unknown", "Inconclusive", reason),
+        )
+        await self._tell("Warning", "NotJudged", reason[:1000])
+
     async def _abort(self, why: str) -> Outcome:
         await self._write({"phase": "Aborting", "reason": self._status.get("reason") or why[:2000]})
         await self._tell("Warning", "Aborting", why)
@@ -177,9 +215,9 @@ class _Look:
         self._context.told.pop(self._uid, None)
         return _DONE
 
-    async def _undo(self) -> Outcome | None:
-        """End the runner, heal, verify, delete the cluster; None: that is so."""
-        if await self._runner_lives():
+    async def _undo(self, *components: str) -> Outcome | None:
+        """End the Jobs (of these components; none named: all), heal, verify, delete the cluster; None: that is so."""
+        if await self._jobs_live(components or (RUNNER, JUDGE)):
             return Outcome(self._context.pace.ending)
         journal = self._status.get("journal") or []
         healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
@@ -208,17 +246,21 @@ class _Look:
             await self._write({"journal": journal}, condition)
             await self._tell("Normal" if condition[1] == "True" else "Warning", condition[2], condition[3])
 
-    async def _runner_lives(self) -> bool:
-        namespace = self._context.runners.namespace
-        await self._kube.delete(JOB, namespace, job_name(self._uid))
-        now = self._context.now()
-        for pod in await self._kube.list(POD, namespace, {UID_LABEL: self._uid}):
-            if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
-                continue
-            told_at = pod["metadata"].get("deletionTimestamp")
-            if told_at is None or now - datetime.fromisoformat(told_at) < _STOPS_WITHIN:
-                return True
-        return False
+    async def _jobs_live(self, components: Sequence[str]) -> bool:
+        """Delete them; whether a pod of one may still do something."""
+        namespace, now = self._context.runners.namespace, self._context.now()
+        lives = False
+        for component in components:
+            await self._kube.delete(JOB, namespace, _JOB_NAMES[component](self._uid))
+            for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
+                if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+                    continue
+                told_at = pod["metadata"].get("deletionTimestamp")
+                lives |= told_at is None or now - datetime.fromisoformat(told_at) < _STOPS_WITHIN
+        return lives
+
+    def _pods_of(self, component: str) -> dict[str, str]:
+        return {UID_LABEL: self._uid, "app.kubernetes.io/component": component}
 
     async def _agents(self) -> dict[str, Any]:
         pods = await self._kube.list(POD, self._context.agents.namespace, self._context.agents.labels)

@@ -1,4 +1,5 @@
-"""The Job that runs one experiment: one attempt, since nobody can go on where a runner ended."""
+"""The Job that runs one experiment: one attempt, since nobody can go on where a runner ended; and what it has in common
+with the Job that judges one."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from highwater_runtime.ports import SECOND
 
 UID_LABEL: Final = "highwater.dev/experiment-uid"
 NAME_ANNOTATION: Final = "highwater.dev/experiment"
+RUNNER: Final = "runner"
+JUDGE: Final = "judge"
 _AROUND_S: Final = 2400
 """Beyond the run's own timeout: pulling images and coming up, recovery, final reads, dumps, judging."""
 _KEPT_S: Final = 3600
@@ -21,17 +24,20 @@ def job_name(uid: str) -> str:
     return f"highwater-run-{uid}"
 
 
+def labels_of(uid: str, component: str) -> dict[str, str]:
+    """Labels of an experiment's Job of that kind, and of its pods."""
+    return {
+        "app.kubernetes.io/name": "highwater",
+        "app.kubernetes.io/component": component,
+        "app.kubernetes.io/managed-by": "highwater-operator",
+        "app.kubernetes.io/part-of": "highwater",
+        UID_LABEL: uid,
+    }
+
+
 def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperiment) -> dict[str, Any]:
     """The manifest. It has no owner: an owner in another namespace cannot be; the operator deletes it."""
     metadata, settings, agents = found["metadata"], context.runners, context.agents
-    labels = {
-        "app.kubernetes.io/name": "highwater",
-        "app.kubernetes.io/component": "runner",
-        "app.kubernetes.io/managed-by": "highwater-operator",
-        "app.kubernetes.io/part-of": "highwater",
-        UID_LABEL: metadata["uid"],
-    }
-    whose = {NAME_ANNOTATION: f"{metadata['namespace']}/{metadata['name']}"}
     seconds = (experiment.spec.timeout + experiment.spec.recovery) // SECOND + _AROUND_S
     environment = {
         "HIGHWATER_AGENT_NAMESPACE": agents.namespace,
@@ -40,23 +46,68 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         "HIGHWATER_AGENT_SCHEME": agents.scheme,
         "HIGHWATER_AGENT_TOKEN_FILE": f"{TOKEN_PATH}/token",
     }
+    arguments = [*arguments_of(found), *(["--hand-over"] if context.judging.job else [])]
+    container = {
+        "name": RUNNER,
+        "image": settings.image,
+        "command": ["python3", "-m", "highwater_chaos.backends.kubernetes.runner"],
+        "args": arguments,
+        "env": [{"name": name, "value": value} for name, value in environment.items()],
+        "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}},
+        "volumeMounts": [{"name": "token", "mountPath": TOKEN_PATH, "readOnly": True}],
+    }
+    token = {"name": "token", "secret": {"secretName": settings.token_secret, "defaultMode": 0o440}}
+    return job_manifest(
+        found,
+        job_name(metadata["uid"]),
+        settings.namespace,
+        settings.service_account,
+        container,
+        volumes=[token],
+        attempts=1,
+        seconds=seconds,
+    )
+
+
+def arguments_of(found: Json) -> list[str]:
+    """Which experiment it is about, for the program in a Job."""
+    metadata = found["metadata"]
+    return ["--experiment", f"{metadata['namespace']}/{metadata['name']}", "--uid", metadata["uid"]]
+
+
+def job_manifest(
+    found: Json,
+    name: str,
+    namespace: str,
+    account: str,
+    container: Json,
+    *,
+    volumes: list[Json],
+    attempts: int,
+    seconds: int,
+) -> dict[str, Any]:
+    """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time."""
+    metadata = found["metadata"]
+    labels = labels_of(metadata["uid"], container["name"])
+    whose = {NAME_ANNOTATION: f"{metadata['namespace']}/{metadata['name']}"}
+    unprivileged = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    tmp = {"name": "tmp", "mountPath": "/tmp"}  # noqa: S108 - the container's own
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {
-            "name": job_name(metadata["uid"]),
-            "namespace": settings.namespace,
-            "labels": labels,
-            "annotations": whose,
-        },
+        "metadata": {"name": name, "namespace": namespace, "labels": labels, "annotations": whose},
         "spec": {
-            "backoffLimit": 0,
+            "backoffLimit": attempts - 1,
             "activeDeadlineSeconds": seconds,
             "ttlSecondsAfterFinished": _KEPT_S,
             "template": {
                 "metadata": {"labels": labels, "annotations": whose},
                 "spec": {
-                    "serviceAccountName": settings.service_account,
+                    "serviceAccountName": account,
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
                     "restartPolicy": "Never",
@@ -70,36 +121,13 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
                     },
                     "containers": [
                         {
-                            "name": "runner",
-                            "image": settings.image,
+                            **container,
                             "imagePullPolicy": "IfNotPresent",
-                            "command": ["python3", "-m", "highwater_chaos.backends.kubernetes.runner"],
-                            "args": [
-                                "--experiment",
-                                f"{metadata['namespace']}/{metadata['name']}",
-                                "--uid",
-                                metadata["uid"],
-                            ],
-                            "env": [{"name": name, "value": value} for name, value in environment.items()],
-                            "resources": {
-                                "requests": {"cpu": "200m", "memory": "256Mi"},
-                                "limits": {"memory": "2Gi"},
-                            },
-                            "securityContext": {
-                                "allowPrivilegeEscalation": False,
-                                "readOnlyRootFilesystem": True,
-                                "capabilities": {"drop": ["ALL"]},
-                            },
-                            "volumeMounts": [
-                                {"name": "token", "mountPath": TOKEN_PATH, "readOnly": True},
-                                {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - the container's own
-                            ],
+                            "securityContext": unprivileged,
+                            "volumeMounts": [*container.get("volumeMounts", []), tmp],
                         }
                     ],
-                    "volumes": [
-                        {"name": "token", "secret": {"secretName": settings.token_secret, "defaultMode": 0o440}},
-                        {"name": "tmp", "emptyDir": {"sizeLimit": "4Gi"}},
-                    ],
+                    "volumes": [*volumes, {"name": "tmp", "emptyDir": {"sizeLimit": "4Gi"}}],
                 },
             },
         },

@@ -99,7 +99,7 @@ class ChaosExperimentStatus(Model):
         list[Condition],
         Field(
             max_length=16,
-            description="Accepted, SteadyState, Injected, Healed, Completed, Passed.",
+            description="Accepted, SteadyState, Injected, Healed, Completed, Passed; Recorded where a Job judges.",
             default_factory=list,
         ),
     ]

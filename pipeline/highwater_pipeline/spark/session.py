@@ -96,6 +96,9 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
             # The launcher's own JVM prints a command line, and is gone.
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
+        if master.startswith("local"):
+            # Otherwise it asks what address this machine's name has, and gives up where nobody knows: in containers.
+            environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
         try:
             with _set(environment):
                 # A process has one JVM for Spark: a second session finds that of the first.
@@ -103,7 +106,7 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
                 SparkContext(conf=conf, gateway=gateway)
         except (PySparkException, Py4JError) as error:
             raise SparkFailed(
-                f"Spark did not start on {master} with Java {java.version}: {_tail(said) or error}"
+                f"Spark did not start on {master} with Java {java.version}: {_first_lines(error)}: {_tail(said)}"
             ) from error
     return SparkSession.builder.getOrCreate()
 
@@ -121,6 +124,11 @@ def _set(variables: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def _first_lines(error: Exception) -> str:
+    """What went wrong, and in Java's words, without where in Java's code."""
+    return " ".join(str(error).split("\n\tat ")[0].split())
 
 
 def _tail(said: IO[bytes], size: int = 2000) -> str:

@@ -15,7 +15,7 @@ from api_server.world import PENDING, READY, Outcome, World
 from experiments.agents import TOKEN, FakeAgent
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, RunnerSettings
+from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import Kube
 from highwater_operator.main import Options, operate
 from highwater_operator.reconcile.context import Context, Pace
@@ -60,6 +60,7 @@ class ExperimentStage:
         self._token_file = token_file
         self.open_admin: Any = None
         self.pace = ExperimentPace(0.3, 0.1, 0.2)
+        self.judging = JudgingSettings()
         self.nodes: Any = None
         self.token: str | None = None
         self._thread: threading.Thread | None = None
@@ -85,6 +86,7 @@ class ExperimentStage:
                         RunnerSettings(SYSTEM),
                         AgentSettings(SYSTEM, token_file=self._token_file, patience=0.3),
                         self.pace,
+                        judging=self.judging,
                         **admin,
                     ),
                 )
@@ -124,9 +126,13 @@ class ExperimentStage:
     def jobs(self) -> list[Json]:
         return list(self.api.objects("batch/v1", "Job", SYSTEM))
 
-    def runner_pods(self) -> list[str]:
-        pods = self.api.objects("v1", "Pod", SYSTEM)
-        return [one["metadata"]["name"] for one in pods if "highwater.dev/experiment-uid" in one["metadata"]["labels"]]
+    def runner_pods(self, component: str = "runner") -> list[str]:
+        wanted = {"app.kubernetes.io/component": component, "app.kubernetes.io/managed-by": "highwater-operator"}
+        pods = [one["metadata"] for one in self.api.objects("v1", "Pod", SYSTEM)]
+        assert all(
+            "highwater.dev/experiment-uid" in one["labels"] for one in pods if wanted.items() <= one["labels"].items()
+        )
+        return [one["name"] for one in pods if wanted.items() <= one["labels"].items()]
 
     def journal(self, name: str = "demo") -> dict[str, str]:
         return {one["id"]: one["state"] for one in self.status(name).get("journal", [])}
@@ -154,8 +160,10 @@ class ExperimentStage:
             assert agent.serve("PUT", f"/v1/faults/{fault}", json.dumps(body).encode())[0] == 200
         return fault
 
-    def end_runner(self, exit_code: int = 137) -> None:
-        for name in self.runner_pods():
+    def end_runner(self, exit_code: int = 137, component: str = "runner") -> None:
+        for name in self.runner_pods(component):
+            if self.api.get("v1", "Pod", name, SYSTEM)["status"].get("phase") in ("Succeeded", "Failed"):
+                continue
             until(lambda name=name: (SYSTEM, name) in self.world.pods.started, f"{name} to be started")
             self.world.pods.become(SYSTEM, name, Outcome("finished", exit_code))
 
@@ -166,9 +174,9 @@ def stage(kube_api: Any, tmp_path: Path) -> Iterator[ExperimentStage]:
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN)
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    kube_api.create(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "highwater-runner", "namespace": SYSTEM}}
-    )
+    for who in ("runner", "judge"):
+        account = {"name": f"highwater-{who}", "namespace": SYSTEM}
+        kube_api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
     with FakeAgent() as one, FakeAgent() as two, World(kube_api, nodes=2) as world:
         world.pods.decide = _decide
         made = ExperimentStage(kube_api, world, [one, two], token_file)

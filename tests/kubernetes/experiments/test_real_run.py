@@ -16,16 +16,22 @@ from experiments.agents import TOKEN
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
 from experiments.real_world import ActingAgent, RestartingNodes
 
+from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.judge import Judge
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.backends.kubernetes.runner import Runner
+from highwater_chaos.judged_run import judge_recordings
 from highwater_operator.admin import wire_admin
+from highwater_operator.experiments.context import JudgingSettings
 
 LONG = 150.0
-RBAC = Path(__file__).parents[3] / "manifests" / "base" / "rbac"
+MANIFESTS = Path(__file__).parents[3] / "manifests"
+RBAC = MANIFESTS / "base" / "rbac"
+JUDGING = MANIFESTS / "components" / "judging"
 CONFIG = {
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 300,
@@ -60,24 +66,35 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
     token_file.write_text(TOKEN)
     agents = AgentSettings(SYSTEM, token_file=token_file)
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    kube_api.create(
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "highwater-runner", "namespace": SYSTEM}}
-    )
+    for who in ("runner", "judge"):
+        account = {"name": f"highwater-{who}", "namespace": SYSTEM}
+        kube_api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
 
     def run(pod: Any) -> int:
-        arguments = pod["spec"]["containers"][0]["args"]
+        container = pod["spec"]["containers"][0]
+        arguments = container["args"]
+        if container["name"] == "judge":
+            api = Api(kube_api.configuration("judge"), patience=5.0)
+            return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings).run()
         namespace, _, name = arguments[1].partition("/")
         place = Place(namespace, name, arguments[3], reference_of(kube_api.get(*KIND, name, namespace)))
         api = Api(kube_api.configuration("runner"), patience=5.0)
         runner = Runner(
-            api, agents, namespace, name, arguments[3], endpoint=lambda node: nodes.at(place.endpoint(node))
+            api,
+            agents,
+            namespace,
+            name,
+            arguments[3],
+            endpoint=lambda node: nodes.at(place.endpoint(node)),
+            hands_over="--hand-over" in arguments,
         )
         return runner.run()
 
     # With the rights that are shipped, and no others.
     users = []
-    for who in ("operator", "runner"):
-        rules = [one for one in yaml.safe_load_all((RBAC / f"{who}.yaml").read_text()) if one is not None]
+    for who in ("operator", "runner", "judge"):
+        file = JUDGING / "rbac.yaml" if who == "judge" else RBAC / f"{who}.yaml"
+        rules = [one for one in yaml.safe_load_all(file.read_text()) if one is not None]
         users.append(kube_api.authorizer.add_manifests(who, f"{SYSTEM}/highwater-{who}", rules))
     nodes = RestartingNodes(kube_api, tmp_path, run)
     with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
@@ -115,6 +132,30 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
         "Aborting",
         "Verified",
     }
+
+
+@pytest.mark.parametrize("largest", [archive.LARGEST, 1000])
+def test_recorded_by_a_runner_and_judged_by_a_job(
+    real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int
+) -> None:
+    """What is too large to be handed over the runner judges itself."""
+    monkeypatch.setattr(archive, "LARGEST", largest)
+    real.judging = JudgingSettings(job=True)
+    real.start()
+    cluster = {"brokers": 1, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders"}]}
+    schedule = [{"inject": {"pause": {"target": {"broker": 0}}, "for": "500ms"}}, {"wait": "1s"}]
+    real.api.create(experiment(cluster=cluster, schedule=schedule))
+    until(lambda: real.phase() == "Completed", "the verdict", LONG)
+    status = real.status()
+    assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)
+    assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
+    directory = fetch(Api(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    assert json.loads((directory / "verdict.json").read_text())["backend"] == "kubernetes"
+    handed_over = "demo-verdict-0" in status["run"]
+    assert handed_over == (largest > 1000)
+    assert ("without recordings" in status["run"]) == (not handed_over)
+    assert (real.condition("Recorded").get("status") == "True") == handed_over
+    until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
 
 
 def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:

@@ -15,7 +15,13 @@ ROOT = Path(__file__).parents[3]
 CHART = ROOT / "helm" / "highwater"
 BASE = ROOT / "manifests" / "base"
 MONITORING = ROOT / "manifests" / "components" / "monitoring"
-EVERYTHING = {"podMonitor": {"enabled": True}, "prometheusRule": {"enabled": True}, "dashboards": {"enabled": True}}
+JUDGING = ROOT / "manifests" / "components" / "judging"
+EVERYTHING = {
+    "podMonitor": {"enabled": True},
+    "prometheusRule": {"enabled": True},
+    "dashboards": {"enabled": True},
+    "judging": {"job": {"enabled": True}},
+}
 
 Object = dict[str, Any]
 Key = tuple[str, str]
@@ -37,7 +43,9 @@ def by_key(objects: Iterable[Object]) -> dict[Key, Object]:
 def resources(folder: Path) -> Iterator[Object]:
     """What a kustomization lists, read as it is: for one that transforms nothing."""
     kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text(encoding="utf-8"))
-    assert set(kustomization) <= {"apiVersion", "kind", "resources", "configMapGenerator"}, "more than a list"
+    assert set(kustomization) <= {"apiVersion", "kind", "resources", "configMapGenerator", "patches"}, (
+        "more than a list"
+    )
     for name in kustomization["resources"]:
         yield from documents((folder / name).read_text(encoding="utf-8"))
 

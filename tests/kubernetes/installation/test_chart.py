@@ -11,7 +11,9 @@ import yaml
 from helm_python.chart import Chart, lint
 from helm_python.errors import HelmValuesError
 
-from .conftest import BASE, CHART, EVERYTHING, MONITORING, resources
+from highwater_operator.experiments.context import JudgingSettings
+
+from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, resources
 
 CHART_LABELS = ("app.kubernetes.io/managed-by", "app.kubernetes.io/version", "helm.sh/chart")
 # Helm makes no namespace of its own, keeps CRDs apart from templates, and makes the token itself instead of by a Job.
@@ -63,6 +65,38 @@ def test_monitoring_is_the_same_as_the_component(render, chart):
     assert dashboards["metadata"]["labels"]["grafana_dashboard"] == "1"
     assert dashboards["data"] == {name: (MONITORING / name).read_text() for name in generator["files"]}
     assert set(generator["options"]["labels"]) == set(without_chart_labels(dashboards["metadata"]["labels"]))
+
+
+def test_judging_is_the_same_as_the_component(render):
+    plain, judging = render(), render({"judging": {"job": {"enabled": True}}})
+    component = {(obj["kind"], obj["metadata"]["name"]): obj for obj in resources(JUDGING)}
+    assert set(judging) - set(plain) == set(component)
+    for key, obj in component.items():
+        assert without_chart_labels(judging[key]) == obj, key
+    (patch,) = yaml.safe_load((JUDGING / "kustomization.yaml").read_text())["patches"]
+    key = ("Deployment", "highwater-operator")
+    assert key == (patch["target"]["kind"], patch["target"]["name"])
+    (wanted,) = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]["containers"]
+    (before,), (after,) = (one[key]["spec"]["template"]["spec"]["containers"] for one in (plain, judging))
+    assert [one for one in after["env"] if one not in before["env"]] == wanted["env"]
+    assert {**after, "env": before["env"]} == before
+    for other in set(plain) - {key, *CHART_ONLY}:  # the token is another each time
+        assert judging[other] == plain[other], other
+
+
+def test_judging_takes_what_it_is_given(render):
+    resources = {"requests": {"memory": "2Gi"}, "limits": {"memory": "4Gi"}}
+    values = {"judging": {"job": {"enabled": True, "resources": resources}}, "image": {"registry": "example.com"}}
+    objects = render({**values, "operator": {"watchNamespaces": ["one", "two"]}}, name="mine")
+    (container,) = objects["Deployment", "mine-highwater-operator"]["spec"]["template"]["spec"]["containers"]
+    environment = {one["name"]: one.get("value") for one in container["env"]}
+    settings = JudgingSettings.from_environment({name: value for name, value in environment.items() if value})
+    assert (settings.job, settings.image) == (True, "example.com/highwater/pipeline:0.1.0")
+    assert settings.resources["requests"]["memory"] == "2Gi"
+    assert settings.resources["limits"] == {"memory": "4Gi"}
+    assert ("ServiceAccount", settings.service_account) in objects
+    assert ("Role", "mine-highwater-judge") in objects
+    assert ("ClusterRole", "mine-highwater-judge") not in objects
 
 
 def test_crds_are_those_of_the_base():
@@ -164,6 +198,13 @@ def test_notes_name_what_was_installed():
         ({"operator": {"watchNamespaces": ["a", "a"]}}, "/operator/watchNamespaces", "equal"),
         ({"operator": {"resources": {"limits": {"memory": "lots"}}}}, "/operator/resources/limits/memory", "pattern"),
         ({"operator": {"tolerations": [{"effect": "No"}]}}, "/operator/tolerations/0/effect", "must be one of"),
+        ({"judging": {"job": {"enabled": "on"}}}, "/judging/job/enabled", "got string, want boolean"),
+        ({"judging": {"enabled": True}}, "/judging", "additional properties 'enabled' not allowed"),
+        (
+            {"judging": {"job": {"resources": {"limits": {"memory": 1}}}}},
+            "/judging/job/resources/limits/memory",
+            "want string",
+        ),
         ({"podMonitor": {"interval": "1m"}}, "/podMonitor/interval", "does not match pattern"),
         ({"prometheusRule": {"labels": {"a": 1}}}, "/prometheusRule/labels/a", "got number, want string"),
         ({"dashboards": {"enabled": None}}, "/dashboards", "missing property 'enabled'"),

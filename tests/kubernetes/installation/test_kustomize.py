@@ -14,7 +14,7 @@ import yaml
 from highwater_chaos.experiment import load_experiment
 from highwater_operator.resources import LogCluster
 
-from .conftest import BASE, MONITORING, ROOT, Key, Object, by_key, documents, pods
+from .conftest import BASE, JUDGING, MONITORING, ROOT, Key, Object, by_key, documents, pods
 
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = ("kind", "minikube", "production")
@@ -30,7 +30,7 @@ def kustomizations() -> Iterator[Path]:
 def test_what_is_listed_is_there_and_nothing_is_forgotten():
     reached: set[Path] = set()
     found = list(kustomizations())
-    assert len(found) == 2 + len(OVERLAYS)
+    assert len(found) == 3 + len(OVERLAYS)
     for path in found:
         content = yaml.safe_load(path.read_text())
         assert content["kind"] in {"Kustomization", "Component"}
@@ -41,7 +41,7 @@ def test_what_is_listed_is_there_and_nothing_is_forgotten():
             reached.add(listed)
         for generator in content.get("configMapGenerator", []):
             reached |= {(path.parent / name).resolve() for name in generator["files"]}
-    for folder in (BASE, MONITORING):
+    for folder in (BASE, MONITORING, JUDGING):
         for path in folder.rglob("*"):
             if path.suffix in {".yaml", ".json"} and path.name != "kustomization.yaml":
                 assert path.resolve() in reached, f"{path} is in no kustomization"
@@ -104,10 +104,13 @@ def test_production_takes_every_image_from_the_registry_and_hurts_offered_nodes_
         for container in template["spec"]["containers"]:
             images.append(container["image"])
             images += [one["value"] for one in container.get("env", []) if one["name"].endswith("_IMAGE")]
-    assert len(images) == 5
+    assert len(images) == 6
     assert all(image.startswith("registry.example.com/highwater/") for image in images), images
     agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
     assert agent["nodeSelector"] == {"highwater.dev/faults": "allowed"}
+    (operator,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
+    assert {"name": "HIGHWATER_JUDGING_JOB", "value": "on"} in operator["env"]
+    assert ("ClusterRole", "highwater-judge") in objects
     assert {kind for kind, _ in objects} >= NOT_KUBERNETES_OWN
     assert objects["ConfigMap", "highwater-dashboards"]["metadata"]["labels"]["grafana_dashboard"] == "1"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .conftest import ROOT, Key, Object
+from .conftest import JUDGING, ROOT, Key, Object, by_key, resources
 
 DOCUMENTS = ("docs/kubernetes.md", "images/README.md", "manifests/README.md", "helm/README.md")
 OWN = "in its own namespace"
@@ -79,15 +79,15 @@ def told() -> Iterator[tuple[str, str, str, bool]]:
     text = (ROOT / "docs/kubernetes.md").read_text()
     section = text[text.index("## Rights") : text.index("## What is refused")]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")][2:]
-    for who, verbs, resources, because in rows:
+    for who, verbs, on, because in rows:
         assert because
         account = who.removeprefix("Job `highwater-").removesuffix("`")
-        for verb, resource in itertools.product(verbs.split(", "), re.findall(r"`([^`]+)`", resources)):
-            yield account, verb, resource, OWN in resources
+        for verb, resource in itertools.product(verbs.split(", "), re.findall(r"`([^`]+)`", on)):
+            yield account, verb, resource, OWN in on
 
 
 def test_the_table_of_rights_is_what_is_granted(base):
-    actual, said = granted(base), set(told())
+    actual, said = granted({**base, **by_key(resources(JUDGING))}), set(told())
     # The Role in its own namespace repeats what the ClusterRole grants on pods, for an operator without one.
     repeated = {one for one in actual if one[3] and (*one[:3], False) in actual}
     assert said - actual == set()

@@ -5,6 +5,7 @@ What a bad day brings (429, 5xx, no answer) is tried again for a while with grow
 
 from __future__ import annotations
 
+import os
 from base64 import b64decode
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -23,6 +24,16 @@ CLUSTERS: Final = "logclusters"
 _TIMEOUT: Final = (3.0, 20.0)
 _TRY_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 Json = dict[str, Any]
+
+
+def pod_configuration() -> kubernetes.client.Configuration:
+    """The API server of the pod that this runs in; of ``KUBECONFIG`` where that is set."""
+    configuration = kubernetes.client.Configuration()
+    if os.environ.get("KUBECONFIG"):
+        kubernetes.config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    else:
+        kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+    return configuration
 
 
 class ApiError(Exception):

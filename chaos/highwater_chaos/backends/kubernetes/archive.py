@@ -3,6 +3,8 @@
 No object store and no volume is asked for, so that it works wherever an experiment does, and anybody who may read
 ConfigMaps can fetch it. What would be too large for that is kept without its recordings: verdict, report, faults and
 logs are; the recordings are then said to be missing.
+
+What a judging Job adds is kept beside the recordings, which nobody touches once they are there.
 """
 
 from __future__ import annotations
@@ -20,7 +22,15 @@ Json = dict[str, Any]
 CHUNK: Final = 700 * 1024
 """Bytes in one ConfigMap: with base 64 still below the megabyte that one may have."""
 LARGEST: Final = 16 * 1024 * 1024
-_ESSENTIAL: Final = ("verdict.json", "report.html", "junit.xml", "experiment.yaml", "faults.jsonl", "logs")
+_JUDGED: Final = ("verdict.json", "junit.xml", "report.html")
+_ESSENTIAL: Final = (*_JUDGED, "run.json", "experiment.yaml", "faults.jsonl", "phases.jsonl", "logs")
+_RUN: Final = "run"
+_VERDICT: Final = "verdict"
+_CHUNKS: Final = "highwater.dev/chunks"
+_SHA256: Final = "highwater.dev/sha256"
+_DIRECTORY: Final = "highwater.dev/directory"
+_OF: Final = "highwater.dev/of"
+"""Of a verdict: the digest of the recordings that it is about."""
 
 
 class ArchiveError(Exception):
@@ -33,12 +43,40 @@ def store(api: Api, owner: Json, directory: Path) -> str:
     if len(data) > LARGEST:
         note = f"; without recordings, which are {len(data) >> 20} MiB and more than is kept in a cluster"
         data = pack(directory, only=_ESSENTIAL)
+    return _put(api, owner, _RUN, data, {_DIRECTORY: directory.name}) + note
+
+
+def store_recordings(api: Api, owner: Json, directory: Path) -> str | None:
+    """Keep a run directory that is not judged yet; None where that is more than is kept in a cluster."""
+    data = pack(directory)
+    return None if len(data) > LARGEST else _put(api, owner, _RUN, data, {_DIRECTORY: directory.name})
+
+
+def store_verdict(api: Api, owner: Json, directory: Path) -> str:
+    """Keep what judging added to the run directory that :func:`fetch` brought. The recordings are not touched, whatever
+    becomes of whoever judges; a verdict that is not whole is none. Returns in words where the run directory is."""
+    first = api.config_map(owner["metadata"]["namespace"], _name(owner["metadata"]["name"], _RUN, 0))
+    if first is None:
+        raise ArchiveError(f"the run of {owner['metadata']['name']} is not kept any more")
+    said = first["metadata"]["annotations"]
+    data = pack(directory, only=_JUDGED)
+    if len(data) > LARGEST:  # the report can be drawn again
+        data = pack(directory, only=_JUDGED[:-1])
+    where = _put(api, owner, _VERDICT, data, {_OF: said[_SHA256]})
+    return f"{_words(owner, _RUN, int(said[_CHUNKS]))}, verdict and report: {where}"
+
+
+def _put(api: Api, owner: Json, what: str, data: bytes, notes: dict[str, str]) -> str:
     chunks = [data[at : at + CHUNK] for at in range(0, len(data), CHUNK)]
-    digest = hashlib.sha256(data).hexdigest()
+    notes = {**notes, _CHUNKS: str(len(chunks)), _SHA256: hashlib.sha256(data).hexdigest()}
     # The first one last: it says how many there are.
     for number in reversed(range(len(chunks))):
-        api.put_config_map(_chunk(owner, number, chunks[number], len(chunks), digest, directory.name))
-    return f"configmaps {owner['metadata']['name']}-run-0 to {len(chunks) - 1}{note}"
+        api.put_config_map(_chunk(owner, _name(owner["metadata"]["name"], what, number), chunks[number], notes))
+    return _words(owner, what, len(chunks))
+
+
+def _words(owner: Json, what: str, count: int) -> str:
+    return f"configmaps {_name(owner['metadata']['name'], what, 0)} to {count - 1}"
 
 
 def pack(directory: Path, only: tuple[str, ...] | None = None) -> bytes:
@@ -58,24 +96,51 @@ def fetch(api: Api, namespace: str, name: str, parent: Path) -> Path:
         ArchiveError: there is none, or it is not whole.
         OSError: it cannot be written.
     """
-    first = api.config_map(namespace, _name(name, 0))
+    found = _get(api, namespace, name, _RUN)
+    if found is None:
+        raise ArchiveError(
+            f"no run of {namespace}/{name} is kept: expected ConfigMap {_name(name, _RUN, 0)}; found none"
+        )
+    data, said = found
+    target = _free(parent / Path(said[_DIRECTORY]).name)
+    _unpack(data, target)
+    if not (target / "verdict.json").exists():
+        _add_verdict(api, namespace, name, said[_SHA256], target)
+    return target
+
+
+def _add_verdict(api: Api, namespace: str, name: str, of: str, target: Path) -> None:
+    """What was judged elsewhere, where that is whole and about these recordings."""
+    try:
+        judged = _get(api, namespace, name, _VERDICT)
+    except ArchiveError:  # whoever judged was ended in the middle; it can be judged again
+        return
+    if judged is not None and judged[1].get(_OF) == of:
+        _unpack(judged[0], target)
+
+
+def _get(api: Api, namespace: str, name: str, what: str) -> tuple[bytes, dict[str, str]] | None:
+    """The archive and the annotations that go with it; None where there is none."""
+    first = api.config_map(namespace, _name(name, what, 0))
     if first is None:
-        raise ArchiveError(f"no run of {namespace}/{name} is kept: expected ConfigMap {_name(name, 0)}; found none")
-    said = first["metadata"].get("annotations") or {}
+        return None
+    said: dict[str, str] = first["metadata"].get("annotations") or {}
     data = base64.b64decode(first["binaryData"]["part"])
-    for number in range(1, int(said["highwater.dev/chunks"])):
-        part = api.config_map(namespace, _name(name, number))
+    for number in range(1, int(said[_CHUNKS])):
+        part = api.config_map(namespace, _name(name, what, number))
         if part is None:
             raise ArchiveError(
-                f"the run of {namespace}/{name} is not whole: ConfigMap {_name(name, number)} is missing"
+                f"the run of {namespace}/{name} is not whole: ConfigMap {_name(name, what, number)} is missing"
             )
         data += base64.b64decode(part["binaryData"]["part"])
-    if hashlib.sha256(data).hexdigest() != said["highwater.dev/sha256"]:
+    if hashlib.sha256(data).hexdigest() != said[_SHA256]:
         raise ArchiveError(f"the run of {namespace}/{name} is not what was stored: its parts are of several runs")
-    target = _free(parent / Path(said["highwater.dev/directory"]).name)
+    return data, said
+
+
+def _unpack(data: bytes, target: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
         archive.extractall(target, filter="data")
-    return target
 
 
 def _free(wanted: Path) -> Path:
@@ -86,24 +151,20 @@ def _free(wanted: Path) -> Path:
     return candidate
 
 
-def _name(experiment: str, number: int) -> str:
-    return f"{experiment}-run-{number}"
+def _name(experiment: str, what: str, number: int) -> str:
+    return f"{experiment}-{what}-{number}"
 
 
-def _chunk(owner: Json, number: int, data: bytes, count: int, digest: str, directory: str) -> Json:
+def _chunk(owner: Json, name: str, data: bytes, notes: dict[str, str]) -> Json:
     metadata = owner["metadata"]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
-            "name": _name(metadata["name"], number),
+            "name": name,
             "namespace": metadata["namespace"],
             "labels": {"app.kubernetes.io/part-of": "highwater", "highwater.dev/experiment": metadata["name"][:63]},
-            "annotations": {
-                "highwater.dev/chunks": str(count),
-                "highwater.dev/sha256": digest,
-                "highwater.dev/directory": directory,
-            },
+            "annotations": notes,
             "ownerReferences": [
                 {
                     "apiVersion": f"{GROUP}/{VERSION}",

@@ -79,6 +79,11 @@ class StatusJournal:
                     continue
                 return
 
+    def look(self) -> Json:
+        """Read the experiment. Raises ``TakenOverError`` where it is over, aborted or deleted."""
+        with self._lock:
+            return self._read()
+
     def check(self) -> None:
         """Raises ``TakenOverError`` where the experiment is not this runner's any more."""
         with self._lock:

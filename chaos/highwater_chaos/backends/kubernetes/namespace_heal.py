@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, EXPERIMENTS, GROUP, Api, ApiError
+from highwater_chaos.backends.kubernetes.conclusion import with_condition
 from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, stamp
-from highwater_chaos.backends.kubernetes.runner import with_condition
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, tunnelled
 
 Json = dict[str, Any]
@@ -214,10 +214,12 @@ class _Heal:
         self._write(experiment, change)
 
     def _end_runner(self, experiment: Json) -> None:
-        """The Job, and its pod with it; one that is on a machine nobody hears of can begin nothing any more."""
+        """Its Jobs, and their pods with them; one that is on a machine nobody hears of can begin nothing any more."""
         uid = experiment["metadata"]["uid"]
         if self._api.delete_job(self._system, f"highwater-run-{uid}"):
             self._healed.undone.append(f"{experiment['metadata']['name']}: its runner's Job")
+        if self._api.delete_job(self._system, f"highwater-judge-{uid}"):
+            self._healed.undone.append(f"{experiment['metadata']['name']}: its judging Job")
         deadline = time.monotonic() + _RUNNER_STOPS_WITHIN
         while time.monotonic() < deadline:
             pods = self._api.pods(self._system, f"{UID_LABEL}={uid}")

@@ -1,5 +1,7 @@
 """``python -m highwater_chaos.backends.kubernetes.runner``: one experiment, in a pod, from first step to verdict.
 
+With ``--hand-over`` to recordings: another Job judges them (:mod:`highwater_chaos.backends.kubernetes.judge`).
+
 The operator has accepted the experiment and started this as a Job. It writes its progress into the experiment's
 status; where it ends without a verdict (killed, evicted, a bug), the operator heals what the status says is open. A
 second runner never goes on where a first one ended.
@@ -20,21 +22,28 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-import kubernetes
-
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
-from highwater_chaos.backends.kubernetes.archive import store
+from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError, pod_configuration
+from highwater_chaos.backends.kubernetes.archive import store, store_recordings
 from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+from highwater_chaos.backends.kubernetes.conclusion import (
+    RECORDED,
+    concluded,
+    conclusion,
+    counts_of,
+    reason_of,
+    with_condition,
+)
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import BackendCannotError, run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
-from highwater_chaos.judged_run import write_judged
+from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
+from highwater_chaos.run_directory import new_run_directory
 from highwater_runtime.ports import SECOND, Endpoint
 
 Json = dict[str, Any]
@@ -58,6 +67,7 @@ class Runner:
         agents: where agents are.
         namespace, name: the experiment.
         endpoint: how nodes are reached; None: under their pods' names.
+        hands_over: it leaves judging to a Job of its own, unless what it recorded is too large to be kept.
     """
 
     def __init__(
@@ -69,15 +79,17 @@ class Runner:
         uid: str,
         *,
         endpoint: Callable[[str], Endpoint] | None = None,
+        hands_over: bool = False,
     ) -> None:
         self._api = api
         self._agents = agents
         self._place = Place(namespace, name, uid)
         self._endpoint = endpoint
+        self._hands_over = hands_over
         self.journal = StatusJournal(api, namespace, name, uid)
 
     def run(self) -> int:
-        """Exit status: 0 there is a verdict, whatever it is; 1 there is none, and the operator has to look after it."""
+        """Exit status: 0 there is a verdict, or recordings for somebody else's; 1 the operator has to look after it."""
         try:
             self._begin(self.journal.begin())
         except TakenOverError as error:
@@ -89,23 +101,21 @@ class Runner:
         try:
             experiment, backend = self._resolved(found)
             with tempfile.TemporaryDirectory(prefix="highwater-run-") as parent:
-                verdict, directory = self._run(experiment, backend, Path(parent))
+                directory = self._record(experiment, backend, Path(parent))
+                if self._hands_over and (kept := store_recordings(self._api, found, directory)) is not None:
+                    self._hand_over(kept)
+                    return
+                verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory))
                 kept = store(self._api, found, directory)
         except (ClusterError, BackendCannotError) as error:
             # Nothing was broken, and nothing can be said.
-            self._conclude("inconclusive", expected=None, reason=str(error), kept="", anomalies={}, faults=None)
+            _say(f"inconclusive: {error}")
+            nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
+            self.journal.write(lambda status: concluded(status, "inconclusive", **nothing, healed=True))
             return
-        faults = counts_of(verdict["faults"])
+        _say(f"{verdict['verdict']}: {reason_of(verdict)}")
         healed = not self.journal.open_faults
-        self._conclude(
-            verdict["verdict"],
-            expected=verdict["asExpected"],
-            reason=reason_of(verdict),
-            kept=kept,
-            anomalies={name: int(one["count"]) for name, one in verdict["anomalies"].items()},
-            faults=faults,
-            healed=healed,
-        )
+        self.journal.write(lambda status: conclusion(verdict, status, kept=kept, healed=healed))
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
@@ -131,12 +141,14 @@ class Runner:
         )
         return experiment, backend
 
-    def _run(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> tuple[Json, Path]:
+    def _record(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> Path:
+        """Run, and write down what is to be judged; returns where."""
         result = run_experiment(experiment, backend, progress=self._progress, faults=self._show)
         self._progress("judging")
         name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
-        done = write_judged(experiment, result, parent, name, wire=False)
-        return done.verdict, done.directory
+        with new_run_directory(parent, name) as (directory, final):
+            write_run(directory, experiment, result, wire=False)
+        return final
 
     def _show(self, faults: Sequence[FaultRecord]) -> None:
         """From now on how far faults got is told with each entry of the journal."""
@@ -159,40 +171,15 @@ class Runner:
 
         self.journal.write(change)
 
-    def _conclude(
-        self,
-        verdict: str,
-        *,
-        expected: bool | None,
-        reason: str,
-        kept: str,
-        anomalies: dict[str, int],
-        faults: Json | None,
-        healed: bool = True,
-    ) -> None:
-        _say(f"{verdict}: {reason}")
+    def _hand_over(self, kept: str) -> None:
+        """The runner's last word: whoever judges needs no more than what is kept, and the cluster is gone."""
+        _say(f"recorded: {kept}")
 
         def change(status: Json) -> Json:
-            now = status.get("conditions") or []
-            if healed:
-                now = with_condition(now, "Healed", "True", "NothingOpen", "nothing of any fault is left")
-            else:
-                now = with_condition(now, "Healed", "False", "FaultsOpen", "see the journal")
-            if healed:  # otherwise the operator goes on with healing
-                now = with_condition(now, "Completed", "True", "Judged", reason or verdict)
-            passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
-            now = with_condition(now, "Passed", passed, verdict.capitalize(), reason or verdict)
-            return {
-                "phase": "Completed" if healed else "Aborting",
-                "verdict": verdict,
-                "expected": expected,
-                "reason": reason[:2000],
-                "run": kept,
-                "anomalies": dict(sorted(anomalies.items())[:50]),
-                "completedAt": stamp(),
-                "conditions": now,
-                **({} if faults is None else {"faults": faults}),
-            }
+            conditions = with_condition(
+                status.get("conditions") or [], RECORDED, "True", "Kept", f"the run is recorded and kept: {kept}"
+            )
+            return {"phase": "Judging", "run": kept, "conditions": conditions, **self.journal.extra()}
 
         self.journal.write(change)
 
@@ -205,45 +192,6 @@ def with_labels_of(place: Place, experiment: ChaosExperiment) -> ChaosExperiment
     labels = {"namespace": place.namespace, "strimzi_io_cluster": place.cluster}
     asked = prometheus.model_copy(update={"labels": labels})
     return experiment.model_copy(update={"spec": experiment.spec.model_copy(update={"prometheus": asked})})
-
-
-def counts_of(faults: Sequence[Json]) -> Json:
-    """``status.faults`` from the records of a verdict."""
-    return {
-        "planned": len(faults),
-        "injected": sum(one["injected_ns"] is not None for one in faults),
-        "confirmed": sum(bool(one["confirmed"]) for one in faults),
-        "healed": sum(bool(one["healed"]) for one in faults),
-    }
-
-
-def reason_of(verdict: Json) -> str:
-    """Why the verdict is what it is, in a sentence."""
-    wrong = [one["reason"] for one in verdict["assertions"] if one["holds"] is False]
-    if verdict["anomalies"]:
-        found = ", ".join(f"{name} {one['count']}" for name, one in verdict["anomalies"].items())
-        unexpected = verdict["expected"]["whyNot"]
-        return "; ".join([f"found {found}", *wrong, *([unexpected] if unexpected else [])])
-    if wrong:
-        return "; ".join(wrong)
-    if verdict["reasons"]:
-        return "; ".join(str(one) for one in verdict["reasons"])
-    return f"{verdict['acknowledged']} records acknowledged, none lost; no anomaly"
-
-
-def with_condition(conditions: Sequence[Json], kind: str, status: str, reason: str, message: str) -> list[Json]:
-    """``conditions`` with one set; its transition time stays unless the status changes."""
-    old = next((one for one in conditions if one["type"] == kind), None)
-    same = old is not None and old["status"] == status
-    made = {
-        "type": kind,
-        "status": status,
-        "observedGeneration": 0 if old is None else old.get("observedGeneration", 0),
-        "lastTransitionTime": old["lastTransitionTime"] if old is not None and same else stamp(),
-        "reason": reason,
-        "message": message[:2000],
-    }
-    return [*(one for one in conditions if one["type"] != kind), made]
 
 
 def _say(text: str) -> None:
@@ -262,19 +210,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
     parser.add_argument("--experiment", required=True, metavar="NAMESPACE/NAME")
     parser.add_argument("--uid", required=True, help="of the experiment: one made anew is another")
+    parser.add_argument("--hand-over", action="store_true", help="record, and leave judging to a Job of its own")
     given = parser.parse_args(argv)
     namespace, slash, name = given.experiment.partition("/")
     if not slash or not name:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
-    configuration = kubernetes.client.Configuration()
-    if os.environ.get("KUBECONFIG"):
-        kubernetes.config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
-    else:
-        kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
     # The first process of a container has no default for it. What is in force is healed on the way out, as far as the
     # pod's grace goes; the operator does the rest.
     signal.signal(signal.SIGTERM, _told_to_end)
-    runner = Runner(Api(configuration), AgentSettings.from_environment(os.environ), namespace, name, given.uid)
+    runner = Runner(
+        Api(pod_configuration()),
+        AgentSettings.from_environment(os.environ),
+        namespace,
+        name,
+        given.uid,
+        hands_over=given.hand_over,
+    )
     try:
         return runner.run()
     except ApiError as error:

@@ -1,0 +1,117 @@
+"""``python -m highwater_chaos.backends.kubernetes.judge``: the verdict on one experiment's recordings, on Spark.
+
+The runner has recorded the run, kept it in the cluster, and gone. This fetches it, judges it as ``highwater check``
+does, keeps verdict and report beside it, and concludes the experiment. It can be ended at any point and begun again:
+recordings are not touched, and a verdict that is kept already is the one that is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from highwater_chaos.backends.kubernetes.api import Api, ApiError, pod_configuration
+from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_verdict
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion, reason_of
+from highwater_chaos.backends.kubernetes.healing import open_faults
+from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
+from highwater_chaos.experiment import ChaosExperiment, load_experiment
+from highwater_chaos.judged_run import judge_on_spark, write_verdict
+from highwater_pipeline.judgement import Judgement
+
+Json = dict[str, Any]
+
+
+class Judge:
+    """Judges one experiment.
+
+    Args:
+        api: the API server.
+        namespace, name, uid: the experiment.
+        judge: what comes to the judgement of a run directory.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        name: str,
+        uid: str,
+        *,
+        judge: Callable[[ChaosExperiment, Path], Judgement] = judge_on_spark,
+    ) -> None:
+        self._api = api
+        self._namespace = namespace
+        self._name = name
+        self._judge = judge
+        self._journal = StatusJournal(api, namespace, name, uid)
+
+    def run(self) -> int:
+        """Exit status: 0 the experiment has its verdict; 1 it is not this one's to judge.
+
+        Raises:
+            ApiError: the API server does not answer.
+            ArchiveError: the recordings are not there, or not whole.
+            Exception: they cannot be judged, and why.
+        """
+        try:
+            found = self._journal.look()
+            with tempfile.TemporaryDirectory(prefix="highwater-judge-") as parent:
+                verdict, kept = self._judged(found, Path(parent))
+            self._journal.write(
+                lambda status: conclusion(
+                    verdict, status, kept=kept, healed=not open_faults(status.get("journal") or [])
+                )
+            )
+        except TakenOverError as error:
+            _say(f"stopped: {error}")
+            return 1
+        _say(f"{verdict['verdict']}: {reason_of(verdict)}")
+        return 0
+
+    def _judged(self, found: Json, parent: Path) -> tuple[Json, str]:
+        """The verdict, and where it is kept."""
+        conditions = (found.get("status") or {}).get("conditions") or []
+        if not any(one["type"] == RECORDED and one["status"] == "True" for one in conditions):
+            raise TakenOverError(f"experiment {self._namespace}/{self._name} has not been handed over by its runner")
+        directory = fetch(self._api, self._namespace, self._name, parent)
+        if not (directory / "verdict.json").exists():
+            _say(f"judging {directory.name} on Spark")
+            experiment = load_experiment(directory / "experiment.yaml")
+            write_verdict(directory, experiment, self._judge(experiment, directory))
+        verdict: Json = json.loads((directory / "verdict.json").read_bytes())
+        return verdict, store_verdict(self._api, found, directory)
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{stamp()} {text}\n")
+    sys.stdout.flush()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command of the judging pod. Where it ends without a verdict, its last line says why, for the operator."""
+    parser = argparse.ArgumentParser(prog="highwater-judge", description=__doc__)
+    parser.add_argument("--experiment", required=True, metavar="NAMESPACE/NAME")
+    parser.add_argument("--uid", required=True, help="of the experiment: one made anew is another")
+    given = parser.parse_args(argv)
+    namespace, slash, name = given.experiment.partition("/")
+    if not slash or not name:
+        parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
+    try:
+        return Judge(Api(pod_configuration()), namespace, name, given.uid).run()
+    except (ApiError, ArchiveError) as error:
+        _say(f"not judged: {error}")
+    except Exception as error:
+        traceback.print_exc()
+        _say(f"not judged: {type(error).__name__}: {error}".replace("\n", " "))
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

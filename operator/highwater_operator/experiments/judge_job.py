@@ -1,0 +1,97 @@
+"""The Job that judges what a runner has recorded, on Spark: what it is, and why it came to nothing where it did.
+
+Unlike a run, judging can be repeated: a pod that was evicted has a successor, and a Job that is gone is made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from highwater_operator.experiments.context import ExperimentContext
+from highwater_operator.experiments.runner_job import JUDGE, arguments_of, job_manifest
+from highwater_operator.kube import Json
+
+_WITHIN_S: Final = 1800
+_ATTEMPTS: Final = 2
+_CANNOT_START: Final = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "ErrImageNeverPull",
+    "InvalidImageName",
+    "ImageInspectError",
+    "CreateContainerConfigError",
+)
+
+
+def judge_job_name(uid: str) -> str:
+    """By the experiment's uid, as the runner's."""
+    return f"highwater-judge-{uid}"
+
+
+def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
+    """The manifest. It sees no agent's token: it has to do with the API server only."""
+    settings = context.judging
+    container = {
+        "name": JUDGE,
+        "image": settings.image,
+        "command": ["python3", "-m", "highwater_chaos.backends.kubernetes.judge"],
+        "args": arguments_of(found),
+        "workingDir": "/tmp",  # noqa: S108 - Spark makes a directory where it is started; the root is read-only
+        "resources": settings.resources,
+        # Its last words, for whoever reads why there is no verdict.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
+    return job_manifest(
+        found,
+        judge_job_name(found["metadata"]["uid"]),
+        context.runners.namespace,
+        settings.service_account,
+        container,
+        volumes=[],
+        attempts=_ATTEMPTS,
+        seconds=_WITHIN_S,
+    )
+
+
+def why_not_judged(job: Json, pods: Sequence[Json], now: datetime, image_within: float) -> str | None:
+    """Why a judging Job will bring no verdict; None: it still may."""
+    for condition in (job.get("status") or {}).get("conditions") or []:
+        if condition["status"] == "True" and condition["type"] == "Failed":
+            ends = [end for pod in pods if (end := _end_of(pod))]
+            last = f" ({ends[-1]})" if ends else ""
+            return f"the judging Job failed: {condition.get('reason')}: {condition.get('message')}{last}"
+        if condition["status"] == "True" and condition["type"] == "Complete":
+            return "the judging Job ended without a verdict"
+    for pod in pods:
+        began = datetime.fromisoformat(pod["metadata"]["creationTimestamp"])
+        if now - began > timedelta(seconds=image_within) and (stuck := _stuck(pod)):
+            return f"the judging Job's pod did not start within {image_within:g} s: {stuck}"
+    return None
+
+
+def _containers(pod: Json) -> list[Json]:
+    return list((pod.get("status") or {}).get("containerStatuses") or [])
+
+
+def _stuck(pod: Json) -> str | None:
+    for one in _containers(pod):
+        waiting = (one.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") in _CANNOT_START:
+            return f"image {one.get('image', '')}: {waiting['reason']}: {waiting.get('message', '')}"
+    return None
+
+
+def _end_of(pod: Json) -> str | None:
+    """How a pod ended: evicted, out of memory, or in its program's last words."""
+    status = pod.get("status") or {}
+    if status.get("reason"):
+        return f"{status['reason']}: {status.get('message', '')}"
+    for one in _containers(pod):
+        ended = (one.get("state") or {}).get("terminated") or {}
+        if ended.get("exitCode"):
+            words = str(ended.get("message") or "").strip().splitlines()
+            said = f": {words[-1]}" if words else ""
+            return f"{ended.get('reason', 'Error')}, exit status {ended['exitCode']}{said}"
+    return None

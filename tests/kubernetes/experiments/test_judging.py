@@ -1,0 +1,455 @@
+"""Judging by a Job: recorded, healed, judged once and for all, and nothing lost where it comes to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from api_server.world import PENDING, Outcome
+from experiments.conftest import KIND, SYSTEM, experiment, until
+from experiments.recorded import ROOT, Recorded, record
+
+from highwater_chaos.backends.kubernetes import archive
+from highwater_chaos.backends.kubernetes.api import Api, ApiError
+from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
+from highwater_chaos.backends.kubernetes.conclusion import with_condition
+from highwater_chaos.backends.kubernetes.judge import Judge
+from highwater_chaos.cli import execute
+from highwater_chaos.judged_run import judge_recordings
+from highwater_operator.experiments.context import JudgingSettings
+
+RBAC = ROOT / "manifests" / "components" / "judging" / "rbac.yaml"
+
+
+@pytest.fixture(scope="session")
+def passing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("passing"), passes=True)
+
+
+@pytest.fixture(scope="session")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("failing"), passes=False)
+
+
+@pytest.fixture
+def judging(stage: Any) -> Any:
+    stage.judging = JudgingSettings(job=True)
+    return stage
+
+
+def begun(stage: Any, name: str = "demo") -> None:
+    stage.start()
+    stage.api.create(experiment(name))
+    until(stage.runner_pods, "the runner")
+
+
+def hand_over(stage: Any, run: Recorded, name: str = "demo") -> None:
+    """As a runner does with its last word."""
+    found = stage.get(name)
+    kept = store_recordings(Api(stage.api.configuration()), found, run.directory)
+    assert kept is not None
+    conditions = with_condition(found["status"]["conditions"], "Recorded", "True", "Kept", kept)
+    status = {"phase": "Judging", "run": kept, "conditions": conditions}
+    stage.api.patch(*KIND, name, "default", {"status": status}, "status")
+
+
+def judge(stage: Any, name: str = "demo") -> int:
+    """As a judging pod does, without the seconds that Spark takes."""
+    uid = stage.get(name)["metadata"]["uid"]
+    return Judge(Api(stage.api.configuration(), patience=5.0), "default", name, uid, judge=judge_recordings).run()
+
+
+def judge_pods(stage: Any) -> list[str]:
+    return list(stage.runner_pods("judge"))
+
+
+def verdict_kept(stage: Any, folder: Path, name: str = "demo") -> Any:
+    return json.loads((fetch(Api(stage.api.configuration()), "default", name, folder) / "verdict.json").read_text())
+
+
+# --- the operator's part ---
+
+
+def test_a_runner_judges_unless_told_otherwise(stage: Any) -> None:
+    begun(stage)
+    (job,) = stage.jobs()
+    assert "--hand-over" not in job["spec"]["template"]["spec"]["containers"][0]["args"]
+
+
+def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, failing: Recorded, tmp_path: Path) -> None:
+    begun(judging)
+    (job,) = judging.jobs()
+    assert job["spec"]["template"]["spec"]["containers"][0]["args"][-1] == "--hand-over"
+    own = {"apiVersion": KIND[0], "kind": KIND[1], "name": "demo", "uid": judging.get()["metadata"]["uid"]}
+    meta = {"name": "demo", "namespace": "default", "ownerReferences": [own]}
+    judging.api.create({"apiVersion": KIND[0], "kind": "LogCluster", "metadata": meta, "spec": {}})
+    fault = judging.inject(judging.agents[0], 1)
+    hand_over(judging, failing)
+    until(lambda: judge_pods(judging), "the judging pod")
+    assert judging.agents[0].undone == [fault]
+    assert judging.journal() == {fault: "undone"}
+    assert judging.api.get(KIND[0], "LogCluster", "demo", "default") is None
+    assert judging.runner_pods() == []
+    (job,) = judging.jobs()
+    uid = judging.get()["metadata"]["uid"]
+    assert (job["metadata"]["name"], job["metadata"]["namespace"]) == (f"highwater-judge-{uid}", SYSTEM)
+    pod = job["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == "highwater/pipeline:0.1.0"
+    assert container["command"][-1] == "highwater_chaos.backends.kubernetes.judge"
+    assert container["args"] == ["--experiment", "default/demo", "--uid", uid]
+    assert pod["serviceAccountName"] == "highwater-judge"
+    assert [one["name"] for one in pod["volumes"]] == ["tmp"], "no token of agents"
+    assert (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]) == (True, 10001)
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["resources"]["limits"]["memory"] == "3Gi"
+    assert (container["workingDir"], container["volumeMounts"]) == ("/tmp", [{"name": "tmp", "mountPath": "/tmp"}])
+
+    assert judge(judging) == 0
+    status = judging.status()
+    assert (status["phase"], status["verdict"]) == ("Completed", "fail")
+    assert status["expected"] is True
+    assert status["anomalies"] == {name: one["count"] for name, one in failing.verdict["anomalies"].items()}
+    assert status["run"].startswith("configmaps demo-run-0 to ")
+    assert "demo-verdict-0" in status["run"]
+    assert (judging.condition("Completed")["status"], judging.condition("Passed")["status"]) == ("True", "False")
+    assert verdict_kept(judging, tmp_path) == failing.verdict
+    judging.end_runner(0, "judge")
+    until(
+        lambda: [one for one in judging.api.objects("v1", "Event", "default") if one["reason"] == "Completed"], "Event"
+    )
+    assert judging.status() == status, "a verdict is final"
+
+
+def failed_twice(stage: Any) -> None:
+    """The Job's pod fails, and so does its successor."""
+    until(lambda: judge_pods(stage), "the judging pod")
+    stage.end_runner(137, "judge")
+    until(lambda: len(judge_pods(stage)) == 2 or stage.phase() == "Completed", "another attempt")
+    if stage.phase() != "Completed":
+        stage.end_runner(1, "judge")
+
+
+def inconclusive(stage: Any, why: str) -> None:
+    until(lambda: stage.phase() == "Completed", "the end")
+    status = stage.status()
+    assert status["verdict"] == "inconclusive"
+    assert "expected" not in status
+    assert status["reason"].startswith("recorded, but not judged: ")
+    assert why in status["reason"]
+    assert "highwater report cx/demo --namespace default, then highwater check" in status["reason"]
+    assert status["run"].startswith("configmaps demo-run-0")
+    assert (stage.condition("Completed")["reason"], stage.condition("Passed")["status"]) == ("NotJudged", "Unknown")
+
+
+def test_where_judging_fails_the_recordings_stay(judging: Any, passing: Recorded, tmp_path: Path) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    failed_twice(judging)
+    inconclusive(judging, "BackoffLimitExceeded")
+    directory = fetch(Api(judging.api.configuration()), "default", "demo", tmp_path)
+    assert (directory / "history" / "operations.jsonl").is_file()
+    assert not (directory / "verdict.json").exists()
+    until(lambda: "NotJudged" in {one["reason"] for one in judging.api.objects("v1", "Event", "default")}, "the Event")
+    assert judge(judging) == 1, "what comes too late changes nothing"
+    assert judging.status()["verdict"] == "inconclusive"
+
+
+def test_an_evicted_judge_has_a_successor(judging: Any, passing: Recorded) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    (first,) = until(lambda: judge_pods(judging), "the judging pod")
+    evicted = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+    judging.api.patch("v1", "Pod", first, SYSTEM, {"status": evicted}, "status")
+    until(lambda: len(judge_pods(judging)) == 2, "another attempt")
+    assert judge(judging) == 0
+    assert judging.status()["verdict"] == "pass"
+
+
+def test_evicted_for_good_it_says_so(judging: Any, passing: Recorded) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    for number in (1, 2):
+        names = until(lambda number=number: len(found := judge_pods(judging)) >= number and found, "the pods")
+        evicted = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."}
+        for name in names:
+            judging.api.patch("v1", "Pod", name, SYSTEM, {"status": evicted}, "status")
+    inconclusive(judging, "Evicted: The node was low on resource: memory.")
+
+
+def test_an_image_that_cannot_be_had(judging: Any, passing: Recorded) -> None:
+    judging.pace = type(judging.pace)(0.3, 0.1, 0.2, judge_image_within=0.5)
+    begun(judging)
+    hand_over(judging, passing)
+    (name,) = until(lambda: judge_pods(judging), "the judging pod")
+    waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    image = {"name": "judge", "image": "highwater/pipeline:0.1.0", "imageID": "", "ready": False, "restartCount": 0}
+    status = {"containerStatuses": [{**image, "state": {"waiting": waiting}}]}
+    judging.api.patch("v1", "Pod", name, SYSTEM, {"status": status}, "status")
+    inconclusive(judging, "image highwater/pipeline:0.1.0: ImagePullBackOff: Back-off pulling image")
+    until(lambda: judging.jobs() == [], "the Job to go: nothing waits on for an image")
+
+
+def test_a_job_that_is_gone_is_made_anew(judging: Any, passing: Recorded) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    before = until(lambda: judge_pods(judging), "the judging pod")
+    assert Api(judging.api.configuration()).delete_job(SYSTEM, judging.jobs()[0]["metadata"]["name"])
+    until(lambda: (now := judge_pods(judging)) and not set(now) & set(before), "another Job's pod")
+    assert judge(judging) == 0
+    assert judging.phase() == "Completed"
+
+
+def test_deleted_while_it_is_judged(judging: Any, passing: Recorded) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    until(lambda: judge_pods(judging), "the judging pod")
+    judging.api.delete(*KIND, "demo", "default")
+    until(lambda: judging.get() is None, "the experiment to go")
+    assert judging.jobs() == []
+    assert judge_pods(judging) == []
+
+
+def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_path: Path, monkeypatch: Any) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    until(lambda: judge_pods(judging), "the judging pod")
+    judging.stop()
+    secret = {"name": "highwater-agent-token", "namespace": SYSTEM}
+    judging.api.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "data": {"token": "eA=="}})
+    monkeypatch.setenv("KUBECONFIG", str(judging.api.kubeconfig(tmp_path / "kubeconfig")))
+    assert execute(("heal", "--namespace", "default", "--timeout", "2")) == 0
+    assert judging.jobs() == []
+    assert (judging.phase(), judging.status()["verdict"]) == ("Completed", "inconclusive")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("skip", range(4))
+def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Path, when: str, skip: int) -> None:
+    """The operator is cut off around its n-th write, and another one takes over."""
+    begun(judging)
+    fault = judging.inject(judging.agents[0], 1)
+    judging.stop()
+    hand_over(judging, passing)
+    judging.end_runner(0)
+    met = judging.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
+    judging.start()
+    until(lambda: len(met.hits) > 0 or judge_pods(judging), "a write to be cut off")
+    judging.stop()
+    judging.api.faults.clear()
+    judging.start()
+    until(lambda: judge_pods(judging), "the judging pod")
+    assert judging.agents[0].undone == [fault]
+    assert len(judging.jobs()) == 1
+    judging.stop()
+    if skip % 2:
+        judging.world.pods.decide = lambda pod: PENDING if pod["spec"].get("restartPolicy") == "Never" else Outcome()
+        failed_twice(judging)
+    else:
+        assert judge(judging) == 0
+        judging.end_runner(0, "judge")
+    met = judging.api.fault(verb="patch", when=when, skip=skip // 2, times=None, reset=True)
+    judging.start()
+    until(lambda: len(met.hits) > 0 or judging.phase() == "Completed", "a write to be cut off")
+    judging.stop()
+    judging.api.faults.clear()
+    judging.start()
+    until(lambda: judging.phase() == "Completed", "the end")
+    if skip % 2:
+        inconclusive(judging, "the judging Job failed")
+    else:
+        assert judging.status()["verdict"] == "pass"
+        assert verdict_kept(judging, tmp_path) == passing.verdict
+    assert judging.agents[0].undone == [fault]
+    assert judging.journal() == {fault: "undone"}
+
+
+def test_bad_days_of_the_api_server_only_delay(judging: Any, passing: Recorded) -> None:
+    begun(judging)
+    hand_over(judging, passing)
+    for status in (409, 500):
+        judging.api.fault(verb="patch", status=status, times=1)
+    until(lambda: judge_pods(judging), "the judging pod")
+    for status in (409, 500):
+        judging.api.fault(verb="patch", status=status, times=1)
+    assert judge(judging) == 0
+    assert judging.status()["verdict"] == "pass"
+
+
+# --- the judge's part ---
+
+
+def handed_over(api: Any, run: Recorded, name: str = "demo") -> Any:
+    """An experiment as a judging pod finds it."""
+    api.create(experiment(name))
+    conditions = with_condition([], "Recorded", "True", "Kept", "kept")
+    found = api.patch(*KIND, name, "default", {"status": {"phase": "Judging", "conditions": conditions}}, "status")
+    assert store_recordings(Api(api.configuration()), found, run.directory)
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("which", ["passing", "failing"])
+def test_a_judging_pod_says_what_judging_in_process_says(
+    kube_api: Any, request: pytest.FixtureRequest, tmp_path: Path, which: str
+) -> None:
+    """The program of the pod, with the rights that are shipped, no others, and none in vain; Spark and all."""
+    run: Recorded = request.getfixturevalue(which)
+    rules = [one for one in yaml.safe_load_all(RBAC.read_text()) if one is not None]
+    user = kube_api.authorizer.add_manifests("judge", f"{SYSTEM}/highwater-judge", rules)
+    uid = handed_over(kube_api, run)["metadata"]["uid"]
+    command = [sys.executable, "-m", "highwater_chaos.backends.kubernetes.judge", "--experiment", "default/demo"]
+    environment = {**os.environ, "KUBECONFIG": str(kube_api.kubeconfig(tmp_path / "kubeconfig", "judge"))}
+    done = subprocess.run(
+        [*command, "--uid", uid], env=environment, capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert user.refused == []
+    asked = {(one.verb, one.resource) for one in user.asked if one.plural}
+    granted = {
+        (verb, resource)
+        for one in rules
+        for rule in one.get("rules", ())
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+    assert granted - asked == {("update", "configmaps")}, "of a second attempt"
+    status = kube_api.get(*KIND, "demo", "default")["status"]
+    assert (status["phase"], status["verdict"], status["expected"]) == ("Completed", run.verdict["verdict"], True)
+    assert status["verdict"] == {"passing": "pass", "failing": "fail"}[which]
+    assert status["faults"]["planned"] == len(run.verdict["faults"])
+    directory = fetch(Api(kube_api.configuration()), "default", "demo", tmp_path)
+    assert json.loads((directory / "verdict.json").read_text()) == run.verdict
+    assert (directory / "report.html").stat().st_size > 1000
+    assert "<testcase" in (directory / "junit.xml").read_text()
+
+
+@pytest.mark.spark
+def test_judged_by_hand_as_the_reason_says(
+    kube_api: Any, failing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    handed_over(kube_api, failing)
+    monkeypatch.setenv("KUBECONFIG", str(kube_api.kubeconfig(tmp_path / "kubeconfig")))
+    assert execute(("report", "cx/demo", "--namespace", "default", "--out", str(tmp_path))) == 2
+    said = capsys.readouterr()
+    directory = Path(said.out.strip())
+    assert f"recorded, but not judged: highwater check {directory}" in said.err
+    assert execute(("check", str(directory))) == 1
+    assert json.loads((directory / "verdict.json").read_text()) == failing.verdict
+    assert execute(("report", str(directory))) == 0
+
+
+@pytest.mark.parametrize("phase", ["Completed", "Aborting"])
+def test_what_is_over_is_not_judged(kube_api: Any, passing: Recorded, phase: str) -> None:
+    uid = handed_over(kube_api, passing)["metadata"]["uid"]
+    kube_api.patch(*KIND, "demo", "default", {"status": {"phase": phase}}, "status")
+    api = Api(kube_api.configuration())
+    assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 1
+    assert api.config_map("default", "demo-verdict-0") is None
+    kube_api.patch(*KIND, "demo", "default", {"status": {"phase": "Judging"}}, "status")
+    assert Judge(api, "default", "demo", "another", judge=judge_recordings).run() == 1
+    assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 0
+
+
+def test_a_runner_that_still_judges_is_left_alone(kube_api: Any, passing: Recorded) -> None:
+    uid = handed_over(kube_api, passing)["metadata"]["uid"]
+    kube_api.patch(*KIND, "demo", "default", {"status": {"conditions": []}}, "status")
+    assert Judge(Api(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run() == 1
+
+
+def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
+    kube_api: Any, failing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each write; the recordings are whole all the while, and nothing is judged twice that is kept whole."""
+    monkeypatch.setattr(archive, "CHUNK", 4000)
+    uid = handed_over(kube_api, failing)["metadata"]["uid"]
+    judged: list[Path] = []
+
+    def once(found: Any, directory: Path) -> Any:
+        judged.append(directory)
+        return judge_recordings(found, directory)
+
+    parts = 0
+    while True:
+        kube_api.faults.clear()
+        met = kube_api.fault(
+            matches=lambda asked: asked.verb in ("create", "update", "patch"), skip=parts, times=None, reset=True
+        )
+        api = Api(kube_api.configuration(), patience=0.0)
+        try:
+            done = Judge(api, "default", "demo", uid, judge=once).run()
+        except ApiError:
+            assert met.hits
+        else:
+            assert (done, met.hits) == (0, [])
+            break
+        kube_api.faults.clear()
+        directory = fetch(Api(kube_api.configuration()), "default", "demo", tmp_path)
+        assert (directory / "history" / "operations.jsonl").is_file()
+        parts += 3
+    assert parts >= 6
+    assert 1 <= len(judged) < parts
+    status = kube_api.get(*KIND, "demo", "default")["status"]
+    assert (status["phase"], status["verdict"]) == ("Completed", "fail")
+
+
+def test_a_verdict_is_about_its_own_recordings(
+    kube_api: Any, passing: Recorded, failing: Recorded, tmp_path: Path
+) -> None:
+    """One that an experiment of the same name left behind is not taken for this one's."""
+    found = handed_over(kube_api, failing)
+    api = Api(kube_api.configuration())
+    judged = fetch(api, "default", "demo", tmp_path / "first")
+    (judged / "verdict.json").write_text("{}")
+    store_verdict(api, found, judged)
+    assert (fetch(api, "default", "demo", tmp_path / "second") / "verdict.json").exists()
+    assert store_recordings(api, found, passing.directory)
+    assert not (fetch(api, "default", "demo", tmp_path / "third") / "verdict.json").exists()
+
+
+def test_recordings_that_are_not_there_are_named(kube_api: Any, passing: Recorded) -> None:
+    uid = handed_over(kube_api, passing)["metadata"]["uid"]
+    kube_api.delete("v1", "ConfigMap", "demo-run-0", "default")
+    with pytest.raises(ArchiveError, match="expected ConfigMap demo-run-0; found none"):
+        Judge(Api(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run()
+
+
+def test_more_than_a_cluster_keeps_is_not_handed_over(
+    kube_api: Any, passing: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kube_api.create(experiment())
+    monkeypatch.setattr(archive, "LARGEST", 1000)
+    api = Api(kube_api.configuration())
+    assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), passing.directory) is None
+    assert kube_api.objects("v1", "ConfigMap", "default") == []
+
+
+# --- settings ---
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"HIGHWATER_JUDGING_JOB": "yes"}, "HIGHWATER_JUDGING_JOB: expected on or off, found 'yes'"),
+        ({"HIGHWATER_JUDGE_RESOURCES": "{"}, "HIGHWATER_JUDGE_RESOURCES: expected JSON, found '{'"),
+        ({"HIGHWATER_JUDGE_RESOURCES": "3"}, "HIGHWATER_JUDGE_RESOURCES: expected a JSON object, found '3'"),
+    ],
+)
+def test_wrong_settings_are_refused(environment: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match="HIGHWATER_JUDG") as refused:
+        JudgingSettings.from_environment(environment)
+    assert words in str(refused.value)
+
+
+def test_without_settings_there_is_no_job() -> None:
+    assert JudgingSettings.from_environment({}) == JudgingSettings(job=False)
