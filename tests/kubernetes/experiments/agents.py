@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable
@@ -63,10 +64,11 @@ class FakeAgent:
                         status, body = agent.serve(method, self.path, content)
                     except MachineError as error:
                         status, body = 500, json.dumps({"error": str(error)}).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                with contextlib.suppress(ConnectionError):  # whoever asked may be tired of waiting
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body)
 
             def log_message(self, *_: Any) -> None:
                 """Nothing."""

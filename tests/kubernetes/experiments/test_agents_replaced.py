@@ -16,9 +16,11 @@ from experiments.real_world import ActingAgent
 from experiments.test_real_run import CONFIG, LONG, real
 
 from highwater_chaos.backends.kubernetes import agents as agents_module
+from highwater_chaos.backends.kubernetes import observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.directory import directory_of
+from highwater_runtime.ports import SECOND
 
 __all__ = ["real"]
 Json = dict[str, Any]
@@ -145,14 +147,17 @@ def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
 def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
         monkeypatch.setattr(agents_module, name, 3.0)
+    monkeypatch.setattr(observing, "_SILENT_NS", 5 * SECOND)
     real.start()
-    fault = _run(real, "1m", "10m")
+    fault = _run(real, "25s", "10m")
     agent = real.agents[0]
     agent.answering.clear()
     status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", LONG)
     assert status["verdict"] == "inconclusive"
-    assert "the run's timeout of 1m was over" in status["reason"] or "the run's timeout of 1m came" in status["reason"]
-    assert "could not be read for 30 s" in status["reason"]
+    assert (
+        "the run's timeout of 25s was over" in status["reason"] or "the run's timeout of 25s came" in status["reason"]
+    )
+    assert "could not be read for 5 s" in status["reason"]
     assert real.journal() == {fault: "done"}
     agent.answering.set()
     until(lambda: real.phase() == "Completed", "the operator to heal what the runner could not", LONG)
