@@ -278,6 +278,10 @@ def test_a_run_is_judged_by_what_its_prometheus_saw_of_its_phases(
 ) -> None:
     targets = "      - {targets: ['127.0.0.1:1'], labels: {who: nobody}}"
     server = start_prometheus(config=CONFIG.format(targets=targets))
+    deadline = time.monotonic() + 60
+    while not server.query("up", time.time_ns() // 1_000_000):  # it scrapes: a busy machine takes its time for that
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
     status, verdict = run(tmp_path, server.url, "up == 0")
     (found,) = verdict["assertions"]
     assert (found["holds"], found["source"]) == (True, f"prometheus {server.url}"), found

@@ -61,6 +61,13 @@ def test_only_the_agent_is_root():
     assert users == {"agent": ["0:0"]} | {name: ["10001:10001"] for name in NAMES if name != "agent"}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_compiled_counts_whatever_times_a_layer_gives_to_files(name):
+    build = stages(name)[1]
+    assert "--no-compile" in build
+    assert "compileall -q --invalidation-mode unchecked-hash /opt/highwater/lib" in build
+
+
 def test_a_nodes_image_has_what_a_node_needs_and_no_more():
     assert "'.'" in stages("node")[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
