@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from crc32c import crc32c
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.log import Record, build_batch, iter_batches
@@ -274,6 +274,7 @@ steps = st.lists(
 
 
 @settings(max_examples=120, deadline=None)
+@example([("put", 0, 11), ("compact", 1), ("day",), ("kill",)], 0, 1)  # killed with an fsync under way
 @given(steps, st.integers(0, 2**32), st.integers(0, 60))
 def test_no_failure_on_the_way_changes_what_the_log_says(make_world, small_config, steps, seed, cut_at):
     """After a power loss at any disk operation, replaying what was flushed gives what it gave before."""
