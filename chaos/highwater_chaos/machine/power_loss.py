@@ -39,6 +39,7 @@ from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import TRANSIENT
+from highwater_chaos.machine.sparse import data_ranges
 from highwater_chaos.machine.volumes import Volume
 
 SHUTDOWN: Final = 0x8004587D
@@ -178,23 +179,8 @@ def held_bytes(point: Path) -> dict[str, int]:
             path = Path(folder) / name
             if path.is_file() and not path.is_symlink():
                 with path.open("rb") as file:
-                    found[str(path.relative_to(point))] = _data_bytes(file.fileno())
+                    found[str(path.relative_to(point))] = sum(end - start for start, end in data_ranges(file.fileno()))
     return found
-
-
-def _data_bytes(fd: int) -> int:
-    total = end = 0
-    size = os.fstat(fd).st_size
-    while end < size:
-        try:
-            start = os.lseek(fd, end, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:
-                break  # nothing but a hole up to the end
-            raise
-        end = os.lseek(fd, start, os.SEEK_HOLE)
-        total += end - start
-    return total
 
 
 def _write_back_half(path: Path, keep: Keep) -> None:

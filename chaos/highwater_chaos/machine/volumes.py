@@ -31,6 +31,7 @@ from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.processes import RUN_MARK, marked
+from highwater_chaos.machine.sparse import copy_sparse
 
 FileSystem = Literal["ext4", "xfs"]
 
@@ -193,24 +194,6 @@ class Volume:
             # Something lay below the mount: copies elsewhere stay, and ``device`` sees to it.
             if error.errno != errno.ENOTEMPTY:
                 raise
-
-
-def copy_sparse(old: int, new: int) -> None:
-    """Copy a file into an empty one; holes stay holes."""
-    size = os.fstat(old).st_size
-    os.ftruncate(new, size)
-    end = 0
-    while end < size:
-        try:
-            start = os.lseek(old, end, os.SEEK_DATA)
-        except OSError as error:
-            if error.errno == errno.ENXIO:
-                break  # nothing but a hole up to the end
-            raise
-        end = os.lseek(old, start, os.SEEK_HOLE)
-        os.lseek(new, start, os.SEEK_SET)
-        while start < end:
-            start += os.sendfile(new, old, start, end - start)
 
 
 def make_file_system(kind: FileSystem, device: str, held: Sequence[int]) -> None:
