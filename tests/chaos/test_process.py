@@ -37,6 +37,24 @@ def test_sleep_wakes_at_its_instant(scheduler, clock):
     assert woken == [3 * SECOND]
 
 
+def test_a_process_that_sleeps_for_less_than_looking_takes_does_not_hold_up_the_deadline(clock):
+    woken = []
+
+    def look():
+        clock.now += 2 * SECOND
+
+    def process():
+        while True:
+            yield Sleep(SECOND)
+            woken.append(clock.now)
+
+    scheduler = Scheduler(lambda: clock.now, clock.advance, on_turn=look)
+    scheduler.spawn("p", process())
+    assert not scheduler.run(lambda: False, 20 * SECOND)
+    assert 20 * SECOND <= clock.now <= 26 * SECOND
+    assert len(woken) > 3
+
+
 def test_until_tells_whether_the_condition_came_true_in_time(scheduler, clock):
     results = []
 

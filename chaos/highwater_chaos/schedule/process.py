@@ -116,13 +116,16 @@ class Scheduler:
 
     def _turn(self) -> None:
         self._on_turn()
+        # Who is due is decided once: where looking at the cluster takes long, a process that sleeps for less than that
+        # would be due again and again, and the turn, with the run's deadline behind it, would never end.
+        now = self._now_ns()
         progress = True
         while progress:
             progress = False
             for task in list(self._tasks):
                 if task.done:
                     continue
-                result = self._ready(task)
+                result = self._ready(task, now)
                 if result is not None:
                     self._resume(task, result)
                     progress = True
@@ -130,11 +133,11 @@ class Scheduler:
             if progress:
                 self._on_turn()
 
-    def _ready(self, task: Task) -> bool | None:
+    def _ready(self, task: Task, now: int) -> bool | None:
         """What to resume the task with, or None while it must wait."""
         if task._until is not None and task._until.predicate():
             return True
-        if self._now_ns() >= task._wake_ns:
+        if now >= task._wake_ns:
             return False
         return None
 

@@ -149,13 +149,13 @@ def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypa
         monkeypatch.setattr(agents_module, name, 3.0)
     monkeypatch.setattr(observing, "_SILENT_NS", 5 * SECOND)
     real.start()
-    fault = _run(real, "25s", "10m")
+    fault = _run(real, "15s", "10m")
     agent = real.agents[0]
     agent.answering.clear()
     status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 2 * LONG)
     assert status["verdict"] == "inconclusive"
     assert (
-        "the run's timeout of 25s was over" in status["reason"] or "the run's timeout of 25s came" in status["reason"]
+        "the run's timeout of 15s was over" in status["reason"] or "the run's timeout of 15s came" in status["reason"]
     )
     assert "could not be read for 5 s" in status["reason"]
     assert real.journal() == {fault: "done"}

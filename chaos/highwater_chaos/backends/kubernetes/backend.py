@@ -494,6 +494,7 @@ class KubernetesBackend:
 
     def _ended(self, one: _Node, reason: str, fault: InjectedFault) -> None:
         """Note the end of an incarnation, behind everything that it said."""
+        one.events.silent_since = None  # its agent has just answered: what the node said is worth waiting for
         self._take_events()
         lost = int(fault.details("lostBytes") or 0)
         self._add(self._polls.stopped(one.events, reason, fault.seen_at_ns, lost))
@@ -529,14 +530,12 @@ class KubernetesBackend:
     def _fetch_events(self) -> tuple[list[Observed], bool]:
         """What pods have told since, and whether there is much more. A pod whose agent takes long is waited for once,
         and for a moment: until it answers it counts as one that cannot be read."""
-        asked: list[Future[bytes]] = []
         now = time.time_ns()
         for name, node in self._nodes.items():
             if name not in self._fetching:
-                future = self._threads.submit(self._polls.fetch, node.events)
-                self._fetching[name] = (now, future)
-                asked.append(future)
-        wait(asked, _ANSWERS_WITHIN)
+                self._fetching[name] = (now, self._threads.submit(self._polls.fetch, node.events))
+        heard = [one for name, (_, one) in self._fetching.items() if self._nodes[name].events.silent_since is None]
+        wait(heard, _ANSWERS_WITHIN)
         fetched: list[tuple[PodEvents, bytes | AgentError]] = []
         # What was asked for earlier tells of earlier times only.
         horizon = min(at for at, _ in self._fetching.values())
