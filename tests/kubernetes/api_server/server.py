@@ -22,6 +22,7 @@ from .resource_types import Registry, ResourceType
 from .schema import Json
 from .store import HISTORY, Store
 from .subresources import Subresources
+from .watching import Watch
 
 _START_SECONDS: Final = 10.0
 _NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -154,10 +155,14 @@ class ApiServer:
 
     def cut_watches(self, plural: str | None = None) -> int:
         """Ends the watches that are open (of one resource) without a word; says how many."""
-        chosen = [watch for watch in list(self._side.watches) if plural in (None, watch.asked.plural)]
+        chosen = self.watches(plural)
         for watch in chosen:
             watch.cut()
         return len(chosen)
+
+    def watches(self, plural: str | None = None) -> list[Watch]:
+        """Those that are open (of one resource)."""
+        return [watch for watch in list(self._side.watches) if plural in (None, watch.asked.plural)]
 
     @property
     def requests(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from api_server.world import PENDING, READY, Outcome, World
 from experiments.agents import TOKEN, FakeAgent
+from operator_thread import OperatorThread
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
@@ -63,15 +63,10 @@ class ExperimentStage:
         self.judging = JudgingSettings()
         self.nodes: Any = None
         self.token: str | None = None
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self._operator: OperatorThread | None = None
 
     def start(self) -> None:
-        ready = threading.Event()
-
-        async def serve() -> None:
-            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        async def serve(stop: asyncio.Event, ready: Callable[[], None]) -> None:
             kube = Kube(self.api.configuration(self.token), patience=2.0)
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
@@ -79,8 +74,8 @@ class ExperimentStage:
                 await operate(
                     context,
                     Options(liveness=None, metrics_port=None),
-                    stop=self._stop,
-                    ready=ready.set,
+                    stop=stop,
+                    ready=ready,
                     experiments=ExperimentContext(
                         kube,
                         RunnerSettings(SYSTEM),
@@ -92,20 +87,14 @@ class ExperimentStage:
                 )
             finally:
                 kube.close()
-                ready.set()
 
-        self._thread = threading.Thread(target=lambda: asyncio.run(serve()), name="operator")
-        self._thread.start()
-        assert ready.wait(PATIENCE)
+        self._operator = OperatorThread(self.api, serve)
+        assert self._operator.error is None
 
     def stop(self) -> None:
-        if self._thread is None:
-            return
-        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive(), "the operator does not end"
-        self._thread = None
+        operator, self._operator = self._operator, None
+        if operator is not None:
+            operator.stop()
 
     # --- looking ---
 

@@ -21,6 +21,7 @@ from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.machine.instructions import tell
 from highwater_runtime.host.posix_disk import PosixDisk
 
+_RUNNER_ENDS_WITHIN = 60.0
 Json = dict[str, Any]
 
 
@@ -33,6 +34,7 @@ class RestartingNodes(RealNodes):
         self.folder = folder
         self.held: set[str] = set()
         self._gone: set[str] = set()
+        self._runners: list[threading.Thread] = []
 
     def start(self, handle: Any) -> None:
         if "highwater.dev/cluster" in handle.pod["metadata"]["labels"]:
@@ -42,12 +44,19 @@ class RestartingNodes(RealNodes):
         if handle.pod["spec"].get("restartPolicy") != "Never":
             return
         thread = threading.Thread(target=lambda: handle.finished(self._runner(handle.pod)), daemon=True)
-        self._threads.append(thread)
+        self._runners.append(thread)
         thread.start()
 
     def stop(self, handle: Any, grace_seconds: int) -> None:
         self._gone.add(handle.pod["metadata"]["name"])
         super().stop(handle, grace_seconds)
+
+    def close(self) -> None:
+        """Runners are waited for: one whose experiment was taken away has yet to notice."""
+        for runner in self._runners:
+            runner.join(_RUNNER_ENDS_WITHIN)
+            assert not runner.is_alive(), "a runner does not end"
+        super().close()
 
     def process(self, pod: str) -> subprocess.Popen[bytes]:
         return self._processes[pod]

@@ -7,7 +7,6 @@ whole chain with real nodes is in ``test_real_nodes.py``.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 from api_server.world import World
+from operator_thread import OperatorThread
 
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_operator import metrics
@@ -118,9 +118,7 @@ class Stage:
         self.api = api
         self.world = world
         self.live: dict[str, LiveCluster] = {}
-        self._thread: threading.Thread | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self._operator: OperatorThread | None = None
         self.ended: BaseException | None = None
 
     def cluster(self, name: str = "demo") -> LiveCluster:
@@ -135,39 +133,25 @@ class Stage:
     def start(
         self, open_admin: Any = None, *, options: Options | None = None, token: str | None = None, pace: Pace = FAST
     ) -> None:
-        ready = threading.Event()
         admin = open_admin or self._admin
         chosen = options or Options(liveness=None, metrics_port=None)
 
-        async def serve() -> None:
-            self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        async def serve(stop: asyncio.Event, ready: Callable[[], None]) -> None:
             kube = Kube(self.api.configuration(token), patience=3.0)
             try:
                 context = Context(kube, "highwater/node:test", admin, pace)
-                await operate(context, chosen, stop=self._stop, ready=ready.set)
+                await operate(context, chosen, stop=stop, ready=ready)
             finally:
                 kube.close()
 
-        def run() -> None:
-            try:
-                asyncio.run(serve())
-            except BaseException as error:
-                self.ended = error
-            finally:
-                ready.set()
-
-        self._thread = threading.Thread(target=run, name="operator")
-        self._thread.start()
-        assert ready.wait(PATIENCE)
+        self._operator = OperatorThread(self.api, serve)
+        self.ended = self._operator.error
 
     def stop(self) -> None:
-        if self._thread is None:
-            return
-        if self._thread.is_alive() and self._loop is not None and self._stop is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive(), "the operator does not end"
-        self._thread = None
+        operator, self._operator = self._operator, None
+        if operator is not None:
+            operator.stop()
+            self.ended = operator.error
 
     # --- looking ---
 
