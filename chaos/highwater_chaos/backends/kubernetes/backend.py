@@ -17,28 +17,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-from prometheus_client.parser import text_string_to_metric_families
 
 from highwater_chaos.backends.kubernetes.abilities import CAPABILITIES, KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
-from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
-from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
 from highwater_chaos.backends.kubernetes.loan import Loan
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
+from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
-from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.local.clients import LocalClients
-from highwater_chaos.backends.local.program import Observed
-from highwater_chaos.backends.local.quorum_events import QuorumJudge
-from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import (
     Capability,
     ClientProcess,
@@ -65,10 +61,6 @@ _GRACE_NS: Final = 15 * SECOND
 _UP_WITHIN: Final = 600.0
 _SLICE: Final = 0.1
 _TROUBLES: Final[dict[DiskTrouble, str]] = {"full": "diskFull", "error": "diskError", "stall": "diskStall"}
-_MUCH: Final = 1 << 20
-"""Bytes of events at once: there is more where they come from."""
-_PAST_WITHIN: Final = 120.0
-_ANSWERS_WITHIN: Final = 2.0
 _CONTAINER: Final = "node"
 
 
@@ -126,19 +118,15 @@ class KubernetesBackend:
         self._abilities = abilities or KubernetesAbilities()
         self._loan = Loan(api, place) if place.borrowed else None
         self._own_topics = own_topics
-        self._past: Past | None = None
         self._desk = FaultDesk(journal, longest_ns)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
-        self._log = EventLog(clock=time.time_ns)
-        self._judged = EventLog(clock=time.time_ns) if place.borrowed else self._log
+        self._intake: Intake
+        self._metrics = MetricPolls(self._threads)
         self._cluster: Cluster
         self._nodes: dict[str, _Node] = {}
-        self._polls: EventPolls
         self._rules: MessageRules
         self._cuts: Cuts
         self._clients: LocalClients | None = None
-        self._asked: dict[str, tuple[int, Future[str]]] = {}
-        self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
         self._doubts: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
         self._closed = False
@@ -162,7 +150,7 @@ class KubernetesBackend:
     def build(self, cluster: Cluster, seed: int) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
         ``ClusterError``."""
-        self._log.start_ns = self._judged.start_ns = time.time_ns()
+        self._intake = Intake(self._threads, borrowed=self._place.borrowed != "")
         self._cluster = cluster
         if self._loan is None:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
@@ -170,17 +158,18 @@ class KubernetesBackend:
             self._loan.begin()
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
-        self._polls = EventPolls([node.events for node in self._nodes.values()], self._crashed)
+        self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
         self._rules = MessageRules(self._desk, places)
         peers = addresses(self._api, self._place)
         self._cuts = Cuts(self._desk, places, {name: peers[place.name] for name, place in places.items()})
         self._clients = LocalClients(lambda: None, seed)
         if self._loan is not None:
-            self._learn_the_past()
+            self._intake.learn_the_past(self._own_topics)
+            self._doubts.clear()  # who crashed before is nobody's doubt
 
     def now_ns(self) -> int:
         """Wall clock since the run began: that by which machines can be compared."""
-        return time.time_ns() - self._log.start_ns
+        return time.time_ns() - self._intake.start_ns
 
     def advance(self, until_ns: int) -> None:
         """Sleep, and take events in. Raises ``TakenOverError`` where the experiment is not the runner's any more."""
@@ -238,12 +227,12 @@ class KubernetesBackend:
     def events_since(self, seq: int) -> Sequence[TimedEvent]:
         """A slice of what has been taken in."""
         self._take_events()
-        return self._log.events[seq:]
+        return self._intake.since(seq)
 
     def event_lines(self) -> Sequence[bytes]:
         """All of them, by time."""
         self._take_events()
-        return self._judged.lines()
+        return self._intake.lines()
 
     def reachable(self, source: str, destination: str) -> bool:
         """What the agent of the destination saw last; waits for what is under way."""
@@ -275,24 +264,16 @@ class KubernetesBackend:
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
-        rows: list[MetricRow] = []
-        for name, (incarnation, future) in list(self._asked.items()):
-            if future.done():
-                del self._asked[name]
-                if future.exception() is None:
-                    rows += _metric_rows(self.now_ns(), name, incarnation, future.result(), self._nodes[name].place)
+        rows = self._metrics.answered(self.now_ns())
         for name, node in self._nodes.items():
-            if name not in self._asked and node.events.up and self.state(name) is NodeState.UP:
-                asked = self._threads.submit(_metrics_of, node.place)
-                self._asked[name] = (node.events.incarnation, asked)
+            if node.events.up and self.state(name) is NodeState.UP:
+                self._metrics.ask(name, node.events.incarnation, node.place)
         return rows
 
     def violations(self) -> Sequence[InvariantViolation]:
         """What the controllers' events show."""
         voters = {node_id(name): name for name in controller_names(self._cluster)}
-        if self._past is not None:
-            return judge_quorum(voters, self._wiped, self._log.by_time())
-        return QuorumJudge(voters, self._wiped).judge(self._log.by_time())
+        return self._intake.quorum_violations(voters, self._wiped)
 
     def replica_dump(self) -> list[dict[str, Any]]:
         """From the disks, by the agents. A part of them would be judged as if it were all: where one cannot be had
@@ -305,12 +286,12 @@ class KubernetesBackend:
             except AgentError as error:
                 self._doubts.append(f"what {name} has on its disk could not be read: {error}")
                 return []
-        return rows if self._past is None else [row for row in rows if self._past.is_own(row["partition"])]
+        return self._intake.own_rows(rows)
 
     def doubts(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
         clients = self._clients.doubts() if self._clients is not None else []
-        return [*self._doubts, *clients, *self._desk.doubts(), *self._polls.notes()]
+        return [*self._doubts, *clients, *self._desk.doubts(), *self._intake.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
@@ -423,7 +404,7 @@ class KubernetesBackend:
             except TargetError as error:
                 # It has ended by itself and is being started again.
                 self._doubts += [] if "does not run" in str(error) else [str(error)]
-            self._add(self._polls.stopped(one.events, "crash", None))
+            self._intake.stopped(one.events, "crash", None)
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
         """The node's host shifts what its core reads."""
@@ -497,61 +478,14 @@ class KubernetesBackend:
         one.events.silent_since = None  # its agent has just answered: what the node said is worth waiting for
         self._take_events()
         lost = int(fault.details("lostBytes") or 0)
-        self._add(self._polls.stopped(one.events, reason, fault.seen_at_ns, lost))
+        self._intake.stopped(one.events, reason, fault.seen_at_ns, lost)
 
     def _crashed(self, node: str, incarnation: int) -> None:
         if not self._nodes[node].troubled:
             self._doubts.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
 
-    def _learn_the_past(self) -> None:
-        """Everything that the cluster's nodes have told so far. Who crashed then is nobody's doubt."""
-        deadline = time.monotonic() + _PAST_WITHIN
-        known: list[Observed] = []
-        while True:
-            taken, much = self._fetch_events()
-            known += taken
-            if not much and all(node.events.up for node in self._nodes.values()):
-                break
-            if time.monotonic() > deadline:
-                silent = ", ".join(name for name, node in self._nodes.items() if not node.events.up)
-                raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
-            time.sleep(_SLICE)
-        self._past = Past(self._log.start_ns, self._own_topics)
-        self._doubts.clear()
-        self._add(known)
-
-    def _add(self, observed: Sequence[Observed]) -> None:
-        if self._past is None:
-            self._log.add(observed)
-        else:
-            self._log.add(self._past.view(observed))
-            self._judged.add(self._past.judged(observed))
-
-    def _fetch_events(self) -> tuple[list[Observed], bool]:
-        """What pods have told since, and whether there is much more. A pod whose agent takes long is waited for once,
-        and for a moment: until it answers it counts as one that cannot be read."""
-        now = time.time_ns()
-        for name, node in self._nodes.items():
-            if name not in self._fetching:
-                self._fetching[name] = (now, self._threads.submit(self._polls.fetch, node.events))
-        heard = [one for name, (_, one) in self._fetching.items() if self._nodes[name].events.silent_since is None]
-        wait(heard, _ANSWERS_WITHIN)
-        fetched: list[tuple[PodEvents, bytes | AgentError]] = []
-        # What was asked for earlier tells of earlier times only.
-        horizon = min(at for at, _ in self._fetching.values())
-        for name, (_, future) in list(self._fetching.items()):
-            if future.done():
-                del self._fetching[name]
-                fetched.append((self._nodes[name].events, _answer(future)))
-            else:
-                fetched.append((self._nodes[name].events, AgentError("its agent has not answered yet", 0)))
-        much = any(isinstance(found, bytes) and len(found) > _MUCH for _, found in fetched)
-        return self._polls.take(fetched, horizon), much
-
     def _take_events(self) -> None:
-        taken, _ = self._fetch_events()
-        self._add(taken)
-        for one in taken:
+        for one in self._intake.take():
             if isinstance(one.event, NodeStarted):
                 node = self._nodes[one.node]
                 if node.wiped:
@@ -565,30 +499,3 @@ class KubernetesBackend:
     def _lasts(self, until_ns: int | None) -> int | None:
         """The agent ends a fault later than the engine would, which may be busy looking for evidence."""
         return None if until_ns is None else until_ns - self.now_ns() + _GRACE_NS
-
-
-def _answer(future: Future[bytes]) -> bytes | AgentError:
-    try:
-        return future.result()
-    except AgentError as error:
-        return error
-
-
-def _metrics_of(place: PodPlace) -> str:
-    return place.agent.metrics(place.namespace, place.name)
-
-
-def _metric_rows(now_ns: int, node: str, incarnation: int, text: str, place: PodPlace) -> list[MetricRow]:
-    """Samples with the labels that the PodMonitor gives them: the same question finds them in a Prometheus."""
-    cluster = place.name.removesuffix(f"-{node}")
-    scraped = {
-        "namespace": place.namespace,
-        "kubernetes_pod_name": place.name,
-        "strimzi_io_cluster": cluster,
-        "strimzi_io_name": f"{cluster}-{node.rpartition('-')[0]}",
-    }
-    return [
-        MetricRow(now_ns, node, incarnation, sample.name, {**sample.labels, **scraped}, float(sample.value))
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    ]

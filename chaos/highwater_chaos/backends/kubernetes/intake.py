@@ -1,0 +1,134 @@
+"""Events of all pods, taken in while the run goes on, and kept as those by which it is judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Container, Sequence
+from concurrent.futures import Executor, Future, wait
+from typing import Any, Final
+
+from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
+from highwater_chaos.backends.kubernetes.cluster import ClusterError
+from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.local.program import Observed
+from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
+
+_ANSWERS_WITHIN: Final = 2.0
+_PAST_WITHIN: Final = 120.0
+_AGAIN_AFTER: Final = 0.1
+_MUCH: Final = 1 << 20
+"""Bytes of events at once: there is more where they come from."""
+
+
+class Intake:
+    """The run's clock begins when this is made.
+
+    Args:
+        threads: on which agents are asked.
+        borrowed: the cluster was there before the run, and is judged by the run's own part of it.
+    """
+
+    def __init__(self, threads: Executor, *, borrowed: bool) -> None:
+        self.start_ns = time.time_ns()
+        self._threads = threads
+        self._log = EventLog(self.start_ns, clock=time.time_ns)
+        self._judged = EventLog(self.start_ns, clock=time.time_ns) if borrowed else self._log
+        self._past: Past | None = None
+        self._pods: dict[str, PodEvents] = {}
+        self._polls: EventPolls
+        self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
+
+    def follow(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
+        """Begin to read these event files. ``crashed``: hears of a node that ended without anybody's doing, with its
+        incarnation."""
+        self._pods = {pod.name: pod for pod in pods}
+        self._polls = EventPolls(pods, crashed)
+
+    def learn_the_past(self, own_topics: Sequence[str]) -> None:
+        """Take in all that the cluster's nodes have told so far; from now on the run sees its own topics. Raises
+        ``ClusterError`` where it cannot be had."""
+        deadline = time.monotonic() + _PAST_WITHIN
+        known: list[Observed] = []
+        while True:
+            taken, much = self._fetch()
+            known += taken
+            if not much and all(pod.up for pod in self._pods.values()):
+                break
+            if time.monotonic() > deadline:
+                silent = ", ".join(name for name, pod in self._pods.items() if not pod.up)
+                raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
+            time.sleep(_AGAIN_AFTER)
+        self._past = Past(self.start_ns, own_topics)
+        self._add(known)
+
+    def take(self) -> list[Observed]:
+        """What has come up since the last time."""
+        taken, _ = self._fetch()
+        self._add(taken)
+        return taken
+
+    def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> None:
+        """The end of the pod's incarnation, behind everything that it said. ``at_ns``: when its machine saw it."""
+        self._add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
+
+    def since(self, seq: int) -> Sequence[TimedEvent]:
+        """A slice of what has been taken in."""
+        return self._log.events[seq:]
+
+    def lines(self) -> Sequence[bytes]:
+        """All by which the run is judged, by time."""
+        return self._judged.lines()
+
+    def quorum_violations(
+        self, voters: dict[int, str], wiped: Container[tuple[str, int]]
+    ) -> Sequence[InvariantViolation]:
+        """What the controllers' events show. ``wiped``: incarnations that began on an empty disk."""
+        if self._past is not None:
+            return judge_quorum(voters, wiped, self._log.by_time())
+        return QuorumJudge(voters, wiped).judge(self._log.by_time())
+
+    def own_rows(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Of what is on disks, that by which the run is judged."""
+        return rows if self._past is None else [row for row in rows if self._past.is_own(row["partition"])]
+
+    def notes(self) -> list[str]:
+        """Lines that could not be read, and agents that were silent for long."""
+        return self._polls.notes()
+
+    def _add(self, observed: Sequence[Observed]) -> None:
+        if self._past is None:
+            self._log.add(observed)
+        else:
+            self._log.add(self._past.view(observed))
+            self._judged.add(self._past.judged(observed))
+
+    def _fetch(self) -> tuple[list[Observed], bool]:
+        """What pods have told since, and whether there is much more. A pod whose agent takes long is waited for once,
+        and for a moment: until it answers it counts as one that cannot be read."""
+        now = time.time_ns()
+        for name, pod in self._pods.items():
+            if name not in self._fetching:
+                self._fetching[name] = (now, self._threads.submit(self._polls.fetch, pod))
+        heard = [one for name, (_, one) in self._fetching.items() if self._pods[name].silent_since is None]
+        wait(heard, _ANSWERS_WITHIN)
+        fetched: list[tuple[PodEvents, bytes | AgentError]] = []
+        # What was asked for earlier tells of earlier times only.
+        horizon = min(at for at, _ in self._fetching.values())
+        for name, (_, future) in list(self._fetching.items()):
+            if future.done():
+                del self._fetching[name]
+                fetched.append((self._pods[name], _answer(future)))
+            else:
+                fetched.append((self._pods[name], AgentError("its agent has not answered yet", 0)))
+        much = any(isinstance(found, bytes) and len(found) > _MUCH for _, found in fetched)
+        return self._polls.take(fetched, horizon), much
+
+
+def _answer(future: Future[bytes]) -> bytes | AgentError:
+    try:
+        return future.result()
+    except AgentError as error:
+        return error
