@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -104,11 +105,19 @@ def test_a_group_shares_partitions_and_its_offsets_outlive_its_members(topic_of,
     assert len({record.value for record in read(first, 100)}) == 100
     first.commit()
     second = consumer_of(topic, **options)
+    # Each in a thread of its own, as they would be: polled in turns, one that runs out of its time between JoinGroup
+    # and SyncGroup joins anew, and the other has to follow, which can go on for ever.
     deadline = time.monotonic() + 60
-    while not len(first.assignment()) == len(second.assignment()) == 2:
-        assert time.monotonic() < deadline
-        assert first.poll(timeout_ms=100) == {}
-        assert second.poll(timeout_ms=100) == {}
+
+    def poll_until_shared(consumer):
+        got = {}
+        while not len(first.assignment()) == len(second.assignment()) == 2 and time.monotonic() < deadline:
+            got |= consumer.poll(timeout_ms=1000)
+        return got
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(poll_until_shared, (first, second))) == [{}, {}]
+    assert len(first.assignment()) == len(second.assignment()) == 2
     assert first.assignment() | second.assignment() == {TopicPartition(topic, index) for index in range(4)}
     second.close()
     producer.send(topic, b"later", partition=3)
