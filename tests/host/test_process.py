@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -219,14 +220,48 @@ def test_a_disk_that_fails_ends_the_process(controller, processes):
     assert "File too large" in node.log
 
 
-def start_and_wait_for(node, processes, directory):
+def start_waiting(node, processes, option, path, says):
     """The node, once it says that it waits."""
     node.write_config()
-    command = [sys.executable, "-m", "highwater_runtime.host.main", str(node.config), "--wait-for", str(directory)]
+    command = [sys.executable, "-m", "highwater_runtime.host.main", str(node.config), option, str(path)]
     with node.log_path.open("ab") as log:
         node.process = subprocess.Popen(command, stderr=log)
-    processes.wait_until(lambda: "waiting" in node.log, "the node to say that it waits")
+    processes.wait_until(lambda: says in node.log, "the node to say that it waits")
     return node
+
+
+def start_and_wait_for(node, processes, directory):
+    return start_waiting(node, processes, "--wait-for", directory, "waiting")
+
+
+def test_a_node_that_is_held_begins_when_all_who_hold_it_let_go(controller, processes, tmp_path):
+    first, second = tmp_path / "hold-1", tmp_path / "hold-2"
+    first.touch()
+    second.symlink_to(tmp_path / "nowhere")
+    (tmp_path / "holiday").touch()
+    node = start_waiting(controller(), processes, "--hold-files", tmp_path / "hold-", "held")
+    first.unlink()
+    time.sleep(0.2)
+    assert not node.ready_path.exists()
+    second.unlink()
+    node.ready()
+    node.signal(signal.SIGTERM)
+    assert node.wait() == 0
+
+
+def test_a_node_that_is_held_can_be_told_to_end(controller, processes, tmp_path):
+    (tmp_path / "hold-1").touch()
+    node = start_waiting(controller(), processes, "--hold-files", tmp_path / "hold-", "held")
+    node.signal(signal.SIGTERM)
+    assert node.wait() == 0
+    assert not node.ready_path.exists()
+
+
+def test_nobody_holds_a_node_from_a_directory_that_is_not_there(controller, processes, tmp_path):
+    node = start_waiting(controller(), processes, "--hold-files", tmp_path / "none" / "hold-", "started")
+    node.ready()
+    node.signal(signal.SIGTERM)
+    assert node.wait() == 0
 
 
 def test_a_node_waits_for_its_volume(controller, processes, tmp_path):

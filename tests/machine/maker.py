@@ -21,6 +21,7 @@ from highwater_chaos.machine.power_loss import PowerLoss
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.machine.start_barrier import StartBarrier
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume
 from highwater_chaos.machine.wipe import Wipe
 
@@ -57,6 +58,8 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
         case ["instruction"]:
             program, key = str(run.path.parent.parent / "program"), {"key": "fault"}
             return lambda: Instruction(program, "forget", key, "knows", "keep", key)
+        case ["barrier"]:
+            return lambda: StartBarrier(str(run.path.parent.parent / "barrier"))
         case ["process"]:
             return lambda: process(run)
         case ["pause"]:

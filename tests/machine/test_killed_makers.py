@@ -36,6 +36,7 @@ KINDS_TO_KILL = (
     "cut",
     "process",
     "pause",
+    "barrier",
     *(f"{fault}-{system}" for fault in ("volume", "powerloss", "wipe", "full", "error") for system in ("ext4", "xfs")),
 )
 FAULTS = ("cut", "pause", "powerloss-ext4", "full-ext4", "full-xfs", "error-ext4", "error-xfs")
@@ -75,6 +76,7 @@ def test_every_kind_is_killed_here() -> None:
         "full disk",
         "disk error",
         "instruction",
+        "start barrier",
     }
     assert set(KINDS) == made
 

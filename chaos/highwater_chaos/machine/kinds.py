@@ -18,12 +18,27 @@ from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.power_loss import PowerLoss
 from highwater_chaos.machine.processes import Process
 from highwater_chaos.machine.resource import Resource
+from highwater_chaos.machine.start_barrier import StartBarrier
 from highwater_chaos.machine.volumes import Volume
 from highwater_chaos.machine.wipe import Wipe
 
 KINDS: Final[dict[str, type[Any]]] = {
     kind.KIND: kind
-    for kind in (Namespace, Hub, Link, Cut, Volume, PowerLoss, Wipe, DiskFull, DiskError, Process, Pause, Instruction)
+    for kind in (
+        Namespace,
+        Hub,
+        Link,
+        Cut,
+        Volume,
+        PowerLoss,
+        Wipe,
+        DiskFull,
+        DiskError,
+        Process,
+        Pause,
+        Instruction,
+        StartBarrier,
+    )
 }
 
 

@@ -36,7 +36,6 @@ from highwater_operator.agent.settings import Settings
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
 _TICK: Final = 0.5
-_LOOK_FOR_NEW: Final = 0.05
 _VOLUMES_AGAIN: Final = 5.0
 _HUNG_AFTER: Final = 120.0
 
@@ -78,7 +77,14 @@ class Agent:
         self._wanted = threading.Event()
         configuration = _configuration()
         self._pods = ApiPods(configuration, settings.node, lambda _: self._wanted.set())
-        self._faults = Faults(settings.node, machine, self._pods, self._volumes, Records(settings.state / "faults"))
+        self._faults = Faults(
+            settings.node,
+            machine,
+            self._pods,
+            self._volumes,
+            Records(settings.state / "faults"),
+            settings.kubelet,
+        )
         for what in self._faults.recover():
             log(what)
         self._failing: dict[str, str] = {}
@@ -102,9 +108,6 @@ class Agent:
         self._pods.start()
         threads = [
             threading.Thread(target=self._repeat, args=(self._tick, _TICK), name="faults", daemon=True),
-            threading.Thread(
-                target=self._repeat, args=(self._faults.keep_down, _LOOK_FOR_NEW), name="down", daemon=True
-            ),
             threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
         ]
         for thread in threads:

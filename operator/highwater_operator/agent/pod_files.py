@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from highwater_operator.agent.containers import network_of, node_container, running_node
-from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH
+from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH, EVENTS_VOLUME, volume_directory
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.probes import fetch
 from highwater_operator.agent.refusals import Refusal
@@ -60,7 +60,7 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
     Raises:
         Refusal: 404 where the node has written none, or is down and its file out of reach.
     """
-    places = [kubelet / "pods" / pod.uid / "volumes" / "kubernetes.io~empty-dir" / "events"]
+    places = [volume_directory(kubelet, pod.uid, EVENTS_VOLUME)]
     if (container := node_container(pod)) is not None:
         places.append(Path(f"{container.root}{EVENTS_PATH}"))
     for place in places:

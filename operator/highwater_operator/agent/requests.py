@@ -42,7 +42,7 @@ class _Fault(Model):
 
 class _Down(_Fault):
     restart_after: Duration | None = None
-    """The container that the kubelet starts in place of the killed one is stopped until then."""
+    """What the kubelet starts in place of the killed one does not begin before."""
 
 
 class PowerLossRequest(_Down):

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.errors import MachineError
@@ -19,10 +20,9 @@ from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.run import MachineRun
 from highwater_operator.agent import metrics
-from highwater_operator.agent.containers import containers_of
 from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.faults.kinds import kind_of, restart_after
-from highwater_operator.agent.faults.processes import keep_down
+from highwater_operator.agent.faults.processes import bar
 from highwater_operator.agent.pods import Pods, admitted
 from highwater_operator.agent.records import Evidence, FaultRecord, Records, State
 from highwater_operator.agent.refusals import Refusal
@@ -41,26 +41,20 @@ from highwater_operator.agent.volumes import Volumes
 _LONGEST: Final = timedelta(hours=24)
 
 
-@dataclass(frozen=True, slots=True)
-class _Down:
-    """A node that is kept down after a fault. ``killed``: containers that were there before."""
-
-    context: Context
-    killed: frozenset[str]
-
-
 class Faults:
-    """The faults of this node."""
+    """The faults of this node. ``kubelet``: where it keeps pods' volumes."""
 
-    def __init__(self, node: str, run: MachineRun, pods: Pods, volumes: Volumes, records: Records) -> None:
+    def __init__(
+        self, node: str, run: MachineRun, pods: Pods, volumes: Volumes, records: Records, kubelet: Path
+    ) -> None:
         self._node = node
+        self._kubelet = kubelet
         self._run = run
         self._pods = pods
         self._volumes = volumes
         self._records = records
         self._locks: dict[str, threading.Lock] = {}
         self._busy = threading.Lock()
-        self._down: dict[str, _Down] = {}
 
     # --- requests ---
 
@@ -134,7 +128,7 @@ class Faults:
         return said
 
     def tick(self) -> None:
-        """Look after what is in force: note what the guardian has undone, undo what is overdue, keep nodes down."""
+        """Look after what is in force: note what the guardian has undone, undo what is overdue."""
         self._run.ensure_guarded()
         in_force = overdue = 0
         for found in self._records.all():
@@ -153,30 +147,21 @@ class Faults:
         metrics.IN_FORCE.set(in_force)
         metrics.OVERDUE.set(overdue)
 
-    def keep_down(self) -> bool:
-        """Stop what the kubelet started in place of nodes that are to stay down; whether there are such nodes."""
-        with self._busy:
-            waiting = dict(self._down)
-        for fault, down in waiting.items():
-            with self._only(fault):
-                if fault in self._down and keep_down(down.context, set(down.killed)):
-                    # One is enough: a stopped container is not started anew.
-                    with self._busy:
-                        self._down.pop(fault, None)
-        return bool(waiting)
-
     # --- inside ---
 
     def _inject(self, context: Context, request: FaultRequest, record: FaultRecord) -> FaultRecord:
         began = time.monotonic()
-        before = frozenset(one.id for one in containers_of(context.pod))
+        down = restart_after(request) is not None
         try:
+            if down:
+                barring = replace(context, id=_barred(context.id), lasts_ns=_left_ns(record.until))
+                bar(barring, context.id, self._kubelet)
             with self._disks_held(request):
                 evidence = kind_of(request).inject(context)
         except (Refusal, MachineError, OSError) as error:
             refused = isinstance(error, Refusal)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
-            left = self._run.undo_tagged(context.id).left
+            left = self._undone(context.id)
             said = "; ".join([str(error), *left])
             self._records.put(replace(record, state="inForce" if left else "failed", error=said))
             raise
@@ -185,12 +170,8 @@ class Faults:
         record = replace(record, error="").saw(*evidence)
         if not _is_over_at_once(request):
             return self._records.put(replace(record, state="inForce"))
-        self._undo(context.id)
-        if restart_after(request) is None:
-            return self._records.put(replace(record, state="done"))
-        with self._busy:
-            self._down[context.id] = _Down(replace(context, lasts_ns=_left_ns(record.until)), before)
-        return self._records.put(replace(record, state="inForce"))
+        self._ensure(context.id, self._run.undo_tagged(context.id).left)
+        return self._records.put(replace(record, state="inForce" if down else "done"))
 
     def _look_at(self, record: FaultRecord) -> bool:
         """Whether it is over now."""
@@ -207,17 +188,16 @@ class Faults:
     def _end(self, record: FaultRecord, state: State, by: str) -> FaultRecord:
         began = time.monotonic()
         request = read_stored(record.request)
-        with self._busy:
-            self._down.pop(record.id, None)
         seen = self._observed(record) if by == "request" else []
         with self._disks_held(request):
-            self._undo(record.id)
+            self._ensure(record.id, self._undone(record.id))
             entries = self._run.tagged(record.id)
             try:
                 seen += kind_of(request).healed(self._heal_context(entries))
             except (MachineError, OSError, Refusal) as error:
                 seen.append(Evidence(f"the end could not be seen: {error}", False, "heal"))
-        who = sorted({entry.undone_by for entry in entries if entry.undone_by})
+        all_entries = [*entries, *self._run.tagged(_barred(record.id))]
+        who = sorted({entry.undone_by for entry in all_entries if entry.undone_by})
         seen.append(
             Evidence(f"nothing of it is left; undone by {', '.join(who) or 'nobody: it left nothing'}", phase="heal")
         )
@@ -225,8 +205,12 @@ class Faults:
         metrics.HEAL_SECONDS.labels(record.kind).observe(time.monotonic() - began)
         return self._records.put(replace(record, state=state).saw(*seen))
 
-    def _undo(self, fault: str) -> None:
-        if left := self._run.undo_tagged(fault).left:
+    def _undone(self, fault: str) -> list[str]:
+        """Undo all of a fault, the barrier last: until then nobody begins on what is half undone. What is left."""
+        return [*self._run.undo_tagged(fault).left, *self._run.undo_tagged(_barred(fault)).left]
+
+    def _ensure(self, fault: str, left: list[str]) -> None:
+        if left:
             raise MachineError(f"fault {fault} is not wholly undone: {'; '.join(left)}")
 
     def _observed(self, record: FaultRecord) -> list[Evidence]:
@@ -271,6 +255,11 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
             expected=", ".join(f"{name}={there.request.get(name)!r}" for name in different),
             found=", ".join(f"{name}={body.get(name)!r}" for name in different),
         )
+
+
+def _barred(fault: str) -> str:
+    """The tag of what keeps the node down after a fault that is over at once; no id has a colon."""
+    return f"{fault}:down"
 
 
 def _is_over_at_once(request: FaultRequest) -> bool:

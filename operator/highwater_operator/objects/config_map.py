@@ -29,6 +29,10 @@ from highwater_runtime.metadata.metadata_version import MetadataVersion
 DATA_PATH = "/var/lib/highwater/data"
 EVENTS_PATH = "/var/lib/highwater/events"
 CONTROL_PATH = "/run/highwater"
+EVENTS_VOLUME = "events"
+CONTROL_VOLUME = "control"
+HOLD_FILES = f"{CONTROL_PATH}/hold-"
+"""While there are files whose paths begin so, the node does not begin."""
 VOLUMES_PATH = "/var/lib/highwater/volumes"
 """Where crashable volumes are mounted, on the node and in the pod alike: a folder a pod, ``<namespace>_<pod>``."""
 

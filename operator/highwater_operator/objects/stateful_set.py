@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_operator.objects.config_map import CONTROL_PATH, DATA_PATH, EVENTS_PATH, VOLUMES_PATH, config_hash
+from highwater_operator.objects.config_map import (
+    CONTROL_PATH,
+    CONTROL_VOLUME,
+    DATA_PATH,
+    EVENTS_PATH,
+    EVENTS_VOLUME,
+    HOLD_FILES,
+    VOLUMES_PATH,
+    config_hash,
+)
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
     CLIENT_PORT,
@@ -92,7 +101,7 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
                 "image": spec.image or default_image,
                 "imagePullPolicy": spec.image_pull_policy,
                 "command": ["highwater-node"],
-                "args": ["/etc/highwater/$(POD_NAME).properties", *_wait(owner)],
+                "args": ["/etc/highwater/$(POD_NAME).properties", "--hold-files", HOLD_FILES, *_wait(owner)],
                 "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
                 "ports": [
                     {
@@ -117,8 +126,8 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
                 },
                 "volumeMounts": [
                     {"name": "config", "mountPath": "/etc/highwater", "readOnly": True},
-                    {"name": "events", "mountPath": EVENTS_PATH},
-                    {"name": "control", "mountPath": CONTROL_PATH},
+                    {"name": EVENTS_VOLUME, "mountPath": EVENTS_PATH},
+                    {"name": CONTROL_VOLUME, "mountPath": CONTROL_PATH},
                     {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - the container's own
                     _data_mount(owner),
                 ],
@@ -126,8 +135,8 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
         ],
         "volumes": [
             {"name": "config", "configMap": {"name": set_name(owner, role)}},
-            {"name": "events", "emptyDir": {}},
-            {"name": "control", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": EVENTS_VOLUME, "emptyDir": {}},
+            {"name": CONTROL_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
             {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
             *_crashable_volumes(owner),
         ],

@@ -19,7 +19,7 @@ from highwater_runtime.host.logs import NodeLog, configure
 from highwater_runtime.host.process import run_process
 from highwater_runtime.host.security import node_security
 
-_LOOK_AGAIN_S: Final = 0.2
+_LOOK_AGAIN_S: Final = 0.05
 
 _EPILOGUE: Final = """\
 the configuration file has Java's properties format and Kafka's names; a minimum for a broker:
@@ -58,6 +58,12 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         help="begin once this directory is there: a volume that somebody else has yet to mount",
     )
     parser.add_argument(
+        "--hold-files",
+        metavar="PREFIX",
+        type=Path,
+        help="begin once there is no file whose path begins so: each is somebody's who keeps the node down",
+    )
+    parser.add_argument(
         "--log-level",
         default="INFO",
         choices=("DEBUG", "INFO", "WARNING", "ERROR"),
@@ -75,9 +81,14 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         return ExitStatus.STOPPED
     configure(settings.log_format, level=options.log_level)
     log = NodeLog(settings.name)
-    if options.wait_for is not None and not options.wait_for.is_dir():
-        log.info("waiting", directory=options.wait_for)
-        if not _wait_for(options.wait_for):
+    hold, volume = options.hold_files, options.wait_for
+    if hold is not None and (held_by := _with_prefix(hold)):
+        log.info("held", files=" ".join(held_by))
+        if not _wait_until(lambda: not _with_prefix(hold)):
+            return ExitStatus.STOPPED
+    if volume is not None and not volume.is_dir():
+        log.info("waiting", directory=volume)
+        if not _wait_until(volume.is_dir):
             return ExitStatus.STOPPED
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
@@ -87,13 +98,20 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         return ExitStatus.CRASHED
 
 
-def _wait_for(directory: Path) -> bool:
-    """Wait until a directory is there; False: told to end before. (As a container's first process, a signal without
-    handler would not even be noticed.)"""
+def _with_prefix(prefix: Path) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(prefix.parent) if entry.name.startswith(prefix.name))
+    except FileNotFoundError:
+        return []
+
+
+def _wait_until(condition: Callable[[], bool]) -> bool:
+    """False: told to end before. (As a container's first process, a signal without handler would not even be
+    noticed.)"""
     told = {signal.SIGTERM, signal.SIGINT}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, told)
     try:
-        while not directory.is_dir():
+        while not condition():
             if signal.sigtimedwait(told, _LOOK_AGAIN_S) is not None:
                 return False
         return True

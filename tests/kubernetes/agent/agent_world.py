@@ -87,6 +87,10 @@ class Pod:
     def data(self) -> Path:
         return self.world.volumes / self.volume / "data"
 
+    @property
+    def control(self) -> Path:
+        return self.world.kubelet / "pods" / self.uid / "volumes" / "kubernetes.io~empty-dir" / "control"
+
     def start_container(
         self, *arguments: str, executable: str | None = None, mounts: str = "", in_network: bool = True
     ) -> subprocess.Popen[str]:
@@ -122,6 +126,10 @@ class Pod:
         said = child.stdout.readline()
         assert said == "up\n", child.stderr.read() if child.stderr else said
         return child
+
+    def start_waiting_node(self) -> subprocess.Popen[str]:
+        """The same, which does not begin while it is kept down; it may not be up yet."""
+        return self.start_container(sys.executable, str(STAND_IN), "highwater-node", "-", str(self.control))
 
     def end(self) -> None:
         for child in self.children:
@@ -190,6 +198,7 @@ class World:
         meta = {"name": name, "namespace": "default", "uid": pod.uid, "labels": labels, "annotations": pod.annotations}
         made = self.api.create({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec})
         pod.uid = made["metadata"]["uid"] if made["metadata"]["uid"] != pod.uid else pod.uid
+        pod.control.mkdir(parents=True)
         return pod
 
     def close(self) -> None:

@@ -1,13 +1,17 @@
-"""``node_stand_in.py highwater-node FILE``: holds a file open with bytes that were synced and bytes that were not, and
-answers at port 9404. FILE may be ``-``: no file. Says ``up`` when all that is so."""
+"""``node_stand_in.py highwater-node FILE [DIRECTORY]``: holds a file open with bytes that were synced and bytes that
+were not, and answers at port 9404. FILE may be ``-``: no file. Says ``up`` when all that is so. Begins once nothing in
+DIRECTORY holds it."""
 
 import os
 import socket
 import sys
 import time
+from pathlib import Path
 
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
+while sys.argv[3:] and list(Path(sys.argv[3]).glob("hold-*")):
+    time.sleep(0.02)
 if sys.argv[2] != "-":
     descriptor = os.open(sys.argv[2], os.O_RDWR | os.O_CREAT, 0o644)
     os.write(descriptor, b"s" * SYNCED)

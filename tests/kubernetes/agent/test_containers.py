@@ -98,7 +98,7 @@ def test_the_agent_and_the_operator_mean_the_same_places() -> None:
 
     for name in ("CLUSTER_LABEL", "ADMIN_PORT"):
         assert getattr(places, name) == getattr(naming, name)
-    for name in ("DATA_PATH", "EVENTS_PATH", "CONTROL_PATH"):
+    for name in ("DATA_PATH", "EVENTS_PATH", "CONTROL_PATH", "HOLD_FILES", "EVENTS_VOLUME", "CONTROL_VOLUME"):
         assert getattr(places, name) == getattr(config_map, name)
     defaults = Settings("node", Path("/token"))
     assert str(defaults.volumes) == config_map.VOLUMES_PATH

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
+import time
+from pathlib import Path
 
-from agent_world import STAND_IN, Agent, World, await_true, confirmed
+from agent_world import Agent, World, await_true, confirmed
 
 from highwater_chaos.machine.identity import Identity
 
@@ -64,14 +65,57 @@ def test_a_fault_ends_at_its_deadline(agent: Agent, world: World) -> None:
 
 def test_a_node_is_kept_down_for_as_long_as_it_was_asked_for(agent: Agent, world: World) -> None:
     pod = world.pod("down-broker-0")
-    pod.start_node()
+    node = pod.start_node()
+    began = time.monotonic()
     record = agent.inject("down-1", "kill", pod, restartAfter="4s")
-    assert record["state"] == "inForce"
+    assert node.wait(10) == -9
     # The kubelet does not ask when it may.
-    replacement = pod.start_container(sys.executable, str(STAND_IN), "highwater-node", "-")
-    await_true(lambda: state_of(replacement) == "stopped", "the new container is stopped")
+    replacement = pod.start_waiting_node()
+    assert record["state"] == "inForce"
+    assert [file.name for file in pod.control.iterdir()] == ["hold-down-1"]
+    assert replacement.stdout is not None
+    assert replacement.stdout.readline() == "up\n"
+    assert 3.9 < time.monotonic() - began < 30
     await_true(lambda: agent.state("down-1") == "done", "it is over")
-    assert state_of(replacement) == "running"
+    assert "undone by" in confirmed(agent.ask("GET", "/v1/faults/down-1").json(), "heal")[-1]
+
+
+def test_a_node_that_two_faults_keep_down_begins_after_the_second(agent: Agent, world: World) -> None:
+    pod = world.pod("twice-broker-0")
+    pod.start_node()
+    agent.inject("twice-1", "kill", pod, restartAfter="1h")
+    pod.start_waiting_node()
+    agent.inject("twice-2", "kill", pod, restartAfter="1h")
+    replacement = pod.start_waiting_node()
+    assert agent.heal("twice-1")["state"] == "healed"
+    assert [file.name for file in pod.control.iterdir()] == ["hold-twice-2"]
+    agent.heal("twice-2")
+    assert list(pod.control.iterdir()) == []
+    assert replacement.stdout is not None
+    assert replacement.stdout.readline() == "up\n"
+
+
+def test_a_link_in_place_of_the_file_is_not_followed(agent: Agent, world: World, tmp_path: Path) -> None:
+    pod = world.pod("link-broker-0")
+    pod.start_node()
+    precious = tmp_path / "precious"
+    precious.write_text("all of it")
+    (pod.control / "hold-link-1").symlink_to(precious)
+    agent.inject("link-1", "kill", pod, restartAfter="1h")
+    assert not (pod.control / "hold-link-1").is_symlink()
+    agent.heal("link-1")
+    assert precious.read_text() == "all of it"
+
+
+def test_without_the_control_volume_nothing_is_killed_that_is_to_stay_down(agent: Agent, world: World) -> None:
+    pod = world.pod("unknown-broker-0")
+    node = pod.start_node()
+    pod.control.rmdir()
+    answer = agent.put("unknown-1", "kill", pod, restartAfter="1s")
+    assert answer.status_code == 409
+    assert "could not be kept down" in answer.json()["error"]
+    assert "HIGHWATER_KUBELET_DIR" in answer.json()["expected"]
+    assert state_of(node) == "running"
 
 
 def test_a_node_that_does_not_run_can_neither_be_killed_nor_paused(agent: Agent, world: World) -> None:

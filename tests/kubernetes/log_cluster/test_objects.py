@@ -118,7 +118,8 @@ def test_the_agent_is_told_what_volume_to_make() -> None:
     assert (record.user, record.group) == (10001, 10001)
     assert (record.cluster, record.retain) == (owner().uid, False)
     args = template["spec"]["containers"][0]["args"]
-    assert args[1:] == ["--wait-for", "/var/lib/highwater/volumes/ns_$(POD_NAME)/data"]
+    assert args[1:3] == ["--hold-files", "/run/highwater/hold-"]
+    assert args[3:] == ["--wait-for", "/var/lib/highwater/volumes/ns_$(POD_NAME)/data"]
 
 
 def test_the_agent_is_told_which_volumes_outlive_the_cluster() -> None:

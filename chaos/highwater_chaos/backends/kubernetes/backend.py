@@ -4,10 +4,9 @@ Nodes are the pods of a LogCluster; what is done to them the agents of their mac
 
 **Down and up.** A StatefulSet's pod stays and the kubelet restarts its container: at once the first time, and after
 10, 20, 40 s and so on (five minutes at most) where it ended again within ten minutes. A node that is to stay down
-is kept so by its agent, which stops (SIGSTOP) the container that was started in its place as soon as its program runs,
-until the fault is healed; ``start`` heals it. So "down" is honest to everybody who talks to the node, except that its
-port may accept connections into a backlog that nobody reads. A node held down for longer than its startup probe has
-patience (two minutes) is killed and held again.
+is kept so by its agent, with a file that is there before the node is killed, and that the one in its place waits to go;
+``start`` heals it. So "down" is honest to everybody who talks to the node: nobody listens. A node held down for longer
+than its startup probe has patience (two minutes) is started anew, and waits again.
 
 Threads: the engine's thread calls everything here; requests to agents that take long run on others, and clients on a
 loop of their own (the local backend's).

@@ -1,7 +1,8 @@
 """``kill``, ``stop`` and ``pause``: what happens to the processes of a pod's node.
 
 All processes of the container are meant: a JVM's launcher, a node's helpers. The kubelet starts the container anew; the
-new one is another container and never hit by what was meant for the old one.
+new one is another container and never hit by what was meant for the old one. A node that is to stay down for a while
+waits, in its new container, for a file to go that was there before the old one was killed (:func:`bar`).
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process
-from highwater_operator.agent.containers import Container, node_container, running_node
+from highwater_chaos.machine.start_barrier import StartBarrier
+from highwater_operator.agent.containers import Container, running_node
 from highwater_operator.agent.faults.base import Context, HealContext
+from highwater_operator.agent.places import CONTROL_VOLUME, HOLD_FILES, volume_directory
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import Evidence
+from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import KillRequest, PauseRequest, StopRequest
 
 _STOPS_WITHIN: Final = 75.0
@@ -40,6 +45,23 @@ def gone(container: Container) -> Evidence:
     pids = [one.pid for one in container.processes]
     saw = f"processes {living} still live" if living else f"all {len(pids)} processes of the container are gone"
     return Evidence(saw, not living, details={"container": container.id, "pids": pids})
+
+
+def bar(context: Context, fault: str, kubelet: Path) -> None:
+    """Keep the node that the kubelet will start from beginning, on a fault's behalf.
+
+    Raises:
+        Refusal: 409 where the pod's control volume is not to be found.
+    """
+    directory = volume_directory(kubelet, context.pod.uid, CONTROL_VOLUME)
+    if not directory.is_dir():
+        raise Refusal(
+            409,
+            f"the node of pod {context.pod.namespace}/{context.pod.name} could not be kept down",
+            expected=f"its control volume, {directory} (HIGHWATER_KUBELET_DIR says where the kubelet keeps volumes)",
+            found="no such directory",
+        )
+    context.make(StartBarrier(f"{directory}/{Path(HOLD_FILES).name}{fault}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +137,3 @@ def _states(pause: Pause, wanted: str, phase: str) -> list[Evidence]:
     right = all(state == wanted for state in states.values())
     counts = ", ".join(f"{list(states.values()).count(state)} {state}" for state in sorted(set(states.values())))
     return [Evidence(f"processes of {whom}: {counts}", right, "inject" if inject else "heal", details=states)]
-
-
-def keep_down(context: Context, killed: set[str]) -> bool:
-    """Stop the container that was started in place of one that was killed, once its node's program runs; whether there
-    was one to stop. What a runtime does before that must not be stopped: it would never be done."""
-    container = node_container(context.pod)
-    if container is None or container.id in killed or not any(container.commands()):
-        return False
-    if any(b"runc" in word or word == b"init" for command in container.commands() for word in command[:2]):
-        return False
-    context.make(Pause(processes_of(container, context.pod, context.run.directory)))
-    return True
