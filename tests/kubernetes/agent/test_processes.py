@@ -81,37 +81,37 @@ def test_a_node_is_kept_down_for_as_long_as_it_was_asked_for(agent: Agent, world
 
 
 def test_a_node_that_two_faults_keep_down_begins_after_the_second(agent: Agent, world: World) -> None:
-    pod = world.pod("twice-broker-0")
+    pod = world.pod("held-twice-broker-0")
     pod.start_node()
-    agent.inject("twice-1", "kill", pod, restartAfter="1h")
+    agent.inject("held-twice-1", "kill", pod, restartAfter="1h")
     pod.start_waiting_node()
-    agent.inject("twice-2", "kill", pod, restartAfter="1h")
+    agent.inject("held-twice-2", "kill", pod, restartAfter="1h")
     replacement = pod.start_waiting_node()
-    assert agent.heal("twice-1")["state"] == "healed"
-    assert [file.name for file in pod.control.iterdir()] == ["hold-twice-2"]
-    agent.heal("twice-2")
+    assert agent.heal("held-twice-1")["state"] == "healed"
+    assert [file.name for file in pod.control.iterdir()] == ["hold-held-twice-2"]
+    agent.heal("held-twice-2")
     assert list(pod.control.iterdir()) == []
     assert replacement.stdout is not None
     assert replacement.stdout.readline() == "up\n"
 
 
 def test_a_link_in_place_of_the_file_is_not_followed(agent: Agent, world: World, tmp_path: Path) -> None:
-    pod = world.pod("link-broker-0")
+    pod = world.pod("held-link-broker-0")
     pod.start_node()
     precious = tmp_path / "precious"
     precious.write_text("all of it")
-    (pod.control / "hold-link-1").symlink_to(precious)
-    agent.inject("link-1", "kill", pod, restartAfter="1h")
-    assert not (pod.control / "hold-link-1").is_symlink()
-    agent.heal("link-1")
+    (pod.control / "hold-held-link-1").symlink_to(precious)
+    agent.inject("held-link-1", "kill", pod, restartAfter="1h")
+    assert not (pod.control / "hold-held-link-1").is_symlink()
+    agent.heal("held-link-1")
     assert precious.read_text() == "all of it"
 
 
 def test_without_the_control_volume_nothing_is_killed_that_is_to_stay_down(agent: Agent, world: World) -> None:
-    pod = world.pod("unknown-broker-0")
+    pod = world.pod("held-unknown-broker-0")
     node = pod.start_node()
     pod.control.rmdir()
-    answer = agent.put("unknown-1", "kill", pod, restartAfter="1s")
+    answer = agent.put("held-unknown-1", "kill", pod, restartAfter="1s")
     assert answer.status_code == 409
     assert "could not be kept down" in answer.json()["error"]
     assert "HIGHWATER_KUBELET_DIR" in answer.json()["expected"]
