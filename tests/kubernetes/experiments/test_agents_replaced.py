@@ -20,6 +20,7 @@ from highwater_chaos.backends.kubernetes import observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.directory import directory_of
+from highwater_chaos.faults.base import FaultContext
 from highwater_runtime.ports import SECOND
 
 __all__ = ["real"]
@@ -148,6 +149,7 @@ def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypa
     for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
         monkeypatch.setattr(agents_module, name, 3.0)
     monkeypatch.setattr(observing, "_SILENT_NS", 5 * SECOND)
+    monkeypatch.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
     real.start()
     fault = _run(real, "15s", "10m")
     agent = real.agents[0]
