@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.protocol import MetricRow
 
@@ -29,7 +31,7 @@ class MetricPolls:
         for node, (incarnation, place, future) in list(self._asked.items()):
             if future.done():
                 del self._asked[node]
-                if future.exception() is None:
+                with suppress(AgentError):
                     rows += _rows(now_ns, node, incarnation, future.result(), place)
         return rows
 
