@@ -11,25 +11,13 @@ import pytest
 
 from highwater_chaos.cli import execute
 
-TINY = """\
-apiVersion: highwater.dev/v1alpha1
-kind: ChaosExperiment
-metadata: {name: tiny}
-spec:
-  seed: 3
-  timeout: 1m
-  cluster:
-    brokers: 2
-    controllers: 1
-    config: {broker.session.timeout.ms: 1000, broker.heartbeat.interval.ms: 200, replica.lag.time.max.ms: 1000}
-    topics: [{name: orders, partitions: 1, replicationFactor: 2}]
-  workload: {producers: 1, rate: 20/s, consumers: 1}
-  schedule:
-    - inject: {name: death, kill: {target: {followerOf: orders-0}, restartAfter: 500ms}}
-    - wait: 1s
+TINY = (
+    (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text()
+    + """\
   expect:
     - {verdict: pass}
 """
+)
 """Six simulated seconds, a tenth of a second of real time."""
 
 

@@ -96,6 +96,16 @@ class ExperimentStage:
         if operator is not None:
             operator.stop()
 
+    def cut_off_around_a_write(self, when: str, skip: int, done: Callable[[], Any]) -> None:
+        """The operator is started, loses the API server ``when`` (before, after) its n-th write, unless all is ``done``
+        before; another one takes over."""
+        met = self.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
+        self.start()
+        until(lambda: len(met.hits) > 0 or done(), "a write to be cut off")
+        self.stop()
+        self.api.faults.clear()
+        self.start()
+
     # --- looking ---
 
     def get(self, name: str = "demo") -> Json | None:

@@ -13,23 +13,6 @@ from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
 
 ROOT = Path(__file__).parents[3]
-PASSING = """\
-apiVersion: highwater.dev/v1alpha1
-kind: ChaosExperiment
-metadata: {name: tiny}
-spec:
-  seed: 3
-  timeout: 1m
-  cluster:
-    brokers: 2
-    controllers: 1
-    config: {broker.session.timeout.ms: 1000, broker.heartbeat.interval.ms: 200, replica.lag.time.max.ms: 1000}
-    topics: [{name: orders, partitions: 1, replicationFactor: 2}]
-  workload: {producers: 1, rate: 20/s, consumers: 1}
-  schedule:
-    - inject: {name: death, kill: {target: {followerOf: orders-0}, restartAfter: 500ms}}
-    - wait: 1s
-"""
 
 
 @dataclass(frozen=True)
@@ -43,8 +26,7 @@ class Recorded:
 def record(folder: Path, *, passes: bool) -> Recorded:
     """One run: a kill that loses nothing, or KAFKA-14139 with its switch off."""
     if passes:
-        (folder / "tiny.yaml").write_text(PASSING)
-        experiment = load_experiment(folder / "tiny.yaml")
+        experiment = load_experiment(ROOT / "tests" / "tiny-experiment.yaml")
     else:
         scenario = load_experiment(ROOT / "scenarios" / "kip-903" / "kafka-14139.yaml")
         experiment = scenario.with_seed_and_switches(None, {"replica-epoch-check": "off"})

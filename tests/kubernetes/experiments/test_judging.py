@@ -242,12 +242,7 @@ def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Pat
     judging.stop()
     hand_over(judging, passing)
     judging.end_runner(0)
-    met = judging.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
-    judging.start()
-    until(lambda: len(met.hits) > 0 or judge_pods(judging), "a write to be cut off")
-    judging.stop()
-    judging.api.faults.clear()
-    judging.start()
+    judging.cut_off_around_a_write(when, skip, lambda: judge_pods(judging))
     until(lambda: judge_pods(judging), "the judging pod")
     assert judging.agents[0].undone == [fault]
     assert len(judging.jobs()) == 1
@@ -258,12 +253,7 @@ def test_a_crash_around_any_write(judging: Any, passing: Recorded, tmp_path: Pat
     else:
         assert judge(judging) == 0
         judging.end_runner(0, "judge")
-    met = judging.api.fault(verb="patch", when=when, skip=skip // 2, times=None, reset=True)
-    judging.start()
-    until(lambda: len(met.hits) > 0 or judging.phase() == "Completed", "a write to be cut off")
-    judging.stop()
-    judging.api.faults.clear()
-    judging.start()
+    judging.cut_off_around_a_write(when, skip // 2, lambda: judging.phase() == "Completed")
     until(lambda: judging.phase() == "Completed", "the end")
     if skip % 2:
         inconclusive(judging, "the judging Job failed")

@@ -166,23 +166,13 @@ def test_a_new_operator_goes_on(stage: Any) -> None:
 def test_a_crash_around_any_write(stage: Any, when: str, skip: int) -> None:
     """The operator is cut off around its n-th write, and another one takes over."""
     stage.api.create(experiment())
-    met = stage.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
-    stage.start()
-    until(lambda: len(met.hits) > 0 or stage.phase() == "SettingUp", "a write to be cut off")
-    stage.stop()
-    stage.api.faults.clear()
-    stage.start()
+    stage.cut_off_around_a_write(when, skip, lambda: stage.phase() == "SettingUp")
     until(stage.runner_pods, "the runner")
     until(lambda: stage.phase() == "SettingUp", "the runner's Job")
     fault = stage.inject(stage.agents[0], 1)
     stage.stop()
     stage.end_runner()
-    met = stage.api.fault(verb="patch", when=when, skip=skip, times=None, reset=True)
-    stage.start()
-    until(lambda: len(met.hits) > 0 or stage.phase() == "Completed", "a write to be cut off")
-    stage.stop()
-    stage.api.faults.clear()
-    stage.start()
+    stage.cut_off_around_a_write(when, skip, lambda: stage.phase() == "Completed")
     until(lambda: stage.phase() == "Completed", "the end")
     assert stage.agents[0].undone == [fault]
     assert stage.journal() == {fault: "undone"}
