@@ -47,6 +47,13 @@ def test_a_caught_up_replica_that_may_not_join_is_not_waited_for():
     assert high_watermark(follower(2, 8), isr=IsrState((1,)), eligible=lambda _: False) == 10
 
 
+def test_a_replica_that_left_the_isr_before_its_first_fetch_is_not_waited_for():
+    """The epoch began with it in the ISR, so it counts as caught up for a while; but where its log ends is unknown."""
+    removed = FollowerState.at_epoch_start(2, in_isr=True, now_ns=NOW, lag_max_ns=LAG)
+    assert high_watermark(removed, isr=IsrState((1, 2))) < 0, "as a member it holds the HW"
+    assert high_watermark(removed, isr=IsrState((1,))) == 10
+
+
 def test_a_proposed_member_is_waited_for_even_if_it_lags_and_is_ineligible_by_now():
     state = IsrState((1,), proposal(1, 2))
     late = follower(2, 3, caught_up_ago=LAG + 1)

@@ -119,9 +119,10 @@ def next_high_watermark(
     """Offset to which the HW may move, or ``None`` while the committed ISR is below ``min_isr``.
 
     The least LEO of the maximal ISR. Replicas outside it that are caught up and eligible are waited for too: they are
-    about to join, and would otherwise be a moving target for themselves. Ineligible ones are not: they cannot join,
-    so waiting for them would only stop the partition. The answer may lie below the present HW (a member that has not
-    fetched yet): then the HW stays.
+    about to join, and would otherwise be a moving target for themselves. Two kinds are not waited for, for they cannot
+    join and would only stop the partition: ineligible ones, and those that have not fetched in this leader epoch
+    (removed from the ISR before their first fetch, they count as caught up for ``replica.lag.time.max.ms``). The answer
+    may lie below the present HW (a member that has not fetched yet): then the HW stays.
     """
     if len(isr.committed) < min_isr:
         return None
@@ -130,7 +131,11 @@ def next_high_watermark(
     for follower in followers:
         if follower.log_end_offset < least and (
             follower.broker_id in maximal
-            or (follower.caught_up(leader_end_offset, now_ns, lag_max_ns) and eligible(follower))
+            or (
+                follower.has_fetched
+                and follower.caught_up(leader_end_offset, now_ns, lag_max_ns)
+                and eligible(follower)
+            )
         ):
             least = follower.log_end_offset
     return least
