@@ -14,6 +14,8 @@ Rules in words:
   lasts is refused (DUPLICATE_BROKER_REGISTRATION) and repeated until that session is over.
 * A registration names the broker epoch under which this data directory was last shut down cleanly, −1 where it was not:
   by that the controller tells a clean restart from one that may have lost records.
+* A broker that is answered STALE_BROKER_EPOCH or BROKER_ID_NOT_REGISTERED registers again (Kafka's repeats its
+  heartbeat for ever). If it gets the epoch that it has, nothing has changed.
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
 * A shutdown asks the controller to move leaderships away, and waits for its leave at most
@@ -179,10 +181,13 @@ class Lifecycle:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
             self._ports.clock.call_later(REGISTRATION_BACKOFF_NS, self._register)
             return
-        # The same epoch again where a deposed controller, which had never heard of this registration, had us ask anew.
         assert response.broker_epoch >= self.broker_epoch, "broker epochs only grow"
-        self.broker_epoch = response.broker_epoch
-        self._enter(LifecycleState.REGISTERED)
+        if response.broker_epoch > self.broker_epoch:
+            self.broker_epoch = response.broker_epoch
+            self._caught_up = False
+        # The same epoch: a deposed controller, which did not know this registration, made the broker ask again. It is
+        # as caught up as before, and must not ask to be fenced.
+        self._enter(LifecycleState.RECOVERY if self._caught_up else LifecycleState.REGISTERED)
         self._heartbeat_soon()
         self._on_registered()
 
@@ -251,7 +256,6 @@ class Lifecycle:
         if self.state is LifecycleState.CONTROLLED_SHUTDOWN:
             self._leave()
             return
-        self._caught_up = False
         self._enter(LifecycleState.STARTING)
         self._register()
 
