@@ -38,6 +38,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a replica whose broker epoch from Fetch differs from its registration may not join the ISR",
         ),
         Switch(
+            "stale-fetch-check",
+            ("on", "off"),
+            "KAFKA-15221",
+            "a leader takes nothing from a Fetch of a former life of the follower's broker",
+        ),
+        Switch(
             "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
         ),
         Switch(
@@ -107,6 +113,7 @@ class Switches:
     """The switches in force in one cluster."""
 
     replica_epoch_check: Literal["on", "off"] = "on"
+    stale_fetch_check: Literal["on", "off"] = "on"
     pre_vote: Literal["on", "off"] = "on"
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from highwater_runtime.broker.apis.api_versions import LOWEST_SERVED, OFFERED
@@ -432,6 +434,27 @@ def test_a_fetch_of_a_stranger_teaches_the_leader_nothing(make_cluster):
     answer = c.ask("broker-0", request, 15).responses[0].partitions[0]
     assert answer.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert sorted(c.leader().leading.followers) == [1]
+
+
+def test_a_fetch_of_a_former_life_moves_nothing(make_cluster):
+    """KAFKA-15221. The HW and the ISR would count on records that went with the former life's disk."""
+    c = make_cluster()
+    topic_id = c.create_topic([0, 1])
+    former = c.broker(1).broker_epoch
+    c.sim.power_loss("broker-1", wipe=True)
+    c.sim.start("broker-1")
+    c.until(lambda: c.unfenced(1), 15)
+    c.until(isr_is(c, 0, 1), 10)
+    c.sim.faults.cut("broker-0", "broker-1")
+    c.run(1)
+    assert c.produce(b"1", acks=1).error_code == NONE
+    leader = c.leader()
+    before = replace(leader.leading.followers[1])
+    request = c.fetch_request(topic_id, 1)
+    request.replica_state = ReplicaState(replica_id=1, replica_epoch=former)
+    answer = c.ask("broker-0", request, 15).responses[0].partitions[0]
+    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (leader.leading.followers[1], leader.high_watermark) == (before, 0)
 
 
 def test_no_wake_up_is_lost_under_load(make_cluster):

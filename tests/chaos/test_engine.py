@@ -72,6 +72,7 @@ def test_kafka_14139(check, lost):
 LOSES = {
     "kafka-14139": {"off": True, "on": False},
     "late-fetch": {"off": True, "on": False},
+    "late-fetch-in-isr": {"off": True, "on": False},
     "rolling-upgrade": {"off": True, "on": False},
     "before-the-upgrade": {"off": True, "on": True},
     "epoch-unknown": {"off": True, "on": True},
@@ -79,6 +80,10 @@ LOSES = {
     "registered-but-fenced": {"off": False, "on": False},
     "retried-alter-partition": {"off": False, "on": False},
 }
+
+
+SWITCH_OF = {"late-fetch-in-isr": "stale-fetch-check"}
+"""The switch that a scenario of this folder is about, where it is not ``replica-epoch-check``."""
 
 
 def test_every_scenario_is_in_the_table():
@@ -89,7 +94,8 @@ def test_every_scenario_is_in_the_table():
 @pytest.mark.parametrize("name", [name for name in LOSES if name != "kafka-14139"])
 def test_what_each_scenario_of_kip_903_shows(name, check):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml")
-    result = run(experiment.with_seed_and_switches(None, {"replica-epoch-check": check}), watch_invariants=False)
+    switch = SWITCH_OF.get(name, "replica-epoch-check")
+    result = run(experiment.with_seed_and_switches(None, {switch: check}), watch_invariants=False)
     assert result.doubts == []
     sent, read = acknowledged_and_read(result)
     assert bool(sent - read) is LOSES[name][check]

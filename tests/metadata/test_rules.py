@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highwater_runtime.log.config import TOPIC_PROPERTIES
-from highwater_runtime.metadata import MetadataVersion, replica_epoch_matches
+from highwater_runtime.metadata import MetadataVersion, is_of_former_life, replica_epoch_matches
 from highwater_runtime.metadata.topic_config import LEAST, MIN_INSYNC_REPLICAS, check_topic_property
 
 
@@ -47,6 +47,20 @@ def test_an_isr_shrink_bumps_the_leader_epoch_only_below_3_6() -> None:
 )
 def test_replica_epochs(claimed: int, registered: int, check: str, matches: bool) -> None:
     assert replica_epoch_matches(claimed, registered, check) is matches  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("claimed", "registered", "check", "former"),
+    [
+        (4, 5, "on", True),
+        (5, 5, "on", False),
+        (6, 5, "on", False),
+        (-1, 5, "on", False),
+        (4, 5, "off", False),
+    ],
+)
+def test_former_lives(claimed: int, registered: int, check: str, former: bool) -> None:
+    assert is_of_former_life(claimed, registered, check) is former  # type: ignore[arg-type]
 
 
 def test_what_a_log_obeys_can_be_set() -> None:

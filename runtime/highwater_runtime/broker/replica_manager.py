@@ -29,6 +29,7 @@ from highwater_runtime.metadata import (
     MetadataImage,
     PartitionRegistration,
     TopicImage,
+    is_of_former_life,
     replica_epoch_matches,
 )
 from highwater_runtime.metadata.effective_config import ALL_BROKERS, topic_properties
@@ -203,6 +204,13 @@ class ReplicaManager:
             broker is not None
             and broker.active
             and replica_epoch_matches(follower.replica_epoch, broker.epoch, self.options.switches.replica_epoch_check)
+        )
+
+    def is_of_former_life(self, broker_id: int, replica_epoch: int) -> bool:
+        """Whether a Fetch of this follower was sent before its present registration (KAFKA-15221)."""
+        broker = self.image.brokers.get(broker_id)
+        return broker is not None and is_of_former_life(
+            replica_epoch, broker.epoch, self.options.switches.stale_fetch_check
         )
 
     def _min_isr(self, topic: str) -> int:

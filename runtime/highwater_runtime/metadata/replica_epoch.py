@@ -1,9 +1,15 @@
-"""The rule of KIP-903: a replica with a stale broker epoch is not eligible to join the ISR.
+"""Which life of a broker a message is from (KIP-903, KAFKA-15221).
 
 A broker gets a new epoch each time it registers. The epoch that travels with a follower's Fetch (the *claimed* one)
-therefore says which life of that broker caught up; the *registered* one says which life is in force. The leader
-applies the rule before it proposes an ISR and the controller before it persists one. This function is the only place
-where the switch ``replica-epoch-check`` acts.
+therefore says which life of that broker sent it; the *registered* one says which life is in force.
+
+* A replica whose claimed epoch is not the registered one may not join an ISR (KIP-903, Kafka 3.5). The leader applies
+  this before it proposes an ISR and the controller before it persists one. Switch ``replica-epoch-check``.
+* A Fetch whose claimed epoch is older than the registered one says nothing of the replica: its log may be gone since
+  (KAFKA-15221, Kafka 3.7). Otherwise a Fetch that was delayed until the broker had lost its disk and rejoined the ISR
+  would move the HW past what the broker has. Switch ``stale-fetch-check``.
+
+Each switch acts in one of these functions and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,3 +26,11 @@ def replica_epoch_matches(claimed: int, registered: int, check: Literal["on", "o
     −1 as ``claimed`` skips the comparison, as KIP-903 says, for mixed versions during an upgrade.
     """
     return check == "off" or claimed in (UNKNOWN_BROKER_EPOCH, registered)
+
+
+def is_of_former_life(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
+    """Whether a Fetch that claims ``claimed`` was sent before the broker registered under ``registered``.
+
+    −1 as ``claimed`` (Fetch below v15) is never known to be old.
+    """
+    return check == "on" and UNKNOWN_BROKER_EPOCH != claimed < registered

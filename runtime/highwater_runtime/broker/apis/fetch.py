@@ -6,6 +6,8 @@ Rules in words:
   of range. Followers see everything.
 * The fetch of a follower says what it has, once: when the request arrives. When it is answered later from the
   purgatory, that is no news of the follower.
+* A follower's fetch that was sent before its broker's present registration gets NOT_LEADER_OR_FOLLOWER and moves
+  nothing: neither LEO nor HW, nor when the follower fetched last (KAFKA-15221, Kafka 3.7).
 * A fetch whose last fetched epoch does not fit the leader's log gets the diverging epoch and no records (KIP-320).
 * A request waits until it has ``min_bytes``, at most ``max_wait_ms``; any error, any divergence and any change of
   leader ends the wait.
@@ -80,7 +82,12 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         return
     asked = _resolve(session, request.version, replicas)
     replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(asked))
-    if who.is_follower:
+    if who.is_follower and replicas.is_of_former_life(who.replica_id, who.replica_epoch):
+        asked = [
+            (wanted, ErrorCode.NOT_LEADER_OR_FOLLOWER if isinstance(found, Partition) else found)
+            for wanted, found in asked
+        ]
+    elif who.is_follower:
         for wanted, found in asked:
             if isinstance(found, Partition):
                 _learn(found, wanted.fetch, who)
