@@ -44,6 +44,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a leader takes nothing from a Fetch of a former life of the follower's broker",
         ),
         Switch(
+            "refusal-moves-epoch",
+            ("on", "off"),
+            "KIP-497",
+            "a controller that refuses an ineligible replica moves the partition epoch, so that the proposal is over",
+        ),
+        Switch(
             "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
         ),
         Switch(
@@ -114,6 +120,7 @@ class Switches:
 
     replica_epoch_check: Literal["on", "off"] = "on"
     stale_fetch_check: Literal["on", "off"] = "on"
+    refusal_moves_epoch: Literal["on", "off"] = "on"
     pre_vote: Literal["on", "off"] = "on"
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"

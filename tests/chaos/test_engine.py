@@ -79,10 +79,11 @@ LOSES = {
     "last-isr-member": {"off": True, "on": True},
     "registered-but-fenced": {"off": False, "on": False},
     "retried-alter-partition": {"off": False, "on": False},
+    "slow-proposal": {"off": True, "on": False},
 }
 
 
-SWITCH_OF = {"late-fetch-in-isr": "stale-fetch-check"}
+SWITCH_OF = {"late-fetch-in-isr": "stale-fetch-check", "slow-proposal": "refusal-moves-epoch"}
 """The switch that a scenario of this folder is about, where it is not ``replica-epoch-check``."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -69,6 +70,20 @@ def test_kafka_14139_a_held_back_proposal_names_a_life_that_is_over(orders: Any)
     event = handled(orders)
     assert event.isr_epochs[1] < event.registered_epochs[1]
     assert (event.reason, event.metadata_offset) == ("INELIGIBLE_REPLICA", -1)
+
+
+def test_a_proposal_that_was_refused_is_over_whatever_comes_of_its_copies(orders: Any) -> None:
+    """An earlier try was slow. It arrives when the replica, fenced when the retry was refused, is eligible again."""
+    slow = orders.proposal([0, 1])
+    orders.silence(1)
+    before = orders.partition()
+    assert orders.ask(orders.proposal([0, 1])).topics[0].partitions[0].error_code == ErrorCode.INELIGIBLE_REPLICA
+    assert orders.partition() == replace(before, partition_epoch=before.partition_epoch + 1)
+    orders.heartbeat(1)
+    assert not orders.image.brokers[1].fenced
+
+    assert orders.ask(slow).topics[0].partitions[0].error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert orders.partition().isr == (0,)
 
 
 def test_kafka_14139_without_the_check_the_empty_replica_joins(make_cluster: Callable[..., Any]) -> None:

@@ -1,7 +1,11 @@
 """Requests from a broker to the active controller, wherever that is at the moment.
 
-A broker learns the quorum's leader from its own Raft observer. That hint may be missing or stale, so a controller that
-is not (or no longer) active answers NOT_CONTROLLER, or nothing at all; then the next voter is tried, after a back-off.
+A broker learns the quorum's leader from its own Raft observer, and asks that node and no other, as Kafka does. While no
+leader is known it waits. What it knows may be old: a controller that is not (or no longer) active answers
+NOT_CONTROLLER, or nothing at all; then the node that is known as leader by then is asked, after a back-off. A node that
+answers as controller leads in the newest epoch that this broker knows of or in a later one, so its state is at least as
+new as the metadata on which the request rests. Any other voter may be a deposed controller that has missed all that.
+
 Each purpose (heartbeats, AlterPartition, forwarding …) has a channel of its own, so that a request that is held up
 does not hold up the others.
 
@@ -32,7 +36,7 @@ class ControllerChannel:
     Args:
         name: the channel's name on the network.
         controllers: where each voter listens, by node id.
-        leader_hint: node id of the controller that this broker believes to be active, or ``None``.
+        known_leader: node id of the controller that this broker knows as leader of the quorum, or ``None``.
         timeout_ns: how long one attempt may take.
     """
 
@@ -40,18 +44,16 @@ class ControllerChannel:
         self,
         name: str,
         controllers: Mapping[int, Endpoint],
-        leader_hint: Callable[[], int | None],
+        known_leader: Callable[[], int | None],
         ports: Ports,
         *,
         timeout_ns: int,
     ) -> None:
         self._name = name
         self._controllers = controllers
-        self._voters = sorted(controllers)
-        self._hint = leader_hint
+        self._leader = known_leader
         self._ports = ports
         self._timeout_ns = timeout_ns
-        self._refused: int | None = None
         self._closed = False
 
     def close(self) -> None:
@@ -65,40 +67,39 @@ class ControllerChannel:
         """
         if self._closed:
             return
+        leader = self._leader()
+        if leader is None or leader not in self._controllers:
+            self._ask_later(build, on_answer, give_up_at_ns)
+            return
         request, version = build()
-        controller = self._pick()
 
         def answered(response: Any) -> None:
             if self._closed:
                 return
-            if not isinstance(response, RpcFailure) and not says_not_controller(response):
-                self._refused = None
+            if isinstance(response, RpcFailure) or says_not_controller(response):
+                self._ask_later(build, on_answer, give_up_at_ns)
+            else:
                 on_answer(response)
-                return
-            self._refused = controller
-            now = self._ports.clock.now_ns()
-            if give_up_at_ns is not None and now + RETRY_BACKOFF_NS >= give_up_at_ns:
-                on_answer(RpcFailure.TIMED_OUT)
-                return
-            self._ports.clock.call_later(
-                RETRY_BACKOFF_NS, lambda: self.ask(build, on_answer, give_up_at_ns=give_up_at_ns)
-            )
 
         timeout_ns = self._timeout_ns
         if give_up_at_ns is not None:
             timeout_ns = max(1, min(timeout_ns, give_up_at_ns - self._ports.clock.now_ns()))
         self._ports.network.send(
-            self._controllers[controller], request, version, answered, timeout_ns=timeout_ns, channel=self._name
+            self._controllers[leader], request, version, answered, timeout_ns=timeout_ns, channel=self._name
         )
 
-    def _pick(self) -> int:
-        """The believed leader; where that is unknown or has just refused, the voter after the one that refused."""
-        hint = self._hint()
-        if hint is not None and hint in self._controllers and hint != self._refused:
-            return hint
-        if self._refused is None:
-            return self._voters[self._ports.random.randrange(len(self._voters))]
-        return self._voters[(self._voters.index(self._refused) + 1) % len(self._voters)]
+    def _ask_later(self, build: RequestBuilder, on_answer: ResponseHandler, give_up_at_ns: int | None) -> None:
+        now = self._ports.clock.now_ns()
+        over = give_up_at_ns is not None and now + RETRY_BACKOFF_NS >= give_up_at_ns
+
+        def go_on() -> None:
+            if not over:
+                self.ask(build, on_answer, give_up_at_ns=give_up_at_ns)
+            elif not self._closed:
+                on_answer(RpcFailure.TIMED_OUT)
+
+        # As an event of its own even when it is over: who asks may not be ready for an answer before ask() returns.
+        self._ports.clock.call_later(0 if over else RETRY_BACKOFF_NS, go_on)
 
 
 def says_not_controller(response: Any) -> bool:

@@ -34,8 +34,9 @@ from highwater_runtime.wire.errors import ErrorCode
 if TYPE_CHECKING:
     from highwater_runtime.broker.partition import Partition
 
-DROPPED: Final = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-"""Errors by which the controller says that it has not done what was proposed and never will."""
+DROPPED: Final = (ErrorCode.INELIGIBLE_REPLICA,)
+"""Errors by which the controller says that what was proposed has not been done and never will be, by any controller:
+the metadata log holds a later partition epoch then (:mod:`highwater_runtime.controller.kraft.alter_partition`)."""
 
 LEFT_TO_METADATA: Final = (
     ErrorCode.FENCED_LEADER_EPOCH,

@@ -15,6 +15,12 @@ The controller judges in this order, as Kafka does, and the first that fails is 
    claimed for it: INELIGIBLE_REPLICA. The last of these is KIP-903: the claimed epoch is from the follower's Fetch, so
    it names the life of the broker that caught up; −1 skips it (AlterPartition v2, Fetch below v15).
 
+A refusal of step 8 is a change as well: it moves the partition epoch and nothing else, and is answered once that is
+committed. Without that it would only say "not now, not by me". The same proposal may still be on its way (an earlier
+try that was slow, a copy) and be carried out when the replica is eligible again; or a deposed controller refuses what
+its successor has carried out. A leader that drops the proposal by then moves the HW without a member of the ISR. Kafka
+writes nothing and is exposed to both. Switch ``refusal-moves-epoch``, which acts in :func:`_judge`.
+
 Step 5 is what Kafka's ZooKeeper controller settled on (KAFKA-12257); it writes nothing, so no epoch needs checking.
 A change that completes a reassignment may move the leadership away; it is written and answered NEW_LEADER_ELECTED.
 """
@@ -74,7 +80,12 @@ class AlterPartitionDecision:
 
 
 def alter_partition(
-    image: MetadataImage, request: AlterPartitionRequest, version: int, epochs_match: EpochsMatch
+    image: MetadataImage,
+    request: AlterPartitionRequest,
+    version: int,
+    epochs_match: EpochsMatch,
+    *,
+    refusal_moves_epoch: bool,
 ) -> AlterPartitionDecision:
     """Judge every proposal of one request, sent in ``version`` of the API."""
     decision = AlterPartitionDecision(AlterPartitionResponse())
@@ -103,7 +114,9 @@ def alter_partition(
             else:
                 judged.add((topic.name, proposal.partition_index))
                 result.partitions.append(
-                    _judge(image, request.broker_id, topic, proposal, version, epochs_match, decision)
+                    _judge(
+                        image, request.broker_id, topic, proposal, version, epochs_match, decision, refusal_moves_epoch
+                    )
                 )
     return decision
 
@@ -116,6 +129,7 @@ def _judge(
     version: int,
     epochs_match: EpochsMatch,
     decision: AlterPartitionDecision,
+    refusal_moves_epoch: bool,
 ) -> ProposalResult:
     index = proposal.partition_index
     members = _members(proposal, version)
@@ -146,6 +160,8 @@ def _judge(
         if leader_changes(record, sender):
             error = ErrorCode.NEW_LEADER_ELECTED
     record_index = -1 if record is None else len(decision.records) - 1
+    if error is ErrorCode.INELIGIBLE_REPLICA and refusal_moves_epoch:
+        decision.records.append(PartitionChangeRecord(partition_id=index, topic_id=topic.id))
     decision.judgements.append(_judgement(image, topic, proposal, members, error, record_index))
     if error is not ErrorCode.NONE or partition is None:
         return _error(index, error)

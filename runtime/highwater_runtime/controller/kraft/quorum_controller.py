@@ -350,9 +350,13 @@ class QuorumController:
     # --- partitions -----------------------------------------------------------------------------------------------
 
     def _alter_partition(self, latest: MetadataImage, body: AlterPartitionRequest, version: int) -> ApiMessage:
-        check = self.options.switches.replica_epoch_check
+        switches = self.options.switches
         decision = alter_partition(
-            latest, body, version, lambda claimed, registered: replica_epoch_matches(claimed, registered, check)
+            latest,
+            body,
+            version,
+            lambda claimed, registered: replica_epoch_matches(claimed, registered, switches.replica_epoch_check),
+            refusal_moves_epoch=switches.refusal_moves_epoch == "on",
         )
         self._report(body.broker_id, decision, self._write(decision.records))
         return decision.response
