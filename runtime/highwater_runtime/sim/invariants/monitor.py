@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
@@ -18,7 +19,7 @@ class InvariantMonitor:
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
         self._violations = Violations()
-        self._partitions = PartitionInvariants(simulator, self._violations)
+        self._partitions = PartitionInvariants(LiveCluster(simulator), self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
