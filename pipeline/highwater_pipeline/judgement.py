@@ -107,6 +107,7 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if not can_tell(name, facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
+    recorded["dump-marks"] = facts.has_dump_marks
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
 
@@ -138,7 +139,11 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if missing:
         what = " and ".join(
             what
-            for what, recorded in (("node events", facts.has_events), ("replica dumps", facts.has_replica_log))
+            for what, recorded in (
+                ("node events", facts.has_events),
+                ("replica dumps", facts.has_replica_log),
+                ("marks in the replica dumps", facts.has_dump_marks or not facts.has_replica_log),
+            )
             if not recorded
         )
         reasons.append(f"no {what} recorded{NOT_JUDGED}{', '.join(missing)}")
