@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import RunResult, run_experiment
 from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.judged_run import judge_recordings, write_run
+from highwater_pipeline.anomalies import INSIDE_CHECKS
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -18,6 +22,7 @@ spec:
   seed: {seed}
   timeout: 2m
   recovery: {recovery}
+  checks: [{checks}]
   cluster:
     brokers: 3
     controllers: {controllers}
@@ -28,17 +33,26 @@ spec:
       broker.heartbeat.interval.ms: 500
       request.timeout.ms: 3000
       replica.socket.timeout.ms: 3000
+      log.retention.check.interval.ms: 2000
     topics: [{topic}]
   workload: {workload}
   schedule: {schedule}
 """
 
-Simulate = Callable[..., RunResult]
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run, with the names of what the simulator saw while it went on, and of what the recordings show."""
+
+    result: RunResult
+    violations: set[str]
+    anomalies: set[str]
 
 
-@pytest.fixture(scope="session")
-def simulate() -> Simulate:
-    """Runs an experiment: ``schedule`` and ``workload`` as YAML in flow style, ``topic`` one topic of it."""
+@pytest.fixture
+def simulate(tmp_path: Path) -> Callable[..., Simulated]:
+    """Runs an experiment: ``schedule`` and ``workload`` as YAML, ``topic`` one topic of it. Only checks of the inside
+    judge its recordings."""
 
     def run(
         schedule: str = "[]",
@@ -49,16 +63,22 @@ def simulate() -> Simulate:
         recovery: str = "30s",
         topic: str = "{name: orders, partitions: 1, assignment: [[0, 1]]}",
         workload: str = "{producers: 1, rate: 50/s}",
-    ) -> RunResult:
+    ) -> Simulated:
         text = FILE.format(
             seed=seed,
             min_isr=min_isr,
             controllers=controllers,
             recovery=recovery,
+            checks=", ".join(INSIDE_CHECKS),
             topic=topic,
             workload=workload,
             schedule=schedule,
         )
-        return run_experiment(parse_experiment(text, "test.yaml"), SimBackend())
+        experiment = parse_experiment(text, "test.yaml")
+        result = run_experiment(experiment, SimBackend())
+        write_run(tmp_path, experiment, result, wire=False)
+        judgement = judge_recordings(experiment, tmp_path)
+        assert "not-available" not in judgement.checks.values()
+        return Simulated(result, {violation.name for violation in result.violations}, set(judgement.anomalies))
 
     return run

@@ -18,11 +18,11 @@ RECREATE = """
 
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_a_topic_is_recreated_under_load(simulate: Any, seed: int) -> None:
-    result = simulate(
+    run = simulate(
         RECREATE,
         seed=seed,
         topic="{name: orders, partitions: 2, replicationFactor: 2}",
         workload="{producers: 2, rate: 100/s}",
     )
-    assert result.acknowledged > 500
-    assert result.violations == []
+    assert run.result.acknowledged > 500
+    assert (run.violations, run.anomalies) == (set(), set())

@@ -7,11 +7,12 @@ last under that partition's name.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from highwater_runtime.broker import Broker
 from highwater_runtime.broker.partition import Partition
-from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
 from highwater_runtime.sim.simulator import Simulator
 
 UNKNOWN_TOPIC = "0" * 32
@@ -23,6 +24,7 @@ class LiveCluster:
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
         self._topic_of: dict[tuple[str, str], str] = {}
+        self._epochs: dict[int, int] = {}
 
     def topic_of(self, node: str, event: NodeEvent) -> str:
         """The topic id (32 hex digits) of a partition's event."""
@@ -32,6 +34,25 @@ class LiveCluster:
             self._topic_of[key] = named
             return str(named)
         return self._topic_of.get(key, UNKNOWN_TOPIC)
+
+    def registered(self, event: BrokerRegistered) -> None:
+        """Take note of a registration; reports of older ones come late."""
+        self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
+
+    def members(self, isr: Iterable[int], name: str, topic_id: str) -> Iterator[tuple[int, Partition | None]]:
+        """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
+        for broker_id in isr:
+            broker = self.broker(f"broker-{broker_id}")
+            if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
+                continue
+            replica = replica_of(broker, name, topic_id)
+            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
+            if replica is not None or broker.image.offset >= 0:
+                yield broker_id, replica
+
+    def disk_fails(self, node: str) -> bool:
+        """Whether a fault may make reads of the node's disk fail."""
+        return self._simulator.nodes[node].disk.armed
 
     def broker(self, node: str) -> Broker | None:
         """The broker that runs on a node; None if the node is down or no broker."""

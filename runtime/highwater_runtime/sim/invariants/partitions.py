@@ -6,10 +6,8 @@ Partitions are told apart by topic id: a topic that was deleted and created agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from highwater_runtime.broker.partition import Partition
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
     BatchCommitted,
@@ -24,7 +22,7 @@ from highwater_runtime.ports.trace import (
     NodeEvent,
     PartitionChanged,
 )
-from highwater_runtime.sim.invariants.live import LiveCluster, replica_of
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
 
 PartitionEvent = (
@@ -76,7 +74,6 @@ class PartitionInvariants:
         self._live = live
         self._violations = violations
         self._partitions: dict[tuple[str, str], PartitionRecord] = {}
-        self._epochs: dict[int, int] = {}
         self._touched: dict[tuple[str, str], PartitionRecord] = {}
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
@@ -120,7 +117,6 @@ class PartitionInvariants:
         self._touched[record.name, record.topic_id] = record
 
     def _registered(self, event: BrokerRegistered) -> None:
-        self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
         for record in self._partitions.values():
             if event.broker in record.isr:
                 self._touch(record)
@@ -202,19 +198,8 @@ class PartitionInvariants:
                 self._violations.add("stale-isr-join", record.name, what, (record.topic_id, broker, claimed))
 
     def _isr_complete(self, record: PartitionRecord) -> None:
-        for broker_id, partition in self._live_members(record):
+        for broker_id, partition in self._live.members(record.isr, record.name, record.topic_id):
             end = partition.log.log_end_offset if partition is not None else 0
             if end < record.true_hw:
                 what = f"broker {broker_id} is in ISR {record.isr} with log end offset {end}, below HW {record.true_hw}"
                 self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))
-
-    def _live_members(self, record: PartitionRecord) -> Iterator[tuple[int, Partition | None]]:
-        """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
-        for broker_id in record.isr:
-            broker = self._live.broker(f"broker-{broker_id}")
-            if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
-                continue
-            replica = replica_of(broker, record.name, record.topic_id)
-            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
-            if replica is not None or broker.image.offset >= 0:
-                yield broker_id, replica
