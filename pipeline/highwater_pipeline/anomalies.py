@@ -51,6 +51,8 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
     "raft-epoch-regression": "a controller's epoch went back although it kept its disk",
     "raft-hw-regression": "a controller's high watermark of the metadata log went back within one life",
     "raft-commit-majority": "a leader called committed what no majority of the voters held",
+    "raft-commit-durable": "a leader called committed what no majority of the voters had on disk",
+    "raft-commit-own-epoch": "a leader called records of earlier epochs committed before one of its own epoch",
     "raft-leader-loads-snapshot": "the quorum's leader loaded a snapshot",
 }
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
