@@ -57,6 +57,11 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 }
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
 
+AVAILABILITY: Final[dict[str, str]] = {
+    "unavailable": "no progress for longer than the experiment allows, although a majority was healthy",
+}
+"""What whoever ran the cluster saw at the end of the run; no table shows it."""
+
 ON_REQUEST: Final[dict[str, str]] = {
     "epoch-inflation": "a controller bumped the quorum's epoch although a leader lived that a majority heard",
     "stable-leadership": "the quorum's leadership moved, though the experiment demands that it does not",

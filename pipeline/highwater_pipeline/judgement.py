@@ -7,7 +7,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CHECKS,
+    CLIENT_CHECKS,
+    NEEDED_EVENTS,
+    NEEDS,
+    ON_REQUEST,
+    QUORUM_INVARIANTS,
+)
 from highwater_pipeline.units import RunFacts
 
 NOT_JUDGED: Final = ": not judged on "
@@ -72,7 +80,7 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None or "all" in checks:
         return tuple(CHECKS)
     for name in checks:
-        if name not in CHECKS and name not in QUORUM_INVARIANTS and name not in ON_REQUEST:
+        if name not in {*CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY}:
             raise ValueError(f"expected a check ({', '.join(CHECKS)}), found {name!r}")
     return tuple(name for name in CHECKS if name in checks)
 
