@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from highwater_chaos.availability import healthy_nodes, overdue
 from highwater_chaos.backends.protocol import (
     Abilities,
     Backend,
@@ -92,7 +93,7 @@ class RunResult:
     """Rows of ``dumps/replica_log.jsonl``."""
     metrics: list[MetricRow]
     violations: list[InvariantViolation]
-    """Invariants that the backend saw broken while the run went on."""
+    """Invariants that the backend saw broken while the run went on, and what was unavailable at its end."""
     doubts: list[str]
     """Why the run cannot be judged; empty where it can."""
     phases: list[Phase]
@@ -182,6 +183,7 @@ class _Run:
         self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe, poll_ns=backend.poll_ns)
         self.clients = Clients(backend, experiment, self.recorder)
         self.doubts: list[str] = []
+        self.violations: list[InvariantViolation] = []
         self.phases: list[Phase] = []
         self.metrics: list[MetricRow] = []
         self.journal: list[tuple[int, str]] = []
@@ -223,7 +225,7 @@ class _Run:
             faults=self.faults,
             replica_log=replica_log,
             metrics=self.metrics,
-            violations=list(self.backend.violations()),
+            violations=[*self.backend.violations(), *self.violations],
             doubts=self.doubts,
             phases=self.phases,
             journal=self.journal,
@@ -361,15 +363,40 @@ class _Run:
         # Past the deadline everything is healed, and nobody waits for more.
         recovery = self.experiment.spec.recovery
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
+            self._unavailable(overdue(self.cluster, self.view, self._healthy()))
             return
         acknowledged = self.recorder.acknowledged
         self._pass_time(_AFTER_RECOVERY_NS)
-        if acknowledged and self.backend.now_ns() < self.deadline_ns:
-            self._until(
-                lambda: self.recorder.acknowledged > acknowledged,
-                recovery,
-                lambda: "no write was acknowledged after the cluster had recovered",
-            )
+        if not acknowledged or self.backend.now_ns() >= self.deadline_ns:
+            return
+        if not self._until(
+            lambda: self.recorder.acknowledged > acknowledged,
+            recovery,
+            lambda: "no write was acknowledged after the cluster had recovered",
+        ):
+            self._unavailable(self._no_writes())
+
+    def _healthy(self) -> set[str]:
+        return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
+
+    def _no_writes(self) -> list[str]:
+        """What is overdue when nothing was acknowledged for ``spec.recovery``: of a cluster that is whole and healthy,
+        has the topics that are written to, and clients that run."""
+        whole = self._is_whole() and len(self._healthy()) == self.cluster.brokers + self.cluster.controllers
+        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        written = self.experiment.spec.workload.topics or [topic.name for topic in self.cluster.topics]
+        if whole and there.issuperset(written) and not self.clients.doubts():
+            return ["no write was acknowledged"]
+        return []
+
+    def _unavailable(self, missing: Sequence[str]) -> None:
+        """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone."""
+        if self.backend.now_ns() >= self.deadline_ns or not all(fault.healed for fault in self.faults):
+            return
+        waited = format_duration(self.experiment.spec.recovery)
+        for what in missing:
+            story = f"{waited} after all faults had been healed, with a healthy majority, {what}"
+            self.violations.append(InvariantViolation("unavailable", self.backend.now_ns(), "the cluster", story))
 
     def _read_all(self) -> None:
         self.clients.finish_producers()

@@ -8,7 +8,7 @@ from typing import Any, Final
 from highwater_chaos.assertions import Outcome, changed_verdict, reasons_of
 from highwater_chaos.experiment import ChaosExperiment, Expectation, ExperimentSpec
 from highwater_chaos.run_summary import RunSummary
-from highwater_pipeline.anomalies import ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import AVAILABILITY, ON_REQUEST, QUORUM_INVARIANTS
 from highwater_pipeline.judgement import Judgement
 from highwater_runtime.switches import SWITCHES
 
@@ -116,7 +116,7 @@ def _add_violations(
     spec: ExperimentSpec, run: RunSummary, anomalies: dict[str, dict[str, Any]], checks: dict[str, str]
 ) -> None:
     """Broken invariants that no check reports (those of the quorum, or what a check did not see)."""
-    checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST) if name in spec.checks})
+    checks.update({name: "ok" for name in (*QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY) if name in spec.checks})
     seen = dict.fromkeys(violation.name for violation in run.violations)
     for name in seen:
         if name in anomalies or not (name in spec.checks or ("all" in spec.checks and name not in ON_REQUEST)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-Need = Literal["history", "events", "replica-log"]
+Need = Literal["history", "events", "replica-log", "dump-marks"]
 
 CLIENT_CHECKS: Final[dict[str, str]] = {
     "lost-write": "a value whose writer must have committed was read by nobody, though somebody read past it",
@@ -27,6 +27,10 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "two-leaders": "two nodes, or two incarnations of one, appended as leader in one leader epoch",
     "leader-not-in-isr": "the controller committed a leader that is not a member of the ISR",
     "hw-regression": "a leader's high watermark lies below one of the same or a lower leader epoch seen before",
+    "min-isr": "a leader acknowledged an acks=all write while the committed ISR was below min.insync.replicas",
+    "replica-incomplete": "an in-sync replica's log ends early, begins late, has a gap or a corrupt batch below the HW",
+    "sequence-gap": "a batch of an idempotent producer was accepted out of sequence",
+    "retention-too-greedy": "a log start moved further than the settings allow",
 }
 """What only node events and replica dumps can show."""
 
@@ -47,9 +51,16 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
     "raft-epoch-regression": "a controller's epoch went back although it kept its disk",
     "raft-hw-regression": "a controller's high watermark of the metadata log went back within one life",
     "raft-commit-majority": "a leader called committed what no majority of the voters held",
+    "raft-commit-durable": "a leader called committed what no majority of the voters had on disk",
+    "raft-commit-own-epoch": "a leader called records of earlier epochs committed before one of its own epoch",
     "raft-leader-loads-snapshot": "the quorum's leader loaded a snapshot",
 }
 """What the simulator looks at after every event of the quorum; a violation is an anomaly under its name."""
+
+AVAILABILITY: Final[dict[str, str]] = {
+    "unavailable": "no progress for longer than the experiment allows, although a majority was healthy",
+}
+"""What whoever ran the cluster saw at the end of the run; no table shows it."""
 
 ON_REQUEST: Final[dict[str, str]] = {
     "epoch-inflation": "a controller bumped the quorum's epoch although a leader lived that a majority heard",
@@ -61,9 +72,11 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys(CLIENT_CHECKS, ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),
     "divergence": ("replica-log",),
+    "replica-incomplete": ("events", "dump-marks"),
+    "sequence-gap": ("dump-marks",),
 }
-"""The tables without which a check cannot be done. ``committed-loss`` and ``divergence`` see more where both node
-events and replica dumps are there."""
+"""The tables without which a check cannot be done; ``dump-marks``: a dump that says how reading each replica ended.
+``committed-loss`` and ``divergence`` see more where both node events and replica dumps are there."""
 
 NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "committed-loss": ("batch-committed", "became-leader"),
@@ -72,6 +85,15 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "two-leaders": ("log-appended",),
     "leader-not-in-isr": ("partition-changed",),
     "hw-regression": ("high-watermark",),
+    "min-isr": ("write-acknowledged",),
+    "replica-incomplete": (
+        "broker-registered",
+        "high-watermark",
+        "log-start-moved",
+        "log-truncated",
+        "partition-changed",
+    ),
+    "retention-too-greedy": ("high-watermark", "log-loaded", "log-start-moved", "log-truncated"),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from
 what was. Our own nodes tell all kinds; of other software only some can be seen."""

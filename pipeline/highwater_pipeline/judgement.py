@@ -7,7 +7,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, NEEDED_EVENTS, NEEDS, ON_REQUEST, QUORUM_INVARIANTS
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CHECKS,
+    CLIENT_CHECKS,
+    NEEDED_EVENTS,
+    NEEDS,
+    ON_REQUEST,
+    QUORUM_INVARIANTS,
+)
 from highwater_pipeline.units import RunFacts
 
 NOT_JUDGED: Final = ": not judged on "
@@ -72,7 +80,7 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     if checks is None or "all" in checks:
         return tuple(CHECKS)
     for name in checks:
-        if name not in CHECKS and name not in QUORUM_INVARIANTS and name not in ON_REQUEST:
+        if name not in {*CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY}:
             raise ValueError(f"expected a check ({', '.join(CHECKS)}), found {name!r}")
     return tuple(name for name in CHECKS if name in checks)
 
@@ -107,6 +115,7 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
     if not can_tell(name, facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
+    recorded["dump-marks"] = facts.has_dump_marks
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
 
 
@@ -138,7 +147,11 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if missing:
         what = " and ".join(
             what
-            for what, recorded in (("node events", facts.has_events), ("replica dumps", facts.has_replica_log))
+            for what, recorded in (
+                ("node events", facts.has_events),
+                ("replica dumps", facts.has_replica_log),
+                ("marks in the replica dumps", facts.has_dump_marks or not facts.has_replica_log),
+            )
             if not recorded
         )
         reasons.append(f"no {what} recorded{NOT_JUDGED}{', '.join(missing)}")

@@ -72,6 +72,11 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     crc: int | None = None
     metadata_offset: int | None = None
     reason: str | None = None
+    min_isr: int | None = None
+    retention_ms: int | None = None
+    retention_bytes: int | None = None
+    age_ms: int | None = None
+    size_left: int | None = None
 
 
 class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):
@@ -87,6 +92,10 @@ class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):
     value: int | None
     crc: int
     run_id: str | None = None
+    producer_epoch: int | None = None
+    ended: Literal["end", "gap", "corrupt"] | None = None
+    start_offset: int | None = None
+    found: str | None = None
 
 
 class FaultRow(msgspec.Struct):
@@ -216,7 +225,11 @@ def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | 
 
 def _record_complaint(row: ReplicaRecord, previous: ReplicaRecord | None) -> str | None:
     del previous
-    return f"expected `offset` to be at least 0, found {row.offset}" if row.offset < 0 else None
+    if row.offset < 0:
+        return f"expected `offset` to be at least 0, found {row.offset}"
+    if row.ended == "end" and row.start_offset is None:
+        return "expected the mark `end` of a replica to have a `start_offset`, found none"
+    return None
 
 
 def _fault_complaint(row: FaultRow, previous: FaultRow | None) -> str | None:

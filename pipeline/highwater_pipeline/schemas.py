@@ -77,6 +77,11 @@ NODE_EVENT: Final = pa.schema(
         _field("crc", pa.int64(), "CRC-32C of a record batch", nullable=True),
         _field("metadata_offset", pa.int64(), "offset of the metadata record that made it so", nullable=True),
         _field("reason", pa.string(), "short stable word", nullable=True),
+        _field("min_isr", pa.int64(), "min.insync.replicas in force, at most the number of replicas", nullable=True),
+        _field("retention_ms", pa.int64(), "setting in force for a log; -1: no limit", nullable=True),
+        _field("retention_bytes", pa.int64(), "setting in force for a log; -1: no limit", nullable=True),
+        _field("age_ms", pa.int64(), "age of the newest record that retention removed; -1: unknown", nullable=True),
+        _field("size_left", pa.int64(), "bytes that retention left of a log", nullable=True),
     ],
     metadata={"doc": "what nodes said of themselves: one wide table for all kinds of events"},
 )
@@ -93,8 +98,18 @@ REPLICA_LOG: Final = pa.schema(
         _field("sequence", pa.int64(), "the record's sequence number; -1: none"),
         _field("value", pa.int64(), "the record's value; null: not a number", nullable=True),
         _field("crc", pa.int64(), "CRC-32C of the record's batch"),
+        _field("producer_epoch", pa.int64(), "the producer's epoch; -1 or null: none", nullable=True),
+        _field(
+            "ended",
+            pa.string(),
+            "null: a record. Else a mark: end (offset: where the log ends), gap or corrupt (offset: the first that"
+            " is not there)",
+            nullable=True,
+        ),
+        _field("start_offset", pa.int64(), "of the mark `end`: the first offset that has bytes", nullable=True),
+        _field("found", pa.string(), "of a mark: file, position, and what was found", nullable=True),
     ],
-    metadata={"doc": "every record of every replica at the end of a run"},
+    metadata={"doc": "every record of every replica at the end of a run, and marks that say how reading it ended"},
 )
 
 FAULTS: Final = pa.schema(

@@ -34,6 +34,7 @@ class RunFacts:
 
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
+    ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
     the others were not.
     """
@@ -45,6 +46,7 @@ class RunFacts:
     has_events: bool
     has_replica_log: bool
     doubts: tuple[str, ...] = ()
+    has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
     why_not_recorded: str = ""
 
@@ -72,6 +74,7 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         drained=history.drained,
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
+        has_dump_marks=_has_marks(tables.replica_log),
         doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
@@ -89,6 +92,10 @@ def doubts(faults: pa.Table) -> Iterator[str]:
             yield f"{title} is not confirmed to be gone"
 
 
+def _has_marks(replica_log: pa.Table | None) -> bool:
+    return replica_log is not None and replica_log["ended"].null_count < replica_log.num_rows
+
+
 def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Unit]:
     events = _numbered(tables.node_events, NODE_EVENT)
     replica_log = _numbered(tables.replica_log, REPLICA_LOG)
@@ -100,7 +107,7 @@ def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Un
         yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
 
 
-_UNREAD: Final = ("run_id", "node_time_ns", "replicas", "producer_id", "sequence")
+_UNREAD: Final = ("run_id", "node_time_ns", "replicas")
 """Columns that no check reads: not worth copying for every partition."""
 
 

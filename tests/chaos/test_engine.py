@@ -44,9 +44,10 @@ def test_a_run_without_faults_leaves_everything_that_a_verdict_needs(make_experi
     assert [phase.name for phase in result.phases] == ["setup", "steady", "fault", "recovered", "final"]
     assert all(a.end_ns == b.start_ns for a, b in zip(result.phases, result.phases[1:], strict=False))
     assert {row["broker"] for row in result.replica_log} == {0, 1}
+    records = [row for row in result.replica_log if "ended" not in row]
+    assert [(row["broker"], row["ended"]) for row in result.replica_log if "ended" in row] == [(0, "end"), (1, "end")]
     by_broker = [
-        [(row["offset"], row["value"], row["crc"]) for row in result.replica_log if row["broker"] == broker]
-        for broker in (0, 1)
+        [(row["offset"], row["value"], row["crc"]) for row in records if row["broker"] == broker] for broker in (0, 1)
     ]
     assert by_broker[0] == by_broker[1]
     assert {value for _, value, _ in by_broker[0]} == sent

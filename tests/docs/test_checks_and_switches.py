@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from highwater_chaos.experiment.model import Cluster
-from highwater_pipeline.anomalies import CLIENT_CHECKS, INSIDE_CHECKS, NEEDS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import AVAILABILITY, CLIENT_CHECKS, INSIDE_CHECKS, NEEDS, REGISTER_CHECKS
 from highwater_pipeline.judgement import MAX_EXAMPLES, CheckState
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SWITCHES
@@ -49,6 +49,11 @@ def test_invariants(checks: Any, root: Path) -> None:
     prose = checks.section("Invariants of the simulator").partition("Names are the same")[2].partition(".")[0]
     assert alone | set(quoted(prose)) == known
     assert set(quoted(prose)) == known & set(INSIDE_CHECKS)
+
+
+def test_availability(checks: Any) -> None:
+    assert quoted(checks.section("Availability"))[0] == next(iter(AVAILABILITY))
+    assert len(AVAILABILITY) == 1
 
 
 def test_switches(protocol: Any) -> None:

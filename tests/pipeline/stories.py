@@ -229,6 +229,66 @@ class Story:
             )  # fmt: skip
         return self
 
+    def dump_end(
+        self,
+        broker: int,
+        end: int,
+        *,
+        start: int = 0,
+        ended: str = "end",
+        found: str | None = None,
+    ) -> Story:
+        """A mark behind the records of broker's log: that it ends at ``end``, or that it has a gap or damage there."""
+        self.dumps.append(
+            ReplicaRecord(
+                broker=broker, partition=P0, topic_id=TOPIC_ID, offset=end, leader_epoch=-1, producer_id=-1,
+                sequence=-1, value=None, crc=0, ended=ended, start_offset=start if ended == "end" else None,
+                found=found,
+            )
+        )  # fmt: skip
+        return self
+
+    def dump_of_producer(
+        self, broker: int, *records: tuple[int, int, int], producer_id: int = 7, epoch: int = 0
+    ) -> Story:
+        """Records of an idempotent producer in broker's log at the end: (offset, sequence, value) in leader epoch 0."""
+        for offset, sequence, value in records:
+            self.dumps.append(
+                ReplicaRecord(
+                    broker=broker, partition=P0, topic_id=TOPIC_ID, offset=offset, leader_epoch=0,
+                    producer_id=producer_id, producer_epoch=epoch, sequence=sequence, value=value, crc=value,
+                )
+            )  # fmt: skip
+        return self
+
+    def acknowledges(
+        self, broker: int, start: int, end: int, *, isr: list[int], min_isr: int, partition_epoch: int = 0
+    ) -> Story:
+        """The leader answers an acks=all producer: the first time under this ISR."""
+        return self.event(
+            f"broker-{broker}", "write-acknowledged", partition=P0, topic_id=TOPIC_ID, leader_epoch=0,
+            partition_epoch=partition_epoch, offset=start, end_offset=end, isr=isr, min_isr=min_isr,
+        )  # fmt: skip
+
+    def moves_start(
+        self,
+        broker: int,
+        old: int,
+        new: int,
+        reason: str,
+        *,
+        retention_ms: int = -1,
+        retention_bytes: int = -1,
+        age_ms: int = -1,
+        size_left: int = -1,
+    ) -> Story:
+        """The log start of broker's replica moves."""
+        return self.event(
+            f"broker-{broker}", "log-start-moved", partition=P0, topic_id=TOPIC_ID, offset=old, end_offset=new,
+            reason=reason, retention_ms=retention_ms, retention_bytes=retention_bytes, age_ms=age_ms,
+            size_left=size_left,
+        )  # fmt: skip
+
     # --- as tables, as files ---
 
     def tables(self, run_id: str = "tiny") -> RunTables:
@@ -602,3 +662,114 @@ def topic_created_anew(story: Story) -> None:
     story.state([1], leader=1, offset=50, topic_id=new).leads(1, 0, leo=0, topic_id=new)
     story.commits(1, 0, 1, leader_epoch=0, crc=55).moves_hw(1, 1)
     story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 55), topic_id=new)
+
+
+# --- acknowledgements, sequences, whole logs, retention -------------------------------------------------------------
+
+
+@case(min_isr=1)
+def acknowledged_below_min_isr(story: Story) -> None:
+    """Two in-sync replicas were asked for, broker 1 had left the ISR, and the leader acknowledged all the same."""
+    happy(story).state([0, 1], offset=20).acknowledges(0, 0, 1, isr=[0, 1], min_isr=2, partition_epoch=20)
+    story.state([0], offset=21).acknowledges(0, 1, 2, isr=[0], min_isr=2, partition_epoch=21)
+
+
+@case(min_isr=1)
+def proposed_member_counted(story: Story) -> None:
+    """The leader counted broker 1, which it had only proposed to add: the controller committed no such ISR."""
+    happy(story).state([0], offset=20).acknowledges(0, 0, 1, isr=[0, 1], min_isr=2, partition_epoch=20)
+
+
+def _two_in_sync(story: Story) -> Story:
+    """Brokers 0 and 1 are in sync, and HW 2 was reached."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).state([0, 1], offset=20)
+    return (
+        story.appends(0, 0, 2, leader=True).appends(1, 0, 2).moves_hw(0, 2).dump(0, (0, 0, 1), (1, 0, 2)).dump_end(0, 2)
+    )
+
+
+@case("pass")
+def replicas_whole(story: Story) -> None:
+    """Both replicas of the ISR hold everything below the HW; damage above it is nobody's."""
+    _two_in_sync(story).dump(1, (0, 0, 1), (1, 0, 2)).dump_end(1, 2, ended="corrupt").dump_end(1, 2)
+
+
+@case(replica_incomplete=1)
+def follower_ends_early(story: Story) -> None:
+    """Nobody reads from broker 1, whose log ends at offset 1 on the disk, though it is in sync and the HW is 2."""
+    _two_in_sync(story).dump(1, (0, 0, 1)).dump_end(1, 1)
+
+
+@case(replica_incomplete=2)
+def damage_below_the_hw(story: Story) -> None:
+    """Broker 1 has a corrupt batch at offset 1, broker 0 a gap at offset 0: each is one replica that lacks records."""
+    _two_in_sync(story).dump(1, (0, 0, 1)).dump_end(1, 1, ended="corrupt", found="position 70: CRC").dump_end(1, 2)
+    story.dump_end(0, 0, ended="gap")
+
+
+@case(replica_incomplete=1)
+def head_is_missing(story: Story) -> None:
+    """Broker 1's log begins at offset 1, and nobody has reported that any log start moved."""
+    _two_in_sync(story).dump(1, (1, 0, 2)).dump_end(1, 2, start=1)
+
+
+@case(replica_incomplete=1)
+def directory_is_missing(story: Story) -> None:
+    """Broker 1 is in the ISR, and has no directory of the partition."""
+    _two_in_sync(story)
+
+
+@case("pass")
+def head_was_deleted(story: Story) -> None:
+    """Broker 1's log begins at offset 1, and broker 0 reported that DeleteRecords moved the log start there."""
+    _two_in_sync(story).moves_start(0, 0, 1, "delete-records").dump(1, (1, 0, 2)).dump_end(1, 2, start=1)
+
+
+@case("pass")
+def replica_is_down(story: Story) -> None:
+    """Broker 1 lost power, and what it lost is not known to the controller yet."""
+    _two_in_sync(story).event("broker-1", "node-stopped", reason="power-loss").dump_end(1, 0)
+
+
+@case(sequence_gap=1)
+def sequences_skipped(story: Story) -> None:
+    """Sequence 2 follows sequence 0 on both replicas: what came between would be written behind it."""
+    for broker in (0, 1):
+        happy(story).dump_of_producer(broker, (0, 0, 1), (1, 2, 2)).dump_end(broker, 2)
+
+
+@case(sequence_gap=2)
+def sequences_of_other_epochs(story: Story) -> None:
+    """Epoch 1 does not begin with 0; then epoch 0 writes again, though it was fenced."""
+    happy(story).dump_of_producer(0, (0, 0, 1)).dump_of_producer(0, (1, 4, 2), epoch=1)
+    story.dump_of_producer(0, (2, 1, 3)).dump_end(0, 3)
+
+
+@case("pass")
+def sequences_in_order(story: Story) -> None:
+    """A first sequence above 0 (retention), a wrap, a new epoch, another producer, and a hole that compaction made."""
+    happy(story).dump_of_producer(0, (5, 2**31 - 1, 1), (6, 0, 2)).dump_of_producer(0, (7, 3, 3), producer_id=8)
+    story.dump_of_producer(0, (8, 0, 4), (11, 3, 5), epoch=1).dump_end(0, 12)
+
+
+@case(retention_too_greedy=3)
+def retention_takes_too_much(story: Story) -> None:
+    """One segment went too young, one left less than the limit, and one was not committed."""
+    happy(story).moves_hw(0, 3)
+    story.moves_start(0, 0, 1, "retention-time", retention_ms=1000, age_ms=1000)
+    story.moves_start(0, 1, 2, "retention-size", retention_bytes=500, size_left=499)
+    story.moves_start(0, 2, 4, "delete-records")
+
+
+@case(retention_too_greedy=1)
+def follower_begins_on_its_own(story: Story) -> None:
+    """Broker 1 says that its leader's log begins at 2, and no other log does."""
+    happy(story).moves_hw(0, 3).moves_start(0, 0, 1, "delete-records").moves_start(1, 0, 2, "leader")
+
+
+@case("pass")
+def retention_by_its_settings(story: Story) -> None:
+    """Old enough, much enough, asked for, and followed."""
+    happy(story).moves_hw(0, 3).moves_start(0, 0, 1, "retention-time", retention_ms=1000, age_ms=1001)
+    story.moves_start(0, 1, 2, "retention-size", retention_bytes=500, size_left=500)
+    story.moves_start(0, 2, 3, "delete-records").moves_start(1, 0, 3, "leader")

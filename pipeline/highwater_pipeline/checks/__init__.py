@@ -16,6 +16,10 @@ from highwater_pipeline.checks.divergence import divergence
 from highwater_pipeline.checks.generations import generations
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
+from highwater_pipeline.checks.min_isr import min_isr
+from highwater_pipeline.checks.replica_incomplete import replica_incomplete
+from highwater_pipeline.checks.retention import retention_too_greedy
+from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.judgement import MAX_EXAMPLES, Finding, UnitFindings, can_tell, selected
 from highwater_pipeline.units import Unit
@@ -30,6 +34,10 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "two-leaders": two_leaders,
     "leader-not-in-isr": leader_not_in_isr,
     "hw-regression": hw_regression,
+    "min-isr": min_isr,
+    "replica-incomplete": replica_incomplete,
+    "sequence-gap": sequence_gap,
+    "retention-too-greedy": retention_too_greedy,
 }
 
 

@@ -37,6 +37,11 @@ def is_any(table: pa.Table, name: str, *words: str) -> Bools:
     return found
 
 
+def dumped_records(replica_log: pa.Table) -> pa.Table:
+    """The records of a dump, without its marks (``ended``)."""
+    return replica_log.filter(pc.is_null(replica_log["ended"]))
+
+
 def of_kind(events: pa.Table, *kinds: str) -> pa.Table:
     """The events of these kinds, in order."""
     return events.filter(pc.is_in(events["kind"], pa.array(kinds)))

@@ -25,6 +25,7 @@ from highwater_pipeline.checks.columns import (
     bools,
     broker_of,
     distinct,
+    dumped_records,
     finding,
     ints,
     listing,
@@ -68,7 +69,7 @@ def committed_loss(unit: Unit) -> Finding:
         return NOTHING
     batches = _Batches.of(committed)
     leaders = of_kind(unit.events, "became-leader")
-    dump = _last_leaders_dump(leaders, unit.replica_log)
+    dump = _last_leaders_dump(leaders, dumped_records(unit.replica_log))
     short = _lacked_by_a_leader(batches, leaders)
     replaced_in = _replaced_in(batches, committed)
     gone = _lacked_by_dump(batches, dump)
@@ -260,7 +261,7 @@ def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list
 
 def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:
     """Values of the batch's records in any replica's dump."""
-    log = unit.replica_log
+    log = dumped_records(unit.replica_log)
     offset = ints(log, "offset")
     is_it = (
         (offset >= batches.offset[batch])

@@ -20,6 +20,7 @@ from highwater_pipeline.checks.columns import (
     broker_of,
     codes,
     distinct,
+    dumped_records,
     finding,
     ints,
     listing,
@@ -33,7 +34,7 @@ from highwater_pipeline.units import Unit
 
 def divergence(unit: Unit) -> Finding:
     """Counts offsets at which replicas differ."""
-    log = unit.replica_log
+    log = dumped_records(unit.replica_log)
     if log.num_rows == 0:
         return NOTHING
     broker, offset = ints(log, "broker"), ints(log, "offset")

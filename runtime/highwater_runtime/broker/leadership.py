@@ -28,6 +28,7 @@ from highwater_runtime.ports.trace import (
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
+    WriteAcknowledged,
 )
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -64,12 +65,13 @@ class Appended(NamedTuple):
 class Leadership:
     """One leader epoch of one partition, as lived by its leader."""
 
-    __slots__ = ("_lag_max_ns", "_partition", "_uncommitted", "epoch", "followers", "start_offset")
+    __slots__ = ("_acknowledged", "_lag_max_ns", "_partition", "_uncommitted", "epoch", "followers", "start_offset")
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
         self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
         self._uncommitted: deque[BatchMark] = deque()
+        self._acknowledged: tuple[int, int] | None = None
         self.epoch = partition.leader_epoch
         self.start_offset = partition.log.log_end_offset
         self.followers: dict[int, FollowerState] = {}
@@ -122,6 +124,26 @@ class Leadership:
             self.advance_high_watermark()
         dated = info.max_timestamp if p.log.config.log_append_time else -1
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
+
+    def acknowledged(self, offset: int, end_offset: int) -> None:
+        """Report that [``offset``, ``end_offset``) is acknowledged as committed, unless an earlier report covers it."""
+        p = self._partition
+        under = (p.partition_epoch, p.min_isr)
+        if under == self._acknowledged:
+            return
+        self._acknowledged = under
+        p.context.trace.emit(
+            WriteAcknowledged(
+                partition=p.name,
+                topic_id=p.topic_id.hex,
+                leader_epoch=self.epoch,
+                partition_epoch=p.partition_epoch,
+                offset=offset,
+                end_offset=end_offset,
+                isr=list(p.isr.committed),
+                min_isr=p.min_isr,
+            )
+        )
 
     # --- followers ------------------------------------------------------------------------------------------------
 

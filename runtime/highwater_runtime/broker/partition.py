@@ -25,7 +25,7 @@ from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd, cut_for_divergence
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log.log import Log
+from highwater_runtime.log.log import Log, StartReason
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.ports import Clock, Trace
@@ -153,10 +153,10 @@ class Partition:
         )
         self._high_watermark = to
 
-    def begin_at(self, offset: int) -> None:
+    def begin_at(self, offset: int, reason: StartReason) -> None:
         """Move the beginning of the log forward to ``offset``, at most the HW. Raises ``LogError``."""
         assert offset <= self._high_watermark, f"{self.name}: begin at {offset}, HW {self._high_watermark}"
-        if self.log.advance_log_start_offset(offset):
+        if self.log.advance_log_start_offset(offset, reason=reason):
             self.context.changed(self.name)
 
     # --- transitions ----------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class Partition:
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)
         if leader_log_start_offset > self.log.log_start_offset:
-            self.begin_at(min(leader_log_start_offset, self._high_watermark))
+            self.begin_at(min(leader_log_start_offset, self._high_watermark), "leader")
         if self.log.log_end_offset != end_before:
             self.context.changed(self.name)
         return appended

@@ -40,13 +40,14 @@ from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
-from highwater_runtime.log.retention import count_deletable
+from highwater_runtime.log.retention import deletable
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk
-from highwater_runtime.ports.trace import LogAppended, LogCut, LogLoaded, LogTruncated, Trace
+from highwater_runtime.ports.trace import LogAppended, LogCut, LogLoaded, LogStartMoved, LogTruncated, Trace
 
 AppendOrigin = Literal["client", "raft"]
 TruncationReason = Literal["diverging-epoch", "high-watermark"]
+StartReason = Literal["delete-records", "leader"]
 
 
 class Log(ReadableLog):
@@ -350,7 +351,7 @@ class Log(ReadableLog):
 
     # --- retention ---------------------------------------------------------------------------------------------------
 
-    def advance_log_start_offset(self, offset: int) -> bool:
+    def advance_log_start_offset(self, offset: int, *, reason: StartReason = "delete-records") -> bool:
         """Make records below ``offset`` unreadable, to be deleted by retention; whether anything changed.
 
         Raises:
@@ -358,6 +359,13 @@ class Log(ReadableLog):
         """
         if offset > self.log_end_offset:
             raise OffsetOutOfRange(f"{self.partition}: start offset {offset} above the end, {self.log_end_offset}")
+        old = self.log_start_offset
+        if not self._begin_at(offset):
+            return False
+        self._report_start(old, offset, reason)
+        return True
+
+    def _begin_at(self, offset: int) -> bool:
         if offset <= self.log_start_offset:
             return False
         self._ensure_online()
@@ -367,34 +375,60 @@ class Log(ReadableLog):
                 self._epochs.save()
         return True
 
+    def _report_start(self, old: int, new: int, reason: str, age_ms: int = -1, size_left: int = -1) -> None:
+        if self._trace is None or not self._trace_appends or new <= old:
+            return
+        limits = self.config
+        self._trace.emit(
+            LogStartMoved(
+                partition=self.partition,
+                topic_id=self.topic_id.hex if self.topic_id else "",
+                offset=old,
+                end_offset=new,
+                reason=reason,
+                retention_ms=limits.retention_ms if limits.deletes else -1,
+                retention_bytes=limits.retention_bytes if limits.deletes else -1,
+                age_ms=age_ms,
+                size_left=size_left,
+            )
+        )
+
     def delete_old_segments(self, now_ms: int, high_watermark: int) -> int:
         """Delete segments from the oldest on, as long as one is too old, too much, or below the log start offset.
 
         Never the active one, and none with an offset at or above ``high_watermark``. Returns how many went.
         """
         segments = self._chain.segments
-        doomed = count_deletable(segments, self.config, self.log_start_offset, now_ms, high_watermark)
+        reasons = deletable(segments, self.config, self.log_start_offset, now_ms, high_watermark)
+        doomed = len(reasons)
         if doomed == 0:
             return 0
         self._ensure_online()
         with self._disk_errors_end_it():
-            self.advance_log_start_offset(segments[doomed].base_offset)
-            self._chain.drop_oldest(doomed)
-            begin = self._chain.base_offset
-            self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
+            old, left = self.log_start_offset, self.size_in_bytes
+            self._begin_at(segments[doomed].base_offset)
+            for reason, segment in zip(reasons, segments[:doomed], strict=True):
+                left -= segment.size
+                age = now_ms - segment.max_timestamp if segment.max_timestamp >= 0 else -1
+                self._report_start(old, segment.end_offset, reason, age, left)
+                old = max(old, segment.end_offset)
+            self._drop_oldest(doomed)
         return doomed
 
     def delete_segments_below_start(self, now_ms: int) -> int:
         """Delete the segments that lie below the log start offset as a whole; returns how many went."""
         kept = replace(self.config, retention_ms=-1, retention_bytes=-1)
-        doomed = count_deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset)
+        doomed = len(deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset))
         if doomed:
             self._ensure_online()
             with self._disk_errors_end_it():
-                self._chain.drop_oldest(doomed)
-                begin = self._chain.base_offset
-                self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
+                self._drop_oldest(doomed)
         return doomed
+
+    def _drop_oldest(self, count: int) -> None:
+        self._chain.drop_oldest(count)
+        begin = self._chain.base_offset
+        self._chain.remove_snapshots(lambda snapshot: snapshot < begin)
 
     # --- compaction --------------------------------------------------------------------------------------------------
 

@@ -11,25 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Literal
 
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.segment import Segment
 
+Reason = Literal["retention-time", "retention-size", "below-start"]
 
-def count_deletable(
+
+def deletable(
     segments: Sequence[Segment], config: LogConfig, log_start_offset: int, now_ms: int, high_watermark: int
-) -> int:
-    """How many of ``segments``, oldest first, may go. A segment without timestamps never grows too old."""
+) -> list[Reason]:
+    """Why each segment that may go may do so, oldest first. A segment without timestamps never grows too old."""
     limit = config.retention_bytes if config.deletes else -1
     excess = sum(segment.size for segment in segments) - limit if limit >= 0 else -1
     oldest = now_ms - config.retention_ms if config.deletes and config.retention_ms >= 0 else -1
-    count = 0
+    reasons: list[Reason] = []
     for segment, following in pairwise(segments):
-        too_old = 0 <= segment.max_timestamp < oldest
-        too_much = segment.size <= excess
-        unreadable = following.base_offset <= log_start_offset
-        if following.base_offset > high_watermark or not (too_old or too_much or unreadable):
+        if following.base_offset > high_watermark:
+            break
+        if 0 <= segment.max_timestamp < oldest:
+            reasons.append("retention-time")
+        elif segment.size <= excess:
+            reasons.append("retention-size")
+        elif following.base_offset <= log_start_offset:
+            reasons.append("below-start")
+        else:
             break
         excess -= segment.size
-        count += 1
-    return count
+    return reasons

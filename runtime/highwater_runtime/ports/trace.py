@@ -17,6 +17,9 @@ offset, end_offset  log offsets, ``end_offset`` exclusive
 epoch               leader epoch of a batch, or the quorum's epoch
 crc                 CRC-32C of a record batch (covers neither base offset nor leader epoch: equal on all replicas)
 metadata_offset     offset of the record in ``__cluster_metadata`` that made it so
+min_isr             ``min.insync.replicas`` in force, at most the number of replicas
+retention_ms, retention_bytes   settings in force for a log; −1: no limit
+age_ms, size_left   evidence of a deletion by retention
 reason              short stable word(s)
 =================== ================================================================================
 """
@@ -93,6 +96,27 @@ class LogTruncated(NodeEvent, frozen=True, kw_only=True, tag="log-truncated"):
     reason: str
 
 
+class LogStartMoved(NodeEvent, frozen=True, kw_only=True, tag="log-start-moved"):
+    """The log start offset of this replica moved from ``offset`` to ``end_offset``: what lies between is gone.
+
+    ``reason``: ``retention-time`` or ``retention-size`` (one event for each segment that retention deleted),
+    ``delete-records`` (DeleteRecords, on the leader) or ``leader`` (a follower takes over its leader's log start).
+    ``retention_ms`` and ``retention_bytes`` are in force on this log. Of retention: ``age_ms`` is the age of the newest
+    record in the segment by this node's wall clock (−1: it has no timestamp), ``size_left`` the bytes of the log
+    without the segment.
+    """
+
+    partition: str
+    topic_id: str
+    offset: int
+    end_offset: int
+    reason: str
+    retention_ms: int
+    retention_bytes: int
+    age_ms: int = -1
+    size_left: int = -1
+
+
 # --- broker: leading and following --------------------------------------------------------------------------------
 
 
@@ -141,6 +165,24 @@ class HighWatermarkAdvanced(NodeEvent, frozen=True, kw_only=True, tag="high-wate
     partition: str
     leader_epoch: int
     offset: int
+
+
+class WriteAcknowledged(NodeEvent, frozen=True, kw_only=True, tag="write-acknowledged"):
+    """The leader acknowledged the batch [``offset``, ``end_offset``) of an ``acks=all`` producer, while ``isr`` was the
+    committed ISR and ``min_isr`` was in force.
+
+    One event for the first acknowledgement under each pair of partition epoch and ``min_isr``: it stands for all
+    acknowledgements that follow under the same pair.
+    """
+
+    partition: str
+    topic_id: str
+    leader_epoch: int
+    partition_epoch: int
+    offset: int
+    end_offset: int
+    isr: list[int]
+    min_isr: int
 
 
 class IsrProposed(NodeEvent, frozen=True, kw_only=True, tag="isr-proposed"):

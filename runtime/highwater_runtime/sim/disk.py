@@ -281,6 +281,15 @@ class SimDisk:
         """Bytes that a power loss could take."""
         return sum(file.unsynced_bytes() for _, file in self._tree.files())
 
+    def durable_files(self, path: str = "") -> dict[str, bytearray]:
+        """What every power loss leaves of the files in a directory: content by name. Not to be changed."""
+        directory: Directory | CachedFile | None = self._tree.root
+        for part in path_components(path):
+            directory = directory.durable.get(part) if isinstance(directory, Directory) else None
+        if not isinstance(directory, Directory):
+            return {}
+        return {name: node.durable for name, node in directory.durable.items() if isinstance(node, CachedFile)}
+
     def complete_fsyncs(self) -> int:
         """Without a scheduler: end all fsyncs under way now, in order; returns how many."""
         waiting, self._waiting = self._waiting, []

@@ -200,13 +200,21 @@ class QuorumJudge:
             if 2 * holders <= len(self._voters):
                 what = f"{node} announces HW {event.offset}, which {holders} of {len(self._voters)} voters have reached"
                 self._add("raft-commit-majority", SUBJECT, what, event.offset)
+        last: _Batch | None = None
         while voter.uncommitted and voter.uncommitted[0][1].end_offset <= event.offset:
             offset, batch = voter.uncommitted.popleft()
+            last = batch
             self._committed_in.setdefault(offset, event.epoch)
             known = self._committed.setdefault(offset, batch)
             if known != batch:
                 what = f"{node} holds another batch below its HW at offset {offset} than was committed"
                 self._add("raft-committed-data", SUBJECT, what, (node, offset))
+        if self._names.get(event.leader) == node and last is not None and last.epoch != event.epoch:
+            what = (
+                f"{node}, leader of epoch {event.epoch}, announces HW {event.offset}, and the last record below it is"
+                f" of epoch {last.epoch}"
+            )
+            self._add("raft-commit-own-epoch", SUBJECT, what, event.offset)
 
     def _snapshot(self, node: str, voter: _Voter, event: RaftSnapshot) -> None:
         if event.reason == "ignored":

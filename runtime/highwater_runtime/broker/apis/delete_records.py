@@ -62,7 +62,7 @@ def _delete(found: Partition | ErrorCode, offset: int) -> tuple[Partition, int] 
     if not 0 <= target <= found.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE
     try:
-        found.begin_at(target)
+        found.begin_at(target, "delete-records")
     except LogError as error:
         return ErrorCode[error.KAFKA_ERROR]
     return found, target

@@ -190,6 +190,8 @@ class DelayedProduce:
                 undecided.append(entry)
             elif error is not ErrorCode.NONE:
                 self._fail(answer, error)
+            elif partition.leading is not None:
+                partition.leading.acknowledged(answer.base_offset, end_offset)
         self._waiting = undecided
         if undecided:
             return False

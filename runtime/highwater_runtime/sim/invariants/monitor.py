@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
+from highwater_runtime.sim.invariants.replicas import ReplicaInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
 
@@ -18,7 +20,9 @@ class InvariantMonitor:
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
         self._violations = Violations()
-        self._partitions = PartitionInvariants(simulator, self._violations)
+        self._live = LiveCluster(simulator)
+        self._partitions = PartitionInvariants(self._live, self._violations)
+        self._replicas = ReplicaInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
@@ -37,6 +41,10 @@ class InvariantMonitor:
         self._violations.now_ns = self._simulator.now_ns
         events, self._events = self._events, []
         for node, incarnation, event in events:
+            if isinstance(event, BrokerRegistered):
+                self._live.registered(event)
             self._partitions.on_event(node, incarnation, event)
+            self._replicas.on_event(node, incarnation, event)
             self._quorum.on_event(node, incarnation, event)
         self._partitions.after_event()
+        self._replicas.after_event()

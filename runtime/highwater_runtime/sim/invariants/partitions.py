@@ -1,18 +1,17 @@
 """Invariants of partitions: what was committed stays, on whoever may lead; one leader an epoch; a true ISR.
 
+Partitions are told apart by topic id: a topic that was deleted and created again under its old name is another one.
 ``true HW`` is the highest HW that any leader has reported; what lies below it was promised to somebody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from highwater_runtime.broker import Broker
-from highwater_runtime.broker.partition import Partition
 from highwater_runtime.ports.trace import (
     AlterPartitionHandled,
     BatchCommitted,
+    BecameFollower,
     BecameLeader,
     BrokerRegistered,
     HighWatermarkAdvanced,
@@ -23,8 +22,22 @@ from highwater_runtime.ports.trace import (
     NodeEvent,
     PartitionChanged,
 )
+from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.violation import Violations
-from highwater_runtime.sim.simulator import Simulator
+
+PartitionEvent = (
+    AlterPartitionHandled
+    | BatchCommitted
+    | BecameFollower
+    | BecameLeader
+    | HighWatermarkAdvanced
+    | LogAppended
+    | LogCut
+    | LogLoaded
+    | LogTruncated
+    | PartitionChanged
+)
+"""Events that speak of one partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +51,12 @@ class CommittedBatch:
 
 @dataclass(slots=True)
 class PartitionRecord:
-    """What is known of one partition (one topic id) from all that was reported."""
+    """What is known of one partition (one topic id) from all that was reported. ``applied``: the metadata offset of the
+    newest committed state; a deleted topic has no ISR."""
 
     name: str
+    topic_id: str
+    applied: int = -1
     isr: list[int] = field(default_factory=list)
     true_hw: int = 0
     hw_epoch: int = -1
@@ -54,13 +70,11 @@ class PartitionRecord:
 class PartitionInvariants:
     """Checks partitions; the monitor feeds it every node event, and calls it after every simulated event."""
 
-    def __init__(self, simulator: Simulator, violations: Violations) -> None:
-        self._simulator = simulator
+    def __init__(self, live: LiveCluster, violations: Violations) -> None:
+        self._live = live
         self._violations = violations
-        self._partitions: dict[str, PartitionRecord] = {}
-        self._epochs: dict[int, int] = {}
-        self._applied = -1
-        self._touched: dict[str, None] = {}
+        self._partitions: dict[tuple[str, str], PartitionRecord] = {}
+        self._touched: dict[tuple[str, str], PartitionRecord] = {}
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Take in one node event, and check what it claims against what is known.
@@ -68,67 +82,72 @@ class PartitionInvariants:
         Every controller reports each committed change, in order: only the first report of each counts.
         """
         match event:
-            case HighWatermarkAdvanced():
-                self._high_watermark(event)
-            case BatchCommitted():
-                self._batch_committed(node, event)
-            case LogAppended(reason="leader"):
-                self._appended_as_leader(node, incarnation, event)
-            case BecameLeader():
-                self._became_leader(node, event)
-            case LogLoaded() | LogTruncated() | LogCut():
-                self._touched[event.partition] = None
-            case PartitionChanged() if event.metadata_offset > self._applied:
-                self._partition_changed(event)
             case BrokerRegistered():
-                self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
-                for name, record in self._partitions.items():
-                    if event.broker in record.isr:
-                        self._touched[name] = None
+                self._registered(event)
+            case HighWatermarkAdvanced():
+                self._high_watermark(self._record(node, event), event)
+            case BatchCommitted():
+                self._batch_committed(self._record(node, event), node, event)
+            case LogAppended(reason="leader"):
+                self._appended_as_leader(self._record(node, event), node, incarnation, event)
+            case BecameLeader():
+                self._became_leader(self._record(node, event), node, event)
+            case BecameFollower() | LogLoaded() | LogTruncated() | LogCut():
+                self._touch(self._record(node, event))
+            case PartitionChanged():
+                self._partition_changed(self._record(node, event), event)
             case AlterPartitionHandled(reason="NONE"):
-                self._accepted(event)
+                self._accepted(self._record(node, event), event)
 
     def after_event(self) -> None:
         """Check the live replicas of every partition that the event touched."""
         if self._touched:
-            for name in self._touched:
-                self._isr_complete(self._record(name))
+            for record in self._touched.values():
+                self._isr_complete(record)
             self._touched.clear()
 
-    def _record(self, name: str) -> PartitionRecord:
-        record = self._partitions.get(name)
+    def _record(self, node: str, event: PartitionEvent) -> PartitionRecord:
+        key = (event.partition, self._live.topic_of(node, event))
+        record = self._partitions.get(key)
         if record is None:
-            record = self._partitions[name] = PartitionRecord(name)
+            record = self._partitions[key] = PartitionRecord(*key)
         return record
 
-    def _partition_changed(self, event: PartitionChanged) -> None:
-        self._applied = event.metadata_offset
-        if event.reason == "deleted":
-            self._partitions.pop(event.partition, None)
+    def _touch(self, record: PartitionRecord) -> None:
+        self._touched[record.name, record.topic_id] = record
+
+    def _registered(self, event: BrokerRegistered) -> None:
+        for record in self._partitions.values():
+            if event.broker in record.isr:
+                self._touch(record)
+
+    def _partition_changed(self, record: PartitionRecord, event: PartitionChanged) -> None:
+        if event.metadata_offset <= record.applied:
             return
-        record = self._record(event.partition)
+        record.applied = event.metadata_offset
+        if event.reason == "deleted":
+            record.isr = []
+            return
         record.isr = event.isr
-        self._touched[event.partition] = None
+        self._touch(record)
         if event.leader >= 0 and event.leader not in event.isr:
             what = f"leader {event.leader} is not in ISR {event.isr} (metadata offset {event.metadata_offset})"
-            self._violations.add("leader-not-in-isr", event.partition, what, event.metadata_offset)
+            self._violations.add("leader-not-in-isr", record.name, what, (record.topic_id, event.metadata_offset))
         if not set(event.isr) <= set(event.replicas):
             what = f"ISR {event.isr} is not among the replicas {event.replicas}"
-            self._violations.add("isr-not-assigned", event.partition, what, event.metadata_offset)
+            self._violations.add("isr-not-assigned", record.name, what, (record.topic_id, event.metadata_offset))
 
-    def _high_watermark(self, event: HighWatermarkAdvanced) -> None:
-        record = self._record(event.partition)
+    def _high_watermark(self, record: PartitionRecord, event: HighWatermarkAdvanced) -> None:
         if event.leader_epoch >= record.hw_epoch and event.offset < record.true_hw:
             what = (
                 f"leader epoch {event.leader_epoch} reports HW {event.offset}, but {record.true_hw} was reached before"
             )
-            self._violations.add("hw-regression", event.partition, what, event.leader_epoch)
+            self._violations.add("hw-regression", record.name, what, (record.topic_id, event.leader_epoch))
         record.hw_epoch = max(record.hw_epoch, event.leader_epoch)
         record.true_hw = max(record.true_hw, event.offset)
-        self._touched[event.partition] = None
+        self._touch(record)
 
-    def _batch_committed(self, node: str, event: BatchCommitted) -> None:
-        record = self._record(event.partition)
+    def _batch_committed(self, record: PartitionRecord, node: str, event: BatchCommitted) -> None:
         known = record.committed.get(event.offset)
         batch = CommittedBatch(event.end_offset, event.epoch, event.crc)
         if known is None and event.offset >= record.committed_end:
@@ -136,22 +155,21 @@ class PartitionInvariants:
             record.committed_end = record.committed_by[event.leader_epoch] = event.end_offset
         elif known != batch:
             what = f"{node} committed another batch at offset {event.offset} in leader epoch {event.leader_epoch}"
-            self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "other"))
+            self._violations.add("committed-loss", record.name, what, (record.topic_id, event.leader_epoch, "other"))
 
-    def _appended_as_leader(self, node: str, incarnation: int, event: LogAppended) -> None:
-        leader = self._record(event.partition).leaders.setdefault(event.leader_epoch, (node, incarnation))
+    def _appended_as_leader(self, record: PartitionRecord, node: str, incarnation: int, event: LogAppended) -> None:
+        leader = record.leaders.setdefault(event.leader_epoch, (node, incarnation))
         if leader != (node, incarnation):
             both = f"{node} (incarnation {incarnation}) and {leader[0]} (incarnation {leader[1]})"
             what = f"{both} appended in leader epoch {event.leader_epoch}"
-            self._violations.add("two-leaders", event.partition, what, event.leader_epoch)
+            self._violations.add("two-leaders", record.name, what, (record.topic_id, event.leader_epoch))
 
-    def _became_leader(self, node: str, event: BecameLeader) -> None:
+    def _became_leader(self, record: PartitionRecord, node: str, event: BecameLeader) -> None:
         """Leader completeness: a leader has all that was committed in earlier leader epochs, byte for byte.
 
         A broker that hears late of its election (it was paused) owes nothing to the leaders after it.
         """
-        record = self._record(event.partition)
-        partition = self._live(node, event.partition)
+        partition = self._live.replica(node, record.name, record.topic_id)
         if partition is None:
             return
         owed = max((end for epoch, end in record.committed_by.items() if epoch < event.leader_epoch), default=0)
@@ -160,52 +178,28 @@ class PartitionInvariants:
                 f"{node} leads epoch {event.leader_epoch} with log end offset {event.end_offset}, "
                 f"but {owed} was committed"
             )
-            self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "end"))
+            self._violations.add("committed-loss", record.name, what, (record.topic_id, event.leader_epoch, "end"))
         log = partition.log
         for batch in log.batches_between(log.log_start_offset, min(owed, log.log_end_offset)):
             known = record.committed.get(batch.base_offset)
             if known is not None and (known.crc, known.epoch) != (batch.crc, batch.leader_epoch):
                 where = f"committed offset {batch.base_offset}"
                 what = f"{node} leads epoch {event.leader_epoch} with another batch at {where}"
-                self._violations.add("committed-loss", event.partition, what, (event.leader_epoch, "other"))
+                self._violations.add(
+                    "committed-loss", record.name, what, (record.topic_id, event.leader_epoch, "other")
+                )
                 return
 
-    def _accepted(self, event: AlterPartitionHandled) -> None:
-        before = self._record(event.partition).isr
+    def _accepted(self, record: PartitionRecord, event: AlterPartitionHandled) -> None:
+        before = record.isr
         for broker, claimed, registered in zip(event.isr, event.isr_epochs, event.registered_epochs, strict=True):
             if broker not in before and claimed not in (-1, registered):
                 what = f"broker {broker} joined under epoch {claimed}, but is registered under {registered}"
-                self._violations.add("stale-isr-join", event.partition, what, (broker, claimed))
+                self._violations.add("stale-isr-join", record.name, what, (record.topic_id, broker, claimed))
 
     def _isr_complete(self, record: PartitionRecord) -> None:
-        for broker_id, partition in self._live_members(record):
+        for broker_id, partition in self._live.members(record.isr, record.name, record.topic_id):
             end = partition.log.log_end_offset if partition is not None else 0
             if end < record.true_hw:
                 what = f"broker {broker_id} is in ISR {record.isr} with log end offset {end}, below HW {record.true_hw}"
-                self._violations.add("isr-incomplete", record.name, what, broker_id)
-
-    def _live_members(self, record: PartitionRecord) -> Iterator[tuple[int, Partition | None]]:
-        """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
-        for broker_id in record.isr:
-            broker = self._broker(f"broker-{broker_id}")
-            if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
-                continue
-            replica = _replica(broker, record.name)
-            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
-            if replica is not None or broker.image.offset >= 0:
-                yield broker_id, replica
-
-    def _live(self, node: str, name: str) -> Partition | None:
-        broker = self._broker(node)
-        return None if broker is None else _replica(broker, name)
-
-    def _broker(self, node: str) -> Broker | None:
-        host = self._simulator.nodes.get(node)
-        if host is None or not host.is_alive or host.process is None:
-            return None
-        core = host.process.core
-        return core if isinstance(core, Broker) else None
-
-
-def _replica(broker: Broker, name: str) -> Partition | None:
-    return next((partition for partition in broker.partitions.values() if partition.name == name), None)
+                self._violations.add("isr-incomplete", record.name, what, (record.topic_id, broker_id))

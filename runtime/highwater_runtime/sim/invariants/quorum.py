@@ -1,8 +1,9 @@
 """Invariants of the controllers' quorum (Raft): one leader an epoch, matching logs, and nothing committed is lost.
 
 Always: ``raft-election-safety``, ``raft-log-matching``, ``raft-leader-completeness``, ``raft-committed-data``,
-``raft-epoch-regression``, ``raft-hw-regression``, ``raft-commit-majority``, ``raft-leader-loads-snapshot``. Where an
-experiment asks for them (see ``highwater_pipeline.anomalies``): ``epoch-inflation``, ``stable-leadership``.
+``raft-epoch-regression``, ``raft-hw-regression``, ``raft-commit-majority``, ``raft-commit-durable``,
+``raft-commit-own-epoch``, ``raft-leader-loads-snapshot``. Where an experiment asks for them (see
+``highwater_pipeline.anomalies``): ``epoch-inflation``, ``stable-leadership``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from highwater_runtime.ports.trace import (
     RaftTruncated,
 )
 from highwater_runtime.raft import RaftReplica
+from highwater_runtime.sim.invariants.durable import DurableLogs
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
 
@@ -48,6 +50,7 @@ class QuorumInvariants:
         self._high_watermarks: dict[tuple[str, int], int] = {}
         self._states: dict[tuple[str, int], str] = {}
         self._ends: dict[str, int] = {}
+        self._durable = DurableLogs()
         self._appended: dict[str, dict[int, _Batch]] = {}
         """What each node last appended at an offset: it holds that, or nothing there."""
 
@@ -64,6 +67,7 @@ class QuorumInvariants:
                 self._log_matching(node, event)
             case RaftTruncated():
                 self._ends[node] = event.offset
+                self._durable.forget(node)
                 if event.offset < self._high_watermarks.get((node, incarnation), 0):
                     what = f"{node} cut its log back to {event.offset}, below its HW"
                     self._violations.add("raft-committed-data", node, what, event.offset)
@@ -161,6 +165,8 @@ class QuorumInvariants:
         if replica is not None:
             if replica.node_id == event.leader:
                 self._commit_majority(node, replica, event)
+                self._commit_durable(node, replica, event)
+                self._commit_own_epoch(node, replica, event)
             if event.offset > replica.log.log_end_offset:
                 what = f"{node} has HW {event.offset} behind its log end offset {replica.log.log_end_offset}"
                 self._violations.add("raft-committed-data", node, what, event.offset)
@@ -200,9 +206,34 @@ class QuorumInvariants:
             what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have reached"
             self._violations.add("raft-commit-majority", SUBJECT, what, event.offset)
 
+    def _commit_durable(self, node: str, leader: RaftReplica, event: RaftHighWatermark) -> None:
+        """A majority keeps what the HW covers through any loss of power: it is on their disks, not in page caches.
+
+        A voter whose disk was replaced may have held it on the disk before, so what it appended counts.
+        """
+        holders = 0
+        for name, host in self._simulator.nodes.items():
+            if self._is_controller(name):
+                end = self._ends.get(name, 0) if host.disk.wipes else self._durable.end_offset(name, host.disk)
+                holders += end >= event.offset
+        if 2 * holders <= leader.voter_count:
+            what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have on disk"
+            self._violations.add("raft-commit-durable", SUBJECT, what, event.offset)
+
+    def _commit_own_epoch(self, node: str, leader: RaftReplica, event: RaftHighWatermark) -> None:
+        """A leader commits nothing before a record of its own epoch (figure 8 of the Raft paper)."""
+        for batch in leader.log.batches_between(max(event.offset - 1, leader.log.log_start_offset), event.offset):
+            if batch.leader_epoch != event.epoch:
+                what = (
+                    f"{node}, leader of epoch {event.epoch}, announces HW {event.offset}, and the last record below it"
+                    f" is of epoch {batch.leader_epoch}"
+                )
+                self._violations.add("raft-commit-own-epoch", SUBJECT, what, event.offset)
+
     def _snapshot(self, node: str, incarnation: int, event: RaftSnapshot) -> None:
         if event.reason == "ignored":
             return
+        self._durable.forget(node)
         if event.reason == "fetched":
             self._ends[node] = event.offset
         if event.reason == "loaded" and self._states.get((node, incarnation)) == "leader":

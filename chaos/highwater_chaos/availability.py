@@ -1,0 +1,75 @@
+"""unavailable: the cluster makes no progress although a majority is healthy, for longer than the experiment allows.
+
+Worked example: a follower was killed and started again, everything is healed, all nodes run, and ``spec.recovery``
+later the follower is still not in the ISR. Nothing was lost, and nothing is there that could excuse it.
+
+The trap: a cluster that *cannot* make progress must not be blamed. So this is judged only
+
+* in the phase *recovered*, after all faults, for as long as ``spec.recovery`` and not beyond ``spec.timeout``;
+* if a probe saw that every fault is gone;
+* of *healthy* nodes: the process runs, and no disk fault hit it in its present life (a log whose disk failed stays
+  offline until its broker restarts);
+* if a majority of the controllers is healthy.
+
+Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
+ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR. And if the
+whole cluster is healthy and complete, a write must be acknowledged within another ``spec.recovery``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from highwater_chaos.backends.protocol import NodeState, broker_name, broker_names, controller_names, node_id
+from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.faults import FaultRecord
+
+DISK_FAULTS: Final = ("diskError", "diskFull")
+"""Kinds of faults by which a log goes offline until its broker restarts."""
+
+
+def healthy_nodes(
+    cluster: Cluster, view: ClusterView, state: Callable[[str], NodeState], faults: Iterable[FaultRecord]
+) -> set[str]:
+    """Names of the nodes whose process runs and whose disk has not failed in their present life."""
+    failed_until: dict[str, int] = {}
+    for fault in faults:
+        if fault.kind in DISK_FAULTS:
+            for name in fault.targets:
+                failed_until[name] = max(fault.healed_ns or fault.started_ns, failed_until.get(name, 0))
+
+    def is_healthy(name: str) -> bool:
+        node = view.nodes.get(name)
+        began_ns = node.changed_ns if node is not None and node.up else -1
+        return state(name) is NodeState.UP and began_ns >= failed_until.get(name, 0)
+
+    return {name for name in (*broker_names(cluster), *controller_names(cluster)) if is_healthy(name)}
+
+
+def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:
+    """What a cluster with these healthy nodes owes and does not have, as clauses; none without a healthy majority."""
+    controllers = controller_names(cluster)
+    if 2 * sum(name in healthy for name in controllers) <= len(controllers):
+        return []
+    if view.active_controller() is None:
+        return ["no controller is active"]
+    missing = [
+        f"{name} is not unfenced"
+        for name in broker_names(cluster)
+        if name in healthy and not view.is_unfenced(node_id(name))
+    ]
+    for partition in view.partitions.values():
+        missing += _overdue_of(partition, healthy)
+    return missing
+
+
+def _overdue_of(partition: PartitionView, healthy: Collection[str]) -> list[str]:
+    if partition.leader < 0:
+        able = [broker for broker in partition.isr if broker_name(broker) in healthy]
+        return [f"{partition.partition} has no leader, though broker {able[0]} is in its ISR"] if able else []
+    if broker_name(partition.leader) not in healthy:
+        return []
+    outside = [b for b in partition.replicas if b not in partition.isr and broker_name(b) in healthy]
+    return [f"broker {broker} is not in the ISR {partition.isr} of {partition.partition}" for broker in outside]

@@ -1,0 +1,73 @@
+"""Finds what an event speaks of: the topic id behind a partition's name, and the live replica on a node.
+
+A name outlives its topic. When a topic is deleted and created again, brokers that have not heard of it still report on
+the old one under the same name. Some events carry the topic id; the others belong to the topic that their node named
+last under that partition's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from highwater_runtime.broker import Broker
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
+from highwater_runtime.sim.simulator import Simulator
+
+UNKNOWN_TOPIC = "0" * 32
+
+
+class LiveCluster:
+    """Live brokers and their replicas, and which topic each node means by a partition's name."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._topic_of: dict[tuple[str, str], str] = {}
+        self._epochs: dict[int, int] = {}
+
+    def topic_of(self, node: str, event: NodeEvent) -> str:
+        """The topic id (32 hex digits) of a partition's event."""
+        key = (node, getattr(event, "partition", ""))
+        named = getattr(event, "topic_id", None)
+        if named is not None:
+            self._topic_of[key] = named
+            return str(named)
+        return self._topic_of.get(key, UNKNOWN_TOPIC)
+
+    def registered(self, event: BrokerRegistered) -> None:
+        """Take note of a registration; reports of older ones come late."""
+        self._epochs[event.broker] = max(event.broker_epoch, self._epochs.get(event.broker, -1))
+
+    def members(self, isr: Iterable[int], name: str, topic_id: str) -> Iterator[tuple[int, Partition | None]]:
+        """ISR members whose present incarnation is the one that is registered; None: it has no replica."""
+        for broker_id in isr:
+            broker = self.broker(f"broker-{broker_id}")
+            if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
+                continue
+            replica = replica_of(broker, name, topic_id)
+            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
+            if replica is not None or broker.image.offset >= 0:
+                yield broker_id, replica
+
+    def disk_fails(self, node: str) -> bool:
+        """Whether a fault may make reads of the node's disk fail."""
+        return self._simulator.nodes[node].disk.armed
+
+    def broker(self, node: str) -> Broker | None:
+        """The broker that runs on a node; None if the node is down or no broker."""
+        host = self._simulator.nodes.get(node)
+        if host is None or not host.is_alive or host.process is None:
+            return None
+        core = host.process.core
+        return core if isinstance(core, Broker) else None
+
+    def replica(self, node: str, name: str, topic_id: str) -> Partition | None:
+        """The replica of this topic's partition on a live broker."""
+        broker = self.broker(node)
+        return None if broker is None else replica_of(broker, name, topic_id)
+
+
+def replica_of(broker: Broker, name: str, topic_id: str) -> Partition | None:
+    """The broker's replica of the partition ``name`` of the topic with this id."""
+    return broker.partitions.get((UUID(hex=topic_id), int(name.rpartition("-")[2])))

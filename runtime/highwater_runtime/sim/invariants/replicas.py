@@ -1,0 +1,262 @@
+"""Invariants of what replicas do: acknowledge, copy, number and delete.
+
+* ``min-isr``: no ``acks=all`` acknowledgement while the committed ISR is below ``min.insync.replicas``.
+* ``replica-incomplete``: what passes the HW is in the log of every live member of the ISR, byte for byte.
+* ``sequence-gap``: a leader takes a batch of an idempotent producer only in sequence.
+* ``retention-too-greedy``: a log start moves no further than the settings allow.
+
+What the runtime reports is compared with what is really there: the controllers' committed states, the settings in the
+broker's metadata image, the bytes in live logs, and the timestamps that batches had when they were appended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.log.errors import LogError
+from highwater_runtime.log.records import BatchView, advance_sequence
+from highwater_runtime.metadata.effective_config import topic_properties
+from highwater_runtime.ports.trace import (
+    BatchCommitted,
+    BecameLeader,
+    HighWatermarkAdvanced,
+    LogAppended,
+    LogLoaded,
+    LogStartMoved,
+    LogTruncated,
+    NodeEvent,
+    PartitionChanged,
+    WriteAcknowledged,
+)
+from highwater_runtime.sim.invariants.live import LiveCluster
+from highwater_runtime.sim.invariants.violation import Violations
+
+PartitionEvent = (
+    BatchCommitted
+    | BecameLeader
+    | HighWatermarkAdvanced
+    | LogAppended
+    | LogLoaded
+    | LogStartMoved
+    | LogTruncated
+    | PartitionChanged
+    | WriteAcknowledged
+)
+
+
+class _Sequence(NamedTuple):
+    """The last batch of a producer: its epoch, its last sequence, its largest timestamp (ms)."""
+
+    epoch: int
+    last: int
+    timestamp: int
+
+
+@dataclass(slots=True)
+class _Record:
+    """What is known of one partition (one topic id)."""
+
+    name: str
+    topic_id: str
+    isr: list[int] = field(default_factory=list)
+    applied: int = -1
+    states: dict[tuple[int, int], PartitionChanged] = field(default_factory=dict)
+    """Committed states by leader epoch and partition epoch."""
+    true_hw: int = 0
+    starts: dict[str, int] = field(default_factory=dict)
+    """The furthest log start that each node has reported."""
+    stamps: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(offset, CRC) of appended batches -> largest timestamp (ms)."""
+    committed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Offset of committed batches -> (end offset, largest timestamp)."""
+    passing: list[BatchCommitted] = field(default_factory=list)
+    """Batches that passed the HW in this event."""
+    leadership: tuple[str, int, int] | None = None
+    """(node, incarnation, leader epoch) that ``sequences`` belong to."""
+    sequences: dict[int, _Sequence] = field(default_factory=dict)
+
+
+class ReplicaInvariants:
+    """Checks replicas; the monitor feeds it every node event, and calls it after every simulated event."""
+
+    def __init__(self, live: LiveCluster, violations: Violations) -> None:
+        self._live = live
+        self._violations = violations
+        self._records: dict[tuple[str, str], _Record] = {}
+        self._passed: dict[tuple[str, str], _Record] = {}
+
+    def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
+        """Take in one node event and check it."""
+        if not isinstance(event, PartitionEvent):
+            return
+        key = (event.partition, self._live.topic_of(node, event))
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = _Record(*key)
+        match event:
+            case PartitionChanged():
+                self._partition_changed(record, event)
+            case WriteAcknowledged():
+                self._acknowledged(record, node, event)
+            case HighWatermarkAdvanced():
+                record.true_hw = max(record.true_hw, event.offset)
+            case BatchCommitted():
+                stamp = record.stamps.pop((event.offset, event.crc), None)
+                if stamp is not None:
+                    record.committed[event.offset] = (event.end_offset, stamp)
+                record.passing.append(event)
+                self._passed[key] = record
+            case LogAppended(reason="leader"):
+                self._appended(record, node, (node, incarnation, event.leader_epoch), event)
+            case LogLoaded() | LogTruncated(reason="restart-at"):
+                record.starts[node] = max(event.offset, record.starts.get(node, 0))
+            case LogStartMoved():
+                self._start_moved(record, node, event)
+
+    def after_event(self) -> None:
+        """Check what passed the HW."""
+        for record in self._passed.values():
+            self._in_sync_replicas_have(record)
+            record.passing.clear()
+        self._passed.clear()
+
+    def _partition_changed(self, record: _Record, event: PartitionChanged) -> None:
+        if event.metadata_offset > record.applied:
+            record.applied = event.metadata_offset
+            record.isr = [] if event.reason == "deleted" else event.isr
+            record.states[event.leader_epoch, event.partition_epoch] = event
+
+    def _replica(self, record: _Record, node: str) -> Partition | None:
+        return self._live.replica(node, record.name, record.topic_id)
+
+    def _settings(self, record: _Record, node: str) -> Mapping[str, str]:
+        """The topic's properties in this broker's image, without the node's own configuration."""
+        broker = self._live.broker(node)
+        assert broker is not None
+        topic = record.name.rpartition("-")[0]
+        return topic_properties(broker.image, topic, int(node.rpartition("-")[2]))
+
+    # --- acknowledgements ----------------------------------------------------------------------------------------
+
+    def _acknowledged(self, record: _Record, node: str, event: WriteAcknowledged) -> None:
+        replica = self._replica(record, node)
+        state = record.states.get((event.leader_epoch, event.partition_epoch))
+        if replica is None or state is None:
+            return
+        configured = self._settings(record, node).get("min.insync.replicas")
+        wanted = replica.context.config.min_insync_replicas if configured is None else int(configured)
+        least = min(wanted, len(state.replicas))
+        if len(state.isr) < least:
+            what = f"{node} acknowledged offset {event.offset} under ISR {state.isr}, min.insync.replicas is {least}"
+            self._violations.add("min-isr", record.name, what, (record.topic_id, event.partition_epoch))
+
+    # --- replication ---------------------------------------------------------------------------------------------
+
+    def _in_sync_replicas_have(self, record: _Record) -> None:
+        for broker_id, replica in self._live.members(record.isr, record.name, record.topic_id):
+            node = f"broker-{broker_id}"
+            if replica is None or not self._is_readable(node, replica):
+                continue  # a member without a replica is isr-incomplete
+            for batch in record.passing:
+                if batch.offset >= replica.log.log_start_offset and not _has(replica, batch):
+                    what = (
+                        f"broker {broker_id} is in ISR {record.isr} without the batch at offset {batch.offset}, which"
+                        f" the leader of epoch {batch.leader_epoch} calls committed"
+                    )
+                    self._violations.add("replica-incomplete", record.name, what, (record.topic_id, broker_id))
+
+    def _is_readable(self, node: str, replica: Partition) -> bool:
+        return replica.log.is_online and not self._live.disk_fails(node)
+
+    # --- sequences -----------------------------------------------------------------------------------------------
+
+    def _appended(self, record: _Record, node: str, leadership: tuple[str, int, int], event: LogAppended) -> None:
+        replica = self._replica(record, node)
+        if replica is None or not self._is_readable(node, replica) or event.end_offset > replica.log.log_end_offset:
+            record.leadership = None
+            return
+        log = replica.log
+        if record.leadership != leadership:
+            record.leadership, record.sequences = leadership, {}
+            for batch in log.batches_between(log.log_start_offset, event.offset):
+                _note(record, batch)
+        now_ms = replica.context.clock.wall_ms()
+        for batch in log.batches_between(max(event.offset, log.log_start_offset), event.end_offset):
+            record.stamps[batch.base_offset, batch.crc] = batch.max_timestamp
+            self._in_sequence(record, node, batch, now_ms - log.config.producer_id_expiration_ms)
+            _note(record, batch)
+
+    def _in_sequence(self, record: _Record, node: str, batch: BatchView, forgotten_ms: int) -> None:
+        last = record.sequences.get(batch.producer_id)
+        if last is None or batch.base_sequence < 0 or last.timestamp <= forgotten_ms:
+            return
+        expected = advance_sequence(last.last, 1) if batch.producer_epoch == last.epoch else 0
+        if batch.producer_epoch < last.epoch or batch.base_sequence != expected:
+            what = (
+                f"{node} took sequence {batch.base_sequence} of producer {batch.producer_id}, epoch"
+                f" {batch.producer_epoch}, after sequence {last.last} of epoch {last.epoch}"
+            )
+            self._violations.add("sequence-gap", record.name, what, (record.topic_id, batch.base_offset))
+
+    # --- retention -----------------------------------------------------------------------------------------------
+
+    def _start_moved(self, record: _Record, node: str, event: LogStartMoved) -> None:
+        replica = self._replica(record, node)
+        if replica is not None:
+            why = self._why_not(record, node, replica, event)
+            if why:
+                what = f"{node} moved its log start from {event.offset} to {event.end_offset} ({event.reason}): {why}"
+                self._violations.add("retention-too-greedy", record.name, what, (record.topic_id, node, event.offset))
+        record.starts[node] = max(event.end_offset, record.starts.get(node, 0))
+
+    def _why_not(self, record: _Record, node: str, replica: Partition, event: LogStartMoved) -> str:
+        """Why a log start may not move so far; empty if it may."""
+        if event.end_offset > record.true_hw:
+            return f"the HW is {record.true_hw}"
+        settings, config = self._settings(record, node), replica.context.config
+        match event.reason:
+            case "retention-time":
+                limit = int(settings.get("retention.ms", config.log_retention_ms))
+                newest = max(self._timestamps(record, event.offset, event.end_offset), default=None)
+                age = None if newest is None else replica.context.clock.wall_ms() - newest
+                if limit < 0 or (age is not None and age <= limit):
+                    return f"the newest record was {age} ms old, and retention.ms is {limit}"
+            case "retention-size":
+                limit, left = (
+                    int(settings.get("retention.bytes", config.log_retention_bytes)),
+                    replica.log.size_in_bytes,
+                )
+                if limit < 0 or left < limit:
+                    return f"{left} bytes are left, and retention.bytes is {limit}"
+            case "leader":
+                others = [start for other, start in record.starts.items() if other != node]
+                if event.end_offset > max(others, default=0):
+                    return "no other log begins so late"
+        policy = settings.get("cleanup.policy", config.log_cleanup_policy)
+        if event.reason.startswith("retention-") and "delete" not in policy.split(","):
+            return f"cleanup.policy is {policy}"
+        return ""
+
+    def _timestamps(self, record: _Record, start: int, end: int) -> list[int]:
+        """The timestamps of the committed batches in [``start``, ``end``), as far as they are known."""
+        return [stamp for offset, (stop, stamp) in record.committed.items() if start <= offset and stop <= end]
+
+
+def _has(replica: Partition, committed: BatchCommitted) -> bool:
+    """Whether a live log holds this batch, with these bytes."""
+    try:
+        found = list(replica.log.batches_between(committed.offset, committed.end_offset))
+        return [(b.base_offset, b.end_offset, b.leader_epoch, b.computed_crc()) for b in found] == [
+            (committed.offset, committed.end_offset, committed.epoch, committed.crc)
+        ]
+    except LogError:
+        return False
+
+
+def _note(record: _Record, batch: BatchView) -> None:
+    if batch.producer_id >= 0 and batch.base_sequence >= 0:
+        sequence = _Sequence(batch.producer_epoch, batch.last_sequence, batch.max_timestamp)
+        record.sequences[batch.producer_id] = sequence

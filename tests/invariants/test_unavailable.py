@@ -1,0 +1,93 @@
+"""``unavailable``: no progress although a majority was healthy is a finding; without the evidence it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.faults import FaultRecord
+from highwater_runtime.broker.apis import produce
+from highwater_runtime.broker.fetcher import LeaderFetcher
+from highwater_runtime.ports import SECOND
+
+KILL_FOLLOWER = """
+    - inject: {name: away, kill: {target: {broker: 1}}}
+    - wait: 6s
+"""
+KILL_CONTROLLER = """
+    - inject: {kill: {target: {controller: 0}}}
+    - wait: 6s
+"""
+
+
+def never_fetch_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    follow = LeaderFetcher.follow
+
+    def wrong(self: LeaderFetcher, partition: Any) -> None:
+        if partition.context.clock.now_ns() < 8 * SECOND:
+            follow(self, partition)
+
+    monkeypatch.setattr(LeaderFetcher, "follow", wrong)
+
+
+def never_answer_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = produce.outcome
+
+    def wrong(partition: Any, end_offset: int) -> Any:
+        late = partition.context.clock.now_ns() > 8 * SECOND
+        return None if late else outcome(partition, end_offset)
+
+    monkeypatch.setattr(produce, "outcome", wrong)
+
+
+@pytest.mark.parametrize(
+    ("mutation", "what"),
+    [
+        (never_fetch_again, "broker 1 is not in the ISR [0] of orders-0"),
+        (never_answer_again, "no write was acknowledged"),
+    ],
+    ids=["stuck follower", "no acknowledgements"],
+)
+def test_a_healthy_cluster_that_makes_no_progress(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch, mutation: Any, what: str
+) -> None:
+    mutation(monkeypatch)
+    run = simulate(KILL_FOLLOWER, recovery="20s")
+    assert run.violations == {"unavailable"}
+    (violation,) = run.result.violations
+    assert violation.what.endswith(what)
+    assert violation.what.startswith("20s after all faults had been healed")
+
+
+def test_without_the_mutation_it_recovers(simulate: Any) -> None:
+    run = simulate(KILL_FOLLOWER, recovery="20s")
+    assert (run.violations, run.result.doubts) == (set(), [])
+
+
+def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The follower cannot be in the ISR: the harness failed to start it."""
+    start = SimBackend.start
+    monkeypatch.setattr(SimBackend, "start", lambda self, node: None if node == "broker-1" else start(self, node))
+    run = simulate(KILL_FOLLOWER, recovery="10s")
+    assert run.violations == set()
+    assert any("the cluster did not recover: broker-1 is down" in doubt for doubt in run.result.doubts)
+
+
+def test_without_a_healthy_majority_there_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only controller stays down: brokers cannot be unfenced, whoever is healthy."""
+    start = SimBackend.start
+    monkeypatch.setattr(SimBackend, "start", lambda self, node: None if node == "controller-0" else start(self, node))
+    run = simulate(KILL_CONTROLLER, controllers=1, recovery="10s")
+    assert run.violations == set()
+    assert any("the cluster did not recover" in doubt for doubt in run.result.doubts)
+
+
+def test_a_fault_that_nobody_saw_healed_excuses(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link may still be cut: the run is inconclusive, and no finding."""
+    never_fetch_again(monkeypatch)
+    monkeypatch.setattr(FaultRecord, "healed", property(lambda self: False))
+    run = simulate(KILL_FOLLOWER, recovery="10s")
+    assert run.violations == set()
+    assert any("is not known to be healed" in doubt for doubt in run.result.doubts)
