@@ -27,6 +27,7 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "two-leaders": "two nodes, or two incarnations of one, appended as leader in one leader epoch",
     "leader-not-in-isr": "the controller committed a leader that is not a member of the ISR",
     "hw-regression": "a leader's high watermark lies below one of the same or a lower leader epoch seen before",
+    "node-crash": "a node ended by an exception of its own",
 }
 """What only node events and replica dumps can show."""
 
@@ -72,6 +73,7 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "two-leaders": ("log-appended",),
     "leader-not-in-isr": ("partition-changed",),
     "hw-regression": ("high-watermark",),
+    "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from
 what was. Our own nodes tell all kinds; of other software only some can be seen."""

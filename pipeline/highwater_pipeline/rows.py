@@ -72,6 +72,7 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     crc: int | None = None
     metadata_offset: int | None = None
     reason: str | None = None
+    stack: str | None = None
 
 
 class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):

@@ -76,7 +76,8 @@ NODE_EVENT: Final = pa.schema(
         _field("epoch", pa.int64(), "leader epoch of a batch, or epoch of the metadata quorum", nullable=True),
         _field("crc", pa.int64(), "CRC-32C of a record batch", nullable=True),
         _field("metadata_offset", pa.int64(), "offset of the metadata record that made it so", nullable=True),
-        _field("reason", pa.string(), "short stable word", nullable=True),
+        _field("reason", pa.string(), "short stable word; of a crash: the exception", nullable=True),
+        _field("stack", pa.string(), "of a crash: where the exception was raised", nullable=True),
     ],
     metadata={"doc": "what nodes said of themselves: one wide table for all kinds of events"},
 )
