@@ -142,8 +142,8 @@ class Workload(Model):
     ack_timeout: Annotated[
         Duration | None,
         Field(
-            description="How long a broker waits for the ISR before it answers REQUEST_TIMED_OUT: timeout_ms of a Produce"
-            " request. A duration; absent: requestTimeout."
+            description="How long a broker waits for the ISR before it answers REQUEST_TIMED_OUT: timeout_ms of a"
+            " Produce request. A duration; absent: requestTimeout."
         ),
     ] = None
     delivery_timeout: Annotated[

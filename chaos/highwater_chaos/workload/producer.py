@@ -44,9 +44,9 @@ _SEQUENCES: Final = 2**31
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
 
-    ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait for
-    the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment may
-    deliver copies of requests.
+    ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
+    for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
+    may deliver copies of requests.
     """
 
     name: str

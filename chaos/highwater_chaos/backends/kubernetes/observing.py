@@ -95,7 +95,8 @@ class EventPolls:
         """The end of the incarnation that runs, behind everything that it said, for the log; nothing where it is told
         already. ``at_ns``: when its machine saw it."""
         said, pod.waiting = pod.waiting, []
-        told = pod.ending is None or not pod.up
+        # A node that is down may still lose its page cache, with its machine.
+        told = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
         pod.ending = None
         if told:
             return said

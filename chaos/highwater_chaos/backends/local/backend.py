@@ -341,10 +341,9 @@ class LocalBackend:
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
         """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
         local = self._nodes[node]
-        had_process = local.has_process
         report = local.lose_power(keep)
-        if had_process:
-            self._stopped(local, "power-loss", report.lost_bytes)
+        # Also of a node that does not run: its machine has a page cache all the same.
+        self._stopped(local, "power-loss", report.lost_bytes)
         return report
 
     @acting
