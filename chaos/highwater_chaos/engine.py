@@ -276,9 +276,9 @@ class _Run:
     def _set_up(self) -> bool:
         self.clients.start_admin()
         administration = Administration(self.clients, self.view, self.backend)
-        # A node that has ended by itself (and is a doubt of its own) will not come up, however long one waits.
+        # A node that has ended by itself (a finding, or a doubt of its own) will not come up, however long one waits.
         if not self._until(
-            lambda: self._nodes_ready() or bool(self.backend.doubts()),
+            lambda: self._nodes_ready() or bool(self.view.crashed) or bool(self.backend.doubts()),
             _SETUP_NS,
             lambda: f"the cluster did not come up: {self._unready()}",
         ):

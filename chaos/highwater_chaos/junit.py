@@ -31,13 +31,19 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
             problem = ElementTree.SubElement(
                 case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
             )
-            problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"]])
+            problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"], *_crashes(verdict)])
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
         suite.set(name, str(count))
     ElementTree.indent(suite)
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def _crashes(verdict: dict[str, Any]) -> list[str]:
+    """Each crash of a node, with its stack: whoever reads the test report need not open the run directory."""
+    examples = verdict["anomalies"].get("node-crash", {}).get("examples", ())
+    return [f"\n{example['story']}\n{example.get('stack') or ''}".rstrip() for example in examples]
 
 
 def _add_assertions(case: ElementTree.Element, assertions: Sequence[dict[str, Any]]) -> None:

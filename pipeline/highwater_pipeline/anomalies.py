@@ -31,6 +31,7 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "replica-incomplete": "an in-sync replica's log ends early, begins late, has a gap or a corrupt batch below the HW",
     "sequence-gap": "a batch of an idempotent producer was accepted out of sequence",
     "retention-too-greedy": "a log start moved further than the settings allow",
+    "node-crash": "a node ended by an exception of its own",
 }
 """What only node events and replica dumps can show."""
 
@@ -94,6 +95,7 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "partition-changed",
     ),
     "retention-too-greedy": ("high-watermark", "log-loaded", "log-start-moved", "log-truncated"),
+    "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from
 what was. Our own nodes tell all kinds; of other software only some can be seen."""

@@ -37,12 +37,14 @@ def judge_both(
 ) -> Judgement:
     """One judgement from those of the log and of the registers, in whichever way each is come by.
 
-    Neither is asked for where none of its checks is named in ``checks`` (None or ``["all"]``: every one).
+    Registers are not judged where none of their checks is named in ``checks`` (None or ``["all"]``: every one). The log
+    always is, if only for nodes that crashed.
     """
     everything = checks is None or "all" in checks
     of_log = None if everything else [name for name in checks or () if name not in REGISTER_CHECKS]
     of_registers = [name for name in REGISTER_CHECKS if everything or name in (checks or ())]
-    judgements = [judge_log(of_log)] if everything or of_log else []
+    log = judge_log(of_log or ["node-crash"] if of_log is not None else None)
+    judgements = [log] if of_log != [] or log.anomalies else []
     if of_registers:
         judgements.append(_only(judge_registers(), of_registers))
     verdicts = [judgement.verdict for judgement in judgements]

@@ -97,7 +97,13 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     ordered = sorted(units, key=lambda unit: unit.partition)
     anomalies: dict[str, AnomalyReport] = {}
     states: dict[str, CheckState] = {}
-    for name in selected(checks):
+    names = selected(checks)
+    if facts.crashes:
+        anomalies["node-crash"] = AnomalyReport(facts.crashes, list(facts.crash_examples))
+        states["node-crash"] = "failed"  # whatever was asked for: what such a run withstood, nobody knows
+    for name in names:
+        if name in states:
+            continue
         found = [unit.findings[name] for unit in ordered if name in unit.findings]
         examples = [example for finding in found for example in finding.examples][:MAX_EXAMPLES]
         count = sum(finding.count for finding in found)

@@ -77,6 +77,7 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     retention_bytes: int | None = None
     age_ms: int | None = None
     size_left: int | None = None
+    stack: str | None = None
 
 
 class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):

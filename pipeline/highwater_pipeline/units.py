@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,9 @@ CLUSTER_EVENTS: Final = (
     "node-stopped",
 )
 
+MAX_CRASHES: Final = 10
+"""Examples kept of crashes, as of every anomaly."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
@@ -35,6 +38,7 @@ class RunFacts:
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
+    ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` tells of the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
     the others were not.
     """
@@ -49,6 +53,8 @@ class RunFacts:
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
     why_not_recorded: str = ""
+    crashes: int = 0
+    crash_examples: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,7 @@ class Unit:
 def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units."""
     history: History = micro_operations(tables.operations)
+    crashed = crashes(tables.node_events)
     facts = RunFacts(
         run_id=tables.run_id,
         operations=history.operations,
@@ -78,8 +85,30 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
+        crashes=len(crashed),
+        crash_examples=tuple(crashed[:MAX_CRASHES]),
     )
     return facts, _units(facts, history.micro_operations, tables)
+
+
+def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
+    """An example of ``node-crash`` for each node that ended by an exception of its own, in the order of events."""
+    if events is None:
+        return []
+    rows = np.flatnonzero(pc.equal(events["kind"], "node-crashed").to_numpy())
+    wanted = events.select(["node", "incarnation", "time_ns", "reason", "stack"]).take(pa.array(rows, pa.int64()))
+    return [
+        {
+            "node": row["node"],
+            "incarnation": row["incarnation"],
+            "time_ns": row["time_ns"],
+            "story": f"{row['node']} (incarnation {row['incarnation']}) crashed at {row['time_ns'] / 1e9:.3f} s:"
+            f" {row['reason'].rstrip('.')}.",
+            "stack": row["stack"],
+            "rows": [{"table": "node_event", "index": int(index)}],
+        }
+        for index, row in zip(rows, wanted.to_pylist(), strict=True)
+    ]
 
 
 def doubts(faults: pa.Table) -> Iterator[str]:
@@ -107,7 +136,7 @@ def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Un
         yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
 
 
-_UNREAD: Final = ("run_id", "node_time_ns", "replicas")
+_UNREAD: Final = ("run_id", "node_time_ns", "replicas", "stack")
 """Columns that no check reads: not worth copying for every partition."""
 
 

@@ -114,7 +114,10 @@ def test_a_crash_keeps_what_was_emitted_and_sends_nothing(play, tools):
         client = await hosts.client(node)
         client.send(MetadataRequest(), 12)
         assert await client.is_closed()
-        assert [line["kind"] for line in journal.lines] == ["node-started", "raft-high-watermark"]
+        kinds = ["node-started", "raft-high-watermark", "node-crashed"]
+        assert [line["kind"] for line in journal.lines] == kinds
+        assert journal.lines[-1]["reason"] == "RuntimeError: half-run"
+        assert "in answer" in journal.lines[-1]["stack"]
 
     play(story)
 

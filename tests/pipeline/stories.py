@@ -648,6 +648,15 @@ def hw_goes_back(story: Story) -> None:
     happy(story).moves_hw(0, 5).moves_hw(1, 3, leader_epoch=1).moves_hw(1, 6, leader_epoch=1)
 
 
+@case(node_crash=2)
+def nodes_crash(story: Story) -> None:
+    """A broker and a controller ended by exceptions of their own; one that a fault ended is no crash."""
+    happy(story).state([0], offset=20)
+    story.event("broker-1", "node-crashed", reason="KeyError: 'x'", stack="Traceback …")
+    story.event("broker-1", "node-stopped", reason="crash").event("broker-0", "node-stopped", reason="crash")
+    story.event("controller-0", "node-crashed", reason="QuorumBrokenError: two leaders", stack="Traceback …")
+
+
 @case("pass")
 def deposed_leader_lags(story: Story) -> None:
     """A deposed leader that does not know it yet may say less than the new one has."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 
 import pytest
 
-from highwater_runtime.ports import MS, SECOND, RpcFailure
-from highwater_runtime.sim import SimulationError
+from highwater_runtime.ports import MS, SECOND, NodeHaltError, RpcFailure
+from highwater_runtime.sim import LivelockError, SimulationError, loop
 
 
 def life_of(simulator):
     """(kind, node, incarnation, reason) of the host's own events."""
-    import json
-
     events = [json.loads(line) for line in simulator.trace.node_lines]
     return [(event["kind"], event["node"], event["incarnation"], event.get("reason")) for event in events]
 
@@ -247,6 +246,119 @@ def test_any_other_exception_of_a_core_is_a_bug(toys):
         assert (bug.node, bug.incarnation, bug.time_ns, bug.event, bug.error) == ("a", 1, 5 * MS, "fire", error)
         assert bug.__cause__ is error
         assert simulator.errors == [bug]
+
+
+def toy_under_test(toys, name="under-test", prepare=lambda core: None, **options):
+    """A cluster of one toy that must go on, and one under test; returns the simulator and the cores by name."""
+    simulator, cores = toys.cluster("other", **options)
+
+    def build(ports):
+        core = cores[name] = toys.Node(ports)
+        prepare(core)
+        return core
+
+    simulator.add_node(name, 9092, build, exceptions_are_findings=True)
+    simulator.start(name)
+    simulator.run_for(MS)
+    return simulator, cores
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), AssertionError("invariant"), NodeHaltError("a vote was forgotten")])
+def test_an_exception_of_a_node_under_test_ends_that_node_alone(toys, error):
+    simulator, cores = toy_under_test(toys)
+
+    def broken():
+        cores["under-test"].ports.disk.open("f", create=True).append(b"kept")
+        raise error
+
+    cores["under-test"].ports.clock.call_later(5 * MS, broken)
+    simulator.run_for(SECOND)
+    assert not simulator.node("under-test").is_alive
+    assert simulator.node("other").is_alive
+    crashed, stopped = [json.loads(line) for line in simulator.trace.node_lines[-2:]]
+    assert (crashed["kind"], crashed["node"], crashed["incarnation"]) == ("node-crashed", "under-test", 1)
+    assert crashed["reason"].startswith(f"{type(error).__name__}: {error}")
+    assert 'File "tests/sim/test_nodes.py"' in crashed["stack"]
+    assert "in broken" in crashed["stack"]
+    assert (stopped["kind"], stopped["reason"]) == ("node-stopped", "crash")
+    cores["other"].send("under-test", 1)
+    simulator.run_for(SECOND)
+    assert cores["other"].outcomes == [(1, RpcFailure.DISCONNECTED)], "nobody starts it again by itself"
+    simulator.start("under-test")
+    simulator.run_for(SECOND)
+    assert cores["under-test"].ports.disk.open("f").read(0, 9) == b"kept", "the page cache outlives a process"
+
+
+def test_the_same_crash_is_the_same_bytes(toys):
+    def digest():
+        simulator, cores = toy_under_test(toys)
+
+        def broken():
+            raise KeyError(object())  # its repr has an address
+
+        cores["under-test"].ports.clock.call_later(MS, broken)
+        simulator.run_for(SECOND)
+        return simulator.digest()
+
+    assert digest() == digest()
+
+
+def test_a_node_that_fails_when_it_starts_has_crashed(toys):
+    def fail(core):
+        core.on_start = lambda _: {}["planted"]
+
+    simulator, _ = toy_under_test(toys, prepare=fail)
+    assert not simulator.node("under-test").is_alive
+    assert [crash.reason for crash in simulator.crashes] == ["exception"]
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(loop, "MAX_EVENTS_AT_ONCE", 5_000)
+
+
+def spin(core):
+    core.ports.clock.call_later(0, lambda: spin(core))
+
+
+def test_a_node_that_keeps_time_from_advancing_has_crashed(toys, impatient):
+    simulator, cores = toy_under_test(toys)
+    spin(cores["under-test"])
+    simulator.run_for(SECOND)
+    assert simulator.now_ns == MS + SECOND
+    crashed = json.loads(simulator.trace.node_lines[-2])
+    assert (crashed["kind"], crashed["node"]) == ("node-crashed", "under-test")
+    assert "livelock at 0.001000000 s" in crashed["reason"]
+    assert "under-test ran 1000 of the last 1000: fire spin.<locals>.<lambda> (1000)" in crashed["reason"]
+    assert simulator.node("other").is_alive
+
+
+def test_a_client_or_a_harness_that_keeps_time_from_advancing_ends_the_run(toys, impatient):
+    simulator, cores = toys.cluster("client")
+    spin(cores["client"])
+    with pytest.raises(SimulationError, match=r"client .* raised LivelockError"):
+        simulator.run_for(SECOND)
+
+    def again():
+        simulator.call_later(0, again)
+
+    simulator, _ = toys.cluster("a")
+    again()
+    with pytest.raises(LivelockError, match="the harness ran 1000 of the last 1000"):
+        simulator.run_for(SECOND)
+
+
+def test_many_events_at_one_instant_are_no_livelock(toys, impatient):
+    """As when a node goes on that had been paused for long."""
+    simulator, cores = toys.cluster("a")
+    ran = []
+    for _ in range(5_500):
+        cores["a"].ports.clock.call_later(0, lambda: ran.append(1))
+    simulator.run_for(SECOND)
+    for _ in range(5_700):
+        cores["a"].ports.clock.call_later(0, lambda: ran.append(1))
+    simulator.run_for(SECOND)
+    assert len(ran) == 5_500 + 5_700
 
 
 def test_what_the_harness_raises_is_not_blamed_on_a_node(toys):

@@ -251,8 +251,8 @@ class Backend(Protocol):
         ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``)."""
 
     def doubts(self) -> Sequence[str]:
-        """What the backend itself saw that makes the run impossible to judge: a node that ended by itself without a
-        fault to blame for it, an event file that cannot be read."""
+        """What the backend itself saw that makes the run impossible to judge: a node that ended without a fault or a
+        crash (``node-crashed``, which is a finding) to explain it, an event file that cannot be read."""
 
     def files(self) -> Mapping[str, bytes]:
         """Files to keep with the run (logs and configs of nodes), by their path in the run directory."""

@@ -104,9 +104,10 @@ class SimBackend:
         if self._watch_invariants:
             self._monitor = InvariantMonitor(simulator)
         for name in controller_names(cluster):
-            simulator.add_node(name, CONTROLLER_PORT, controller_factory(cluster, name))
+            factory = controller_factory(cluster, name)
+            simulator.add_node(name, CONTROLLER_PORT, factory, exceptions_are_findings=True)
         for name in broker_names(cluster):
-            simulator.add_node(name, BROKER_PORT, broker_factory(cluster, name))
+            simulator.add_node(name, BROKER_PORT, broker_factory(cluster, name), exceptions_are_findings=True)
         for name in (*controller_names(cluster), *broker_names(cluster)):
             simulator.start(name)
 
@@ -118,7 +119,8 @@ class SimBackend:
         return self.simulator.now_ns
 
     def advance(self, until_ns: int) -> None:
-        """Run the simulation; raises ``SimulationError`` when a core raised, which is a bug of the core."""
+        """Run the simulation. A node whose core raises ends and stays down; raises ``SimulationError`` when a client's
+        core raised, and ``LivelockError`` when the harness does not let time advance: bugs of the harness."""
         self.simulator.run_until(until_ns)
 
     def close(self) -> None:
@@ -221,7 +223,7 @@ class SimBackend:
         ]
 
     def doubts(self) -> Sequence[str]:
-        """A core that raises ends the run at once, see :meth:`advance`."""
+        """Nothing goes on here that the simulator does not see; a node that crashes is a finding."""
         return ()
 
     def files(self) -> Mapping[str, bytes]:
@@ -236,6 +238,7 @@ class SimBackend:
 
     def start(self, node: str) -> None:
         """Boot."""
+        self._stopping.discard(node)  # it may have crashed while it stopped
         self.simulator.start(node)
 
     def held_up(self, node: str) -> None:

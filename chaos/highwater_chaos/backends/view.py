@@ -22,6 +22,7 @@ from highwater_runtime.ports.trace import (
     IsrProposalEnded,
     IsrProposed,
     LogAppended,
+    NodeCrashed,
     NodeStarted,
     NodeStopped,
     PartitionChanged,
@@ -88,6 +89,8 @@ class ClusterView:
     next_seq: int = 0
     fenced_count: dict[int, int] = field(default_factory=dict)
     """How often each broker was fenced (whatever made it so)."""
+    crashed: list[str] = field(default_factory=list)
+    """Nodes that ended by an exception of their own, in order."""
     _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
 
@@ -132,6 +135,8 @@ class ClusterView:
                         -1,
                     )
                     self._raft.pop(timed.node, None)
+                case NodeCrashed():
+                    self.crashed.append(timed.node)
                 case NodeStopped(reason=reason):
                     # What it proposed as a leader stays: the request may still be on its way, and counts until the
                     # controllers say something newer about the partition.

@@ -139,6 +139,13 @@ class Workload(Model):
     request_timeout: Annotated[Duration, Field(description="How long a client waits for one answer. A duration.")] = (
         2_000_000_000
     )
+    ack_timeout: Annotated[
+        Duration | None,
+        Field(
+            description="How long a broker waits for the ISR before it answers REQUEST_TIMED_OUT: timeout_ms of a"
+            " Produce request. A duration; absent: requestTimeout."
+        ),
+    ] = None
     delivery_timeout: Annotated[
         Duration, Field(description="How long a producer tries before it gives a record up. A duration.")
     ] = 30_000_000_000

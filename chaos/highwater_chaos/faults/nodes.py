@@ -11,8 +11,10 @@ from highwater_chaos.schedule.process import Process
 
 
 def seen_down(context: FaultContext, node: str, reason: str, timeout_ns: int | None = None) -> Process[bool]:
-    """Evidence that the node's process is gone and that the host's event says why."""
+    """Evidence that the node's process is gone and that the host's event says why. A node that was down before (it was
+    stopped, and now its machine loses power) has a newer event to look at."""
     backend, view = context.backend, context.view
+    context.look()
 
     def gone() -> bool:
         seen = view.nodes.get(node)

@@ -2,6 +2,8 @@
 
 The difference to ``kill`` is the heart of KIP-903: Kafka does not fsync what producers send, so a machine that loses
 power comes back without records that it had acknowledged as a follower.
+
+The target need not run: a machine whose node was stopped or killed before loses its page cache all the same.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ def render(run: RunFiles, directory: Path) -> str:
         switches=sorted(experiment.cluster.switches.items()),
         doubts=verdict["doubts"],
         anomalies=list(_anomalies(verdict["anomalies"])),
+        crashes=_crashes(run),
         stories=_stories(run),
         timeline=Markup(page_svg(timeline)),  # noqa: S704 - built from numbers and escaped names
         brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
@@ -80,6 +81,8 @@ def _sentence(run: RunFiles) -> str:
             return (
                 f"{gone:,} record{'' if gone == 1 else 's'} that had passed the high watermark did not stay: {under}."
             )
+        case "fail" if crashed := counts.get("node-crash", 0):
+            return f"{'A node' if crashed == 1 else f'{crashed:,} nodes'} ended by an exception: {under}."
         case "fail" if counts:
             return f"The log broke a promise: {', '.join(counts)} ({under})."
         case "fail":
@@ -93,6 +96,12 @@ def _anomalies(anomalies: Mapping[str, Row]) -> Iterator[Mapping[str, Any]]:
     for name, found in anomalies.items():
         story = found["examples"][0].get("story", "") if found["examples"] else ""
         yield {"name": name, "count": f"{found['count']:,}", "story": story}
+
+
+def _crashes(run: RunFiles) -> list[Row]:
+    """Nodes that ended by an exception of their own, with their stacks."""
+    examples: Sequence[Row] = run.verdict["anomalies"].get("node-crash", {}).get("examples", ())
+    return [{"story": example["story"], "stack": example.get("stack") or ""} for example in examples]
 
 
 def _stories(run: RunFiles) -> list[Story]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -22,6 +22,21 @@ from highwater_runtime.ports import SECOND, NodeCore, Ports
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
 
 
+def may_duplicate(schedule: Any) -> bool:
+    """Whether a schedule, as a file has it, may deliver a request twice: it injects ``duplicate`` somewhere, or draws
+    faults of which that may be one."""
+    match schedule:
+        case {"duplicate": _}:
+            return True
+        case {"random": {**drawn}} if not drawn.get("faults"):
+            return True
+        case dict():
+            return any(may_duplicate(inner) for inner in schedule.values())
+        case list():
+            return any(may_duplicate(inner) for inner in schedule)
+    return False
+
+
 class Clients:
     """Starts clients on a backend and keeps hold of them."""
 
@@ -32,6 +47,8 @@ class Clients:
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._seed = experiment.spec.seed
+        steps = [step.model_dump(mode="json", by_alias=True, exclude_none=True) for step in experiment.spec.schedule]
+        self._may_be_duplicated = may_duplicate(steps)
         self._producers: list[RecordingProducer | DriverClient] = []
         self._consumers: list[RecordingConsumer | DriverClient] = []
         self._registers: list[RegisterClient] = []
@@ -142,6 +159,7 @@ class Clients:
             topics=tuple(self._topics),
             seed=f"{self._seed}/producer-{index}",
             request_timeout_ns=workload.request_timeout,
+            ack_timeout_ns=workload.ack_timeout,
             delivery_timeout_ns=workload.delivery_timeout,
             interval_ns=int(SECOND * workload.producers / workload.rate),
             values_from=index * VALUES_PER_PRODUCER + 1,
@@ -174,7 +192,9 @@ class Clients:
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
             request_timeout_ns=workload.request_timeout,
+            ack_timeout_ns=workload.ack_timeout,
             delivery_timeout_ns=workload.delivery_timeout,
+            may_be_duplicated=self._may_be_duplicated,
         )
 
         def make(ports: Ports) -> NodeCore:

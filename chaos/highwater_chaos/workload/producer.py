@@ -9,6 +9,8 @@ Idempotence (KIP-98) as Kafka's client does it: an attempt is repeated under the
 broker recognises it; at most five requests a broker are in flight; a batch that is repeated goes alone, so that order
 is kept. A batch that is given up leaves a gap in the sequence, which only a new producer epoch closes (KIP-360).
 
+Where requests may be duplicated on their way, only an error that every copy of the request would get is a refusal.
+
 ``acks=0`` acknowledges nothing, so every send ends in ``info`` at once.
 """
 
@@ -21,7 +23,7 @@ from typing import Final
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
-from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, error_name
+from highwater_chaos.workload.produce_errors import FATAL, NOT_APPENDED, REFUSED_ALWAYS, error_name
 from highwater_runtime.log.records import Record, build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -40,7 +42,12 @@ _SEQUENCES: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
-    """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness."""
+    """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
+
+    ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
+    for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
+    may deliver copies of requests.
+    """
 
     name: str
     index: int
@@ -50,7 +57,9 @@ class ProducerOptions:
     acks: int = -1
     idempotence: bool = True
     request_timeout_ns: int = 2 * SECOND
+    ack_timeout_ns: int | None = None
     delivery_timeout_ns: int = 30 * SECOND
+    may_be_duplicated: bool = False
     max_in_flight: int = 5
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
@@ -114,6 +123,9 @@ class RecordingProducer:
         self._in_flight: dict[int, int] = {}
         self._by_deadline: deque[_Send] = deque()
         """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
+        waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
+        self._ack_timeout_ms = waits_ns // MS
+        self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
         self._producer_epoch = -1
@@ -225,7 +237,7 @@ class RecordingProducer:
         topic, index = send.key
         request = ProduceRequest(
             acks=options.acks,
-            timeout_ms=options.request_timeout_ns // MS,
+            timeout_ms=self._ack_timeout_ms,
             topic_data=[
                 TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=index, records=records)])
             ],
@@ -274,7 +286,7 @@ class RecordingProducer:
             case _:
                 pass
         error = error_name(answer.error_code)
-        if answer.error_code not in NOT_APPENDED:
+        if answer.error_code not in self._refusals:
             send.may_be_appended = True
         if answer.error_code in FATAL:
             self._give_up(send, error)

@@ -4,10 +4,14 @@ The loop belongs to the caller, and may host many nodes. Everything that happens
 timer, a disk completion, a call by the harness) is an *event*: it runs to its end before the next. An event that
 raises has left the core half-changed, so the node never runs another one:
 
-* ``OSError``: the disk failed. The node has crashed, as a broker does whose only log directory is gone.
+* an ``OSError`` of a disk (``EIO``, ``ENOSPC`` …, see :func:`.is_disk_failure`): the disk failed. The node has crashed,
+  as a broker does whose only log directory is gone.
 * ``NodeHaltError``: another node broke a promise, or ``InconsistentMetaProperties``: the data directory belongs to
   another one. The node has halted.
 * anything else: a bug. The node has crashed, and the log has the traceback.
+
+A halt and a bug are also told by a last event, ``node-crashed``, with the stack: a finding about the node. Whether a
+failing disk is one depends on who made it fail, which the node does not know.
 
 :attr:`HostedNode.end` tells how a node's life ended, as soon as it has.
 """
@@ -22,6 +26,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.host.clock import HostClock
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.listeners import PLAINTEXT_OUTBOUND, Listener, OutboundSecurity
@@ -180,17 +185,20 @@ class HostedNode:
         if not self._alive:
             return
         match error:
-            case OSError():
+            case OSError() if is_disk_failure(error):
                 self.log.error("disk failed", exception=error)
                 self._end(NodeEnd(Ending.DISK_FAILED, error))
             case NodeHaltError():
                 self.log.error("halted", why=str(error))
+                self.turn.trace.emit(crash_of(error))
                 self._end(NodeEnd(Ending.HALTED, error))
             case InconsistentMetaProperties():
                 self.log.error("the data directory is not this node's", why=str(error))
+                self.turn.trace.emit(crash_of(error))
                 self._end(NodeEnd(Ending.HALTED, error))
             case _:
                 self.log.error("crashed by a bug", exception=error)
+                self.turn.trace.emit(crash_of(error))
                 self._end(NodeEnd(Ending.CRASHED, error))
 
     def _end(self, end: NodeEnd) -> None:

@@ -20,7 +20,8 @@ metadata_offset     offset of the record in ``__cluster_metadata`` that made it 
 min_isr             ``min.insync.replicas`` in force, at most the number of replicas
 retention_ms, retention_bytes   settings in force for a log; −1: no limit
 age_ms, size_left   evidence of a deletion by retention
-reason              short stable word(s)
+reason              short stable word(s); of a crash: the exception in one line
+stack               where the exception of a crash was raised, several lines
 =================== ================================================================================
 """
 
@@ -44,10 +45,20 @@ class NodeStarted(NodeEvent, frozen=True, kw_only=True, tag="node-started"):
 
 class NodeStopped(NodeEvent, frozen=True, kw_only=True, tag="node-stopped"):
     """This incarnation is over. ``reason``: ``kill`` (page cache kept), ``power-loss`` (page cache lost), ``stop``
-    (clean) or ``crash`` (its disk failed); ``offset``: bytes that were readable before and are not any more."""
+    (clean) or ``crash`` (it ended by itself: its disk failed, or see :class:`NodeCrashed`); ``offset``: bytes that were
+    readable before and are not any more."""
 
     reason: str
     offset: int = 0
+
+
+class NodeCrashed(NodeEvent, frozen=True, kw_only=True, tag="node-crashed"):
+    """This incarnation ended by an exception of its own: a bug, or a broken promise that made it halt. Comes before
+    its :class:`NodeStopped`. ``reason``: the exception in one line; ``stack``: where it was raised, or the end of the
+    node's log where nobody but the log knows."""
+
+    reason: str
+    stack: str
 
 
 # --- broker: the log of one replica -------------------------------------------------------------------------------

@@ -14,12 +14,14 @@ from highwater_runtime.sim.metrics import MetricSample, SimMetrics
 from highwater_runtime.sim.network import NetworkTiming
 from highwater_runtime.sim.node import NodeCrash, SimNode
 from highwater_runtime.sim.simulator import SimulationError, Simulator
+from highwater_runtime.sim.standstill import LivelockError
 from highwater_runtime.sim.trace import SimTrace
 
 __all__ = [
     "EPOCH_MS",
     "Cut",
     "DiskTiming",
+    "LivelockError",
     "MetricSample",
     "NetworkFaults",
     "NetworkTiming",

@@ -13,13 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from highwater_runtime.sim.standstill import Standstill
 
 Function = Callable[[Any], None]
 Event = tuple[int, int, Function, Any]
 
 FOREVER: Final = 1 << 62
 """An instant (ns) that no run reaches."""
+
+MAX_EVENTS_AT_ONCE: Final = 1_000_000
+"""Events at one instant after which time is taken to stand still for good. Honest bursts (a resumed node gets all that
+waited for it) stay far below."""
 
 
 class Cancellable:
@@ -44,6 +51,7 @@ class EventLoop:
     __slots__ = (
         "after_event",
         "after_this_event",
+        "at_this_instant",
         "cancelled",
         "events_run",
         "heap",
@@ -51,9 +59,14 @@ class EventLoop:
         "on_error",
         "running",
         "sequence",
+        "standstill",
     )
 
-    def __init__(self, on_error: Callable[[BaseException, Function], None] | None = None) -> None:
+    def __init__(
+        self,
+        on_error: Callable[[BaseException, Function], None] | None = None,
+        standstill: Standstill | None = None,
+    ) -> None:
         self.heap: list[Event] = []
         self.now = 0
         self.sequence = 0
@@ -65,6 +78,9 @@ class EventLoop:
         """Whose code the current event runs: a process, or None for the harness."""
         self.on_error = on_error
         """Gets what an event raised, and its function; returns if the run can go on."""
+        self.at_this_instant = 0
+        self.standstill = standstill
+        """Looks at events once there are too many at one instant."""
 
     def push(self, when: int, function: Function, argument: Any) -> None:
         """Run ``function(argument)`` at ``when`` (ns, not before now)."""
@@ -96,6 +112,7 @@ class EventLoop:
         heap = self.heap
         hooks, hooks_once = self.after_event, self.after_this_event
         budget = -1 if max_events is None else max_events
+        crowd = MAX_EVENTS_AT_ONCE
         while heap:
             if heap[0][0] > until_ns:
                 break
@@ -103,7 +120,12 @@ class EventLoop:
                 return False
             budget -= 1
             when, _, function, argument = heappop(heap)
-            self.now = when
+            if when == self.now:
+                self.at_this_instant += 1
+                if self.at_this_instant > crowd:
+                    self._watch(function, argument)
+            else:
+                self.now, self.at_this_instant = when, 0
             self.events_run += 1
             self.running = None
             try:
@@ -121,9 +143,13 @@ class EventLoop:
                     hook()
             if predicate is not None and predicate():
                 return True
-        if until_ns < FOREVER:
-            self.now = max(self.now, until_ns)
+        if self.now < until_ns < FOREVER:
+            self.now, self.at_this_instant = until_ns, 0
         return predicate is None
+
+    def _watch(self, function: Function, argument: Any) -> None:
+        if self.standstill is not None and self.standstill.before_event(self.running, self.now, function, argument):
+            self.at_this_instant = 0
 
 
 def _run_harness(timer: Cancellable) -> None:

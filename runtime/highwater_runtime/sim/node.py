@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from highwater_runtime.ports import Endpoint, NodeCore, NodeHaltError, Ports
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
 from highwater_runtime.sim.clock import HostClock
 from highwater_runtime.sim.connection import Connection
 from highwater_runtime.sim.disk import KeepChoice, PowerLossEvidence, SimDisk
@@ -16,13 +16,14 @@ CoreFactory = Callable[[Ports], NodeCore]
 
 @dataclass(frozen=True, slots=True)
 class NodeCrash:
-    """A process that ended because its disk failed (an ``OSError`` that its core let through), or halted itself."""
+    """A process that ended by what its core raised. ``reason``: ``disk-error`` (an ``OSError`` of a failing disk),
+    ``halt`` (a ``NodeHaltError``) or ``exception`` (a bug)."""
 
     time_ns: int
     node: str
     incarnation: int
-    error: OSError | NodeHaltError
-    reason: str = "disk-error"
+    error: Exception
+    reason: str
 
 
 @dataclass(eq=False, slots=True)
@@ -35,6 +36,8 @@ class SimNode:
     clock: HostClock
     disk: SimDisk
     has_disk: bool
+    exceptions_are_findings: bool = False
+    """Whether an exception of its core ends this node alone; else it ends the run."""
     process: Process | None = None
     incarnation: int = 0
     powered: bool = True

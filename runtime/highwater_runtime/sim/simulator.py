@@ -2,16 +2,21 @@
 
 The simulator hosts cores (:class:`highwater_runtime.ports.NodeCore`) exactly as a real host would, and does to them
 what reality does: kills, power losses, pauses, skewed clocks, a network that delays, cuts and resets, and disks that
-forget. A core that raises is a bug, and ends the run with a :class:`SimulationError`; only a failing disk may end a
-core (``EIO``, ``ENOSPC``), and then the node has crashed.
+forget.
+
+A core that raises ends its node, as an exception ends a process: the page cache stays, and nobody starts the node
+again by itself. A failing disk (``EIO``, ``ENOSPC``) and a deliberate halt always do. Any other exception is a bug: of
+a node under test it is a finding, told by the event ``node-crashed``, and the run goes on; of a client, or in a test
+of a core, it ends the run with a :class:`SimulationError`. A node that never lets virtual time advance
+(:class:`.LivelockError`) is treated as one that raised.
 """
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from typing import Any, cast
 
+from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.ports import Disk, NodeHaltError, Ports, Timer
 from highwater_runtime.ports.trace import NodeStarted, NodeStopped
 from highwater_runtime.seeds import derive_random
@@ -24,10 +29,8 @@ from highwater_runtime.sim.network import CodecMode, Fabric, NetworkTiming
 from highwater_runtime.sim.network_port import SimNetwork
 from highwater_runtime.sim.node import CoreFactory, NodeCrash, SimNode
 from highwater_runtime.sim.process import Process, ProcessState
+from highwater_runtime.sim.standstill import LivelockError, Standstill, event_name
 from highwater_runtime.sim.trace import ProcessTrace, SimTrace
-
-DISK_FAILURES: Final = frozenset({errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT})
-"""What a failing disk says. Any other ``OSError`` that a core lets through is a bug of the core."""
 
 
 class SimulationError(Exception):
@@ -69,7 +72,7 @@ class Simulator:
         check_mutation: bool = False,
     ) -> None:
         self.seed = seed
-        self.loop = EventLoop(self._on_error)
+        self.loop = EventLoop(self._on_error, Standstill(self._on_livelock))
         self.trace = SimTrace(messages=trace_messages)
         self.fabric = Fabric(
             self.loop,
@@ -136,8 +139,19 @@ class Simulator:
 
     # --- nodes ---
 
-    def add_node(self, name: str, port: int, factory: CoreFactory, *, disk: bool = True) -> SimNode:
-        """Add a machine, powered, with an empty disk (or none) and no process yet."""
+    def add_node(
+        self,
+        name: str,
+        port: int,
+        factory: CoreFactory,
+        *,
+        disk: bool = True,
+        exceptions_are_findings: bool = False,
+    ) -> SimNode:
+        """Add a machine, powered, with an empty disk (or none) and no process yet.
+
+        ``exceptions_are_findings``: an exception of its core ends the node and not the run.
+        """
         if name in self.nodes:
             raise ValueError(f"there is a node {name!r} already")
         node_disk = SimDisk(
@@ -146,7 +160,7 @@ class Simulator:
             now_ns=lambda: self.loop.now,
             timing=self._disk_timing,
         )
-        node = SimNode(name, port, factory, HostClock(self.loop), node_disk, disk)
+        node = SimNode(name, port, factory, HostClock(self.loop), node_disk, disk, exceptions_are_findings)
         self.nodes[name] = node
         return node
 
@@ -237,7 +251,7 @@ class Simulator:
 
     @property
     def crashes(self) -> list[NodeCrash]:
-        """All crashes by failing disks, by node."""
+        """All processes that ended by what their cores raised, by node."""
         return [crash for node in self.nodes.values() for crash in node.crashes]
 
     def metric_samples(self) -> Iterator[MetricSample]:
@@ -278,6 +292,27 @@ class Simulator:
         self.fabric.process_died(process, resets=reason != "power-loss")
         return True
 
+    def _crash(self, process: Process, error: Exception, reason: str, event: str = "") -> None:
+        """End the process by ``error``; a failing disk is no crash of the node's own."""
+        node: SimNode = process.host
+        node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error, reason))
+        if reason != "disk-error":
+            process.trace.emit(crash_of(error, event))
+        self._end_process(node, "crash")
+
+    def _bug(self, process: Process, error: Exception, event: str) -> None:
+        node: SimNode = process.host
+        bug = SimulationError(node.name, process.incarnation, self.loop.now, event, error)
+        self.errors.append(bug)
+        if not node.exceptions_are_findings:
+            raise bug from error
+        self._crash(process, error, "exception", event)
+
+    def _on_livelock(self, process: Process | None, error: LivelockError) -> None:
+        if process is None:
+            raise error
+        self._bug(process, error, "livelock")
+
     def _on_error(self, error: BaseException, function: Callable[[Any], None]) -> None:
         process = self.loop.running
         if process is None:
@@ -286,17 +321,12 @@ class Simulator:
         match error:
             case PowerCut():
                 self.power_loss(node.name, node.keep_at_power_cut)
-            case OSError(errno=code) if code in DISK_FAILURES:
-                node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error))
-                self._end_process(node, "crash")
+            case OSError() if is_disk_failure(error):
+                self._crash(process, error, "disk-error")
             case NodeHaltError():
-                node.crashes.append(NodeCrash(self.loop.now, node.name, process.incarnation, error))
-                self._end_process(node, "crash")
+                self._crash(process, error, "halt")
             case Exception():
-                event = getattr(function, "__name__", repr(function)).strip("_").replace("_", " ")
-                bug = SimulationError(node.name, process.incarnation, self.loop.now, event, error)
-                self.errors.append(bug)
-                raise bug from error
+                self._bug(process, error, event_name(function))
             case _:
                 raise error
 

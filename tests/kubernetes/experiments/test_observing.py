@@ -78,3 +78,26 @@ def test_nothing_is_handed_out_past_what_was_read_of_all() -> None:
     assert all(one.time_ns <= WALL + 8 for one in held)
     rest = made.take([(pods["broker-0"], b""), (pods["broker-1"], b"")], FAR)
     assert [one.time_ns for one in rest] == [WALL + 9]
+
+
+def test_a_crash_that_the_node_reported_is_a_finding_and_no_doubt() -> None:
+    made, pods, crashed = polls("broker-0")
+    pod = pods["broker-0"]
+    report = line(20, WALL, "node-crashed", reason='"KeyError: 1"', stack='"Traceback"')
+    made.take([(pod, line(10, WALL) + report)], FAR)
+    ended, again = made.take([(pod, line(30, WALL))], FAR)
+    assert (ended.event.reason, again.incarnation, crashed) == ("crash", 2, [])  # type: ignore[attr-defined]
+    made.take([(pod, line(40, WALL))], FAR)
+    assert crashed == [("broker-0", 2)], "the next one said nothing"
+
+
+def test_the_machine_of_a_stopped_node_loses_power() -> None:
+    made, pods, _ = polls("broker-0")
+    pod = pods["broker-0"]
+    made.take([(pod, line(10, WALL))], FAR)
+    reasons = []
+    for reason in ("stop", "power-loss"):
+        pod.ending = reason
+        (ended,) = made.stopped(pod, reason, WALL + 20)
+        reasons.append(ended.event.reason)  # type: ignore[attr-defined]
+    assert reasons == ["stop", "power-loss"]

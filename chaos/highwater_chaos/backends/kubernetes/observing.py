@@ -6,7 +6,8 @@ is added to all of its events. Orders across machines are thus as good as the ma
 few milliseconds); those of one pod are exact. Local runs, where one clock serves all, have no such limit.
 
 A pod's container is restarted by the kubelet, in the same pod and with the same event file: each ``NodeStarted`` is a
-new incarnation. One that nobody asked for means that the node ended by itself.
+new incarnation. One that nobody asked for means that the node ended by itself: a finding if it said that it crashed
+(``node-crashed``), else a reason to doubt the run, since the kubelet may have ended it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.local.event_files import parse_line, take_until
 from highwater_chaos.backends.local.program import Observed
 from highwater_runtime.ports import SECOND
-from highwater_runtime.ports.trace import NodeStarted, NodeStopped
+from highwater_runtime.ports.trace import NodeCrashed, NodeStarted, NodeStopped
 
 _SILENT_NS: Final = 30 * SECOND
 _SHOWN: Final = 120
@@ -48,6 +49,8 @@ class PodEvents:
     """Wall clock minus CLOCK_MONOTONIC on its machine."""
     last_ns: int = 0
     ending: str | None = None
+    crashed: bool = False
+    """Whether the present incarnation has reported that it ended by an exception."""
     silent_since: int | None = None
 
 
@@ -56,7 +59,7 @@ class EventPolls:
 
     Args:
         pods: their event files.
-        crashed: hears the name of a node that ended without anybody's doing, with its incarnation.
+        crashed: hears the name of a node that ended without anybody's doing or a crash, with its incarnation.
     """
 
     def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
@@ -92,7 +95,8 @@ class EventPolls:
         """The end of the incarnation that runs, behind everything that it said, for the log; nothing where it is told
         already. ``at_ns``: when its machine saw it."""
         said, pod.waiting = pod.waiting, []
-        told = pod.ending is None or not pod.up
+        # A node that is down may still lose its page cache, with its machine.
+        told = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
         pod.ending = None
         if told:
             return said
@@ -134,13 +138,15 @@ class EventPolls:
             if pod.up:
                 ended_at = max(pod.last_ns, min(event.time_ns + pod.ahead_ns - 1, time_ns()))
                 reason = pod.ending or "crash"
-                if pod.ending is None:
+                if pod.ending is None and not pod.crashed:
                     self._crashed(pod.name, pod.incarnation)
                 end = NodeStopped(reason=reason, offset=0)
                 pod.waiting.append(Observed(ended_at, ended_at, pod.name, pod.incarnation, end))
                 pod.ending = None
             pod.incarnation += 1
-            pod.up = True
+            pod.up, pod.crashed = True, False
+        elif isinstance(event.event, NodeCrashed):
+            pod.crashed = True
         at = max(pod.last_ns, event.time_ns + pod.ahead_ns)
         pod.last_ns = at
         pod.waiting.append(event._replace(time_ns=at, incarnation=pod.incarnation, node=pod.name))

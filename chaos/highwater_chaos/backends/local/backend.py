@@ -23,6 +23,7 @@ from highwater_chaos.backends.local.acting import acting
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
+from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer
@@ -290,7 +291,8 @@ class LocalBackend:
         return rows
 
     def doubts(self) -> Sequence[str]:
-        """Nodes that ended by themselves, clients that did, events that could not be read."""
+        """Nodes that ended without a fault or a crash to explain it, clients that did, events that could not be
+        read."""
         self._look_after()
         clients = [] if self._clients is None else self._clients.doubts()
         return [*self._doubts, *clients, *self._observer.notes()]
@@ -339,10 +341,9 @@ class LocalBackend:
     def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
         """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
         local = self._nodes[node]
-        had_process = local.has_process
         report = local.lose_power(keep)
-        if had_process:
-            self._stopped(local, "power-loss", report.lost_bytes)
+        # Also of a node that does not run: its machine has a page cache all the same.
+        self._stopped(local, "power-loss", report.lost_bytes)
         return report
 
     @acting
@@ -366,13 +367,22 @@ class LocalBackend:
         if was_asked and status == self._program.stopped_status:
             self._stopped(local, "stop")
             return
+        self._take_events()
+        ending = Ending(
+            local.name,
+            local.incarnation,
+            status,
+            told=self._log.has_crashed(local.name, local.incarnation),
+            says_why=self._program.says_why_it_ends,
+            was_asked=was_asked,
+            troubled=troubled,
+            tail=local.tail(),
+        )
+        if (finding := ending.finding()) is not None:
+            self._log.host_event(local.name, local.incarnation, finding)
+        if (doubt := ending.doubt()) is not None:
+            self._doubts.append(doubt)
         self._stopped(local, "crash")
-        if not troubled:
-            how = f"signal {-status}" if status is not None and status < 0 else f"status {status}"
-            asked = "did not stop cleanly" if was_asked else "ended by itself"
-            self._doubts.append(
-                f"{local.name} {asked} in incarnation {local.incarnation} ({how}); its log ends:\n{local.tail()}"
-            )
 
     def _stopped(self, local: LocalNode, reason: str, lost_bytes: int = 0) -> None:
         """Note the end of an incarnation, behind everything that it said."""

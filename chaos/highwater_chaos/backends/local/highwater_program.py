@@ -30,6 +30,7 @@ class HighwaterProgram:
     name = "highwater"
     lacks: frozenset[Capability] = frozenset()
     stopped_status = 0
+    says_why_it_ends = True
 
     def problems(self, cluster: Cluster) -> list[str]:
         """It is always there: it is this package."""

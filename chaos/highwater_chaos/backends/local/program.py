@@ -129,6 +129,9 @@ class NodeProgram(Protocol):
     """What cannot be done to it, whatever the machine can do (our RPC rules need our host)."""
     stopped_status: int
     """The exit status of a node that was asked to stop (SIGTERM) and did so cleanly."""
+    says_why_it_ends: bool
+    """Whether a node that ends by an exception reports it (``node-crashed``). Of other software every end that nobody
+    asked for is taken for a crash."""
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Why this cluster cannot be run here with this program (a missing JVM, a mode it does not have)."""

@@ -10,7 +10,7 @@ import msgspec
 
 from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.protocol import TimedEvent
-from highwater_runtime.ports.trace import NodeEvent
+from highwater_runtime.ports.trace import NodeCrashed, NodeEvent
 
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -37,6 +37,13 @@ class EventLog:
     def host_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """What the harness itself has to say of a node, now."""
         self.add([Observed(self._clock(), time.time_ns(), node, incarnation, event)])
+
+    def has_crashed(self, node: str, incarnation: int) -> bool:
+        """Whether this incarnation has reported that it ended by an exception."""
+        return any(
+            isinstance(one.event, NodeCrashed) and (one.node, one.incarnation) == (node, incarnation)
+            for one in self.events
+        )
 
     def by_time(self) -> list[TimedEvent]:
         """All events by time; those of one time as they came in."""

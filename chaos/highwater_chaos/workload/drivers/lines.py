@@ -31,6 +31,7 @@ class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
     seed: str
     request_timeout_ns: int
     delivery_timeout_ns: int
+    ack_timeout_ns: int | None = None
     interval_ns: int = 0
     values_from: int = 1
     acks: int = -1

@@ -24,6 +24,7 @@ from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
+    NodeCrashed,
     NodeEvent,
     NodeStarted,
     NodeStopped,
@@ -34,6 +35,7 @@ from highwater_runtime.ports.trace import (
 OBSERVED: Final[tuple[type[NodeEvent], ...]] = (
     NodeStarted,
     NodeStopped,
+    NodeCrashed,
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
@@ -58,6 +60,7 @@ class ApacheKafkaProgram:
     lacks: frozenset[Capability] = frozenset({Capability.RPC_RULES, Capability.CLOCK_SKEW, Capability.DISK_STALL})
     stopped_status = 143
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
+    says_why_it_ends = False
 
     def __init__(self) -> None:
         self._installed: Installation | None = None

@@ -46,13 +46,14 @@ class _DrivenProducer:
 
     def _connect(self) -> None:
         settings = self._settings
+        ack_ns = settings.request_timeout_ns if settings.ack_timeout_ns is None else settings.ack_timeout_ns
         self._dead = False
         self._producer = Producer(
             {
                 **common_properties(settings),
                 "acks": settings.acks,
                 "enable.idempotence": settings.idempotence,
-                "request.timeout.ms": settings.request_timeout_ns // MS,
+                "request.timeout.ms": ack_ns // MS,  # librdkafka's name of what the broker may wait
                 "message.timeout.ms": settings.delivery_timeout_ns // MS,
                 "error_cb": self._on_error,
             }

@@ -1,0 +1,95 @@
+"""A real process that ends by an exception of its own: a finding with its stack, on loopback and without root."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends.local import backend as local_backend
+from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.endings import Ending
+from highwater_chaos.backends.local.highwater_program import HighwaterProgram
+from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.judged_run import run_and_judge
+
+PLANTED = """
+import sys
+from highwater_runtime.broker.broker import Broker
+handle, seen = Broker.on_request, [0]
+def on_request(self, request):
+    if request.body.NAME.startswith("Produce"):
+        seen[0] += 1
+        if seen[0] == 20:
+            raise KeyError("planted")
+    handle(self, request)
+Broker.on_request = on_request
+from highwater_runtime.host.main import main
+main()
+"""
+"""``highwater-node`` whose broker fails on the twentieth Produce."""
+
+
+class Planted(HighwaterProgram):
+    def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
+        launch = super().launch(plan, place, incarnation)
+        return Launch((sys.executable, "-c", PLANTED, launch.argv[-1]), launch.env, launch.paths)
+
+
+def test_an_exception_in_a_process_is_a_finding(
+    experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_backend, "program_of", lambda _: Planted())
+    monkeypatch.setattr(
+        "highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state, isolated=False)
+    )
+    run = experiment("- wait: 2s", brokers=1, timeout="40s")
+    done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
+    assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("fail", ["node-crash"])
+    (example,) = done.verdict["anomalies"]["node-crash"]["examples"]
+    assert example["story"].startswith("broker-0 (incarnation 1) crashed at ")
+    assert "KeyError: 'planted'" in example["story"]
+    assert "on_request" in example["stack"]
+    assert not any("ended by itself" in doubt for doubt in done.verdict["doubts"]), "it is a finding, and no doubt"
+    assert "on_request" in (done.directory / "report.html").read_text(encoding="utf-8")
+    assert "on_request" in (done.directory / "junit.xml").read_text(encoding="utf-8")
+
+
+def ending(status: int, **how: bool) -> Ending:
+    facts = {"told": False, "says_why": True, "was_asked": False, "troubled": False, **how}
+    return Ending("broker-0", 1, status, **facts, tail="last words")
+
+
+@pytest.mark.parametrize(
+    ("end", "finds", "doubts"),
+    [
+        (ending(1, told=True), False, False),
+        (ending(1, told=True, troubled=True), False, False),
+        (ending(1, troubled=True), False, False),
+        (ending(1), False, True),
+        (ending(1, says_why=False), True, False),
+        (ending(1, says_why=False, troubled=True), False, False),
+        (ending(-signal.SIGSEGV), True, False),
+        (ending(-signal.SIGKILL), False, True),
+        (ending(-signal.SIGKILL, says_why=False), False, True),
+        (ending(1, was_asked=True), False, True),
+    ],
+    ids=[
+        "it reported the crash itself",
+        "a bug that a disk fault brought out, reported",
+        "its disk was made to fail",
+        "our node without a word: the machine's disk, an address in use",
+        "other software never says why",
+        "other software, its disk was made to fail",
+        "a crash of the interpreter",
+        "killed by somebody else",
+        "other software, killed by somebody else",
+        "asked to stop, not cleanly",
+    ],
+)
+def test_what_an_end_means(end: Ending, finds: bool, doubts: bool) -> None:
+    assert (end.finding() is not None, end.doubt() is not None) == (finds, doubts)
