@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from highwater_pipeline.files import BadTable
+
 OK: Final = 0
 FAIL: Final = 1
 INFO: Final = 2
@@ -118,17 +120,34 @@ def micro_operations(operations: pa.Table) -> History:
     )
 
 
-def pair(process: Ints, is_invoke: Bools) -> tuple[Ints, Bools]:
-    """For every row: the row of its invocation (-1: it is one itself, or has none), and whether it is an invocation
-    that nothing completes. A completion belongs to the row of its process right before it, if that is an invocation."""
+def pair(process: Ints, is_invoke: Bools, path: str = "operations") -> tuple[Ints, Bools]:
+    """For every row: the row of its invocation (-1: it is one itself), and whether it is an invocation that nothing
+    completes. A completion belongs to the row of its process right before it.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` for a history that no single-threaded processes can have made: a
+    process invokes while its last operation is open, or completes what it has not invoked. ``path`` is what the error
+    calls the table.
+    """
     rows = len(process)
     order = np.argsort(process, kind="stable")
-    same = process[order][1:] == process[order][:-1]
-    completes = same & is_invoke[order][:-1] & ~is_invoke[order][1:]
+    begins = np.ones(rows, np.bool_)
+    begins[1:] = process[order][1:] != process[order][:-1]
+    invokes = is_invoke[order]
+    after_invoke = np.zeros(rows, np.bool_)
+    after_invoke[1:] = invokes[:-1] & ~begins[1:]
+    impossible = order[invokes == after_invoke]
+    if len(impossible):
+        row = int(impossible.min())
+        who = f"process {int(process[row])}"
+        found = f"{who} to complete its open operation first, found another invocation"
+        if not is_invoke[row]:
+            found = f"{who} to have an open operation, found a completion of none"
+        raise BadTable(f"{path}:{row + 1}: expected {found}")
     invoke_of = np.full(rows, -1, np.int64)
-    invoke_of[order[1:][completes]] = order[:-1][completes]
+    completes = np.flatnonzero(after_invoke)
+    invoke_of[order[completes]] = order[completes - 1]
     is_open = is_invoke.copy()
-    is_open[order[:-1][completes]] = False
+    is_open[order[completes - 1]] = False
     return invoke_of, is_open
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from highwater_pipeline.files import BadTable, read_jsonl, read_parquet
+from highwater_pipeline.micro_operations import pair
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
 
 OPERATIONS_FILE = "history/operations"
@@ -69,6 +71,7 @@ def load_run(run_dir: Path | str) -> RunTables:
     for table in (tables.operations, tables.node_events, tables.replica_log, tables.faults):
         if table is not None:
             _one_run(directory, table, run_id)
+    _possible(directory / OPERATIONS_FILE, operations)
     return tables
 
 
@@ -77,6 +80,7 @@ def _load_history(path: Path) -> RunTables:
     operations = read_parquet(path, OPERATION_ROWS) if parquet else read_jsonl(path, OPERATION_ROWS, path.stem)
     run_id = operations["run_id"][0].as_py() if operations.num_rows else path.stem
     _one_run(path, operations, run_id)
+    _possible(path, operations)
     return RunTables(run_id, operations)
 
 
@@ -104,3 +108,8 @@ def _one_run(path: Path, table: pa.Table, run_id: str) -> None:
     found = table["run_id"].unique().to_pylist()
     if found not in ([], [run_id]):
         raise BadTable(f"{path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
+
+
+def _possible(path: Path, operations: pa.Table) -> None:
+    """Refuse a history that no single-threaded processes can have made."""
+    pair(operations["process"].to_numpy(), pc.equal(operations["type"], "invoke").to_numpy(), str(path))

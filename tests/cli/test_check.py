@@ -83,3 +83,7 @@ def test_a_history_of_registers(highwater: Any) -> None:
     assert "stale-read: 1" in done.out
     highwater.write("fresh.jsonl", "".join(json.dumps(line) + "\n" for line in lines[:2]))
     assert highwater("check", "fresh.jsonl", "--model", "register").out == "PASS: fresh\n"
+    highwater.write("torn.jsonl", "".join(json.dumps(line) + "\n" for line in lines[1:]))
+    done = highwater("check", "torn.jsonl", "--model", "register")
+    assert (done.status, done.out) == (254, "")
+    assert "torn.jsonl:1: expected process 0 to have an open operation, found a completion of none" in done.err

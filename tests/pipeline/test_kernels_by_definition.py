@@ -33,19 +33,24 @@ def micro_ops(draw: Any, kind: str) -> MicroOp:
 
 @st.composite
 def histories(draw: Any) -> list[Operation]:
+    """What four clients did. A process whose operation has no known outcome never acts again: another takes over."""
     rows: list[Operation] = []
+    process_of = {client: client for client in range(4)}
     for _ in range(draw(st.integers(0, 14))):
         f = draw(st.sampled_from(["send", "send", "poll", "poll", "txn"]))
-        process = draw(st.integers(0, 3))
+        client = draw(st.integers(0, 3))
         value = draw(st.lists(micro_ops(f), max_size=3))
-        invoked = draw(st.booleans())
         kinds = draw(st.sampled_from([["invoke", "ok"], ["invoke", "fail"], ["invoke", "info"], ["invoke"]]))
-        for kind in kinds if invoked or kinds == ["invoke"] else kinds[1:]:
-            said = [] if kind in ("fail", "info") and invoked and draw(st.booleans()) else value
-            rows.append(Operation(len(rows), len(rows), process, kind, f, said))
+        for kind in kinds:
+            said = [] if kind in ("fail", "info") and draw(st.booleans()) else value
+            rows.append(Operation(len(rows), len(rows), process_of[client], kind, f, said))
+        if kinds[-1] not in ("ok", "fail"):
+            process_of[client] += 4
     # Operations of different processes overlap: shuffle, keeping each process's own order.
     order = draw(st.permutations(range(len(rows))))
-    queues = {p: [row for row in rows if row.process == p] for p in range(4)}
+    queues: dict[int, list[Operation]] = {}
+    for row in rows:
+        queues.setdefault(row.process, []).append(row)
     mixed = [queues[rows[position].process].pop(0) for position in order]
     for index, row in enumerate(mixed):
         row.index = row.time = index
