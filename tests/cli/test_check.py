@@ -65,6 +65,60 @@ def test_a_torn_file_is_named_with_its_line(highwater: Any, tiny_run: Path, torn
     assert done.out == ""
 
 
+FILES = [
+    "dumps/replica_log.jsonl",
+    "events/nodes.jsonl",
+    "experiment.yaml",
+    "faults.jsonl",
+    "history/operations.jsonl",
+    "metrics/samples.parquet",
+    "phases.jsonl",
+    "run.json",
+]
+"""What a verdict stands on."""
+
+
+def _without(path: Path, damage: str) -> None:
+    """Delete a file, or cut it short; at the end of a line, where nothing looks torn."""
+    content = path.read_bytes()
+    match damage:
+        case "deleted":
+            path.unlink()
+        case "empty":
+            path.write_bytes(b"")
+        case _:
+            half = content[: len(content) // 2]
+            path.write_bytes(half[: half.rfind(b"\n") + 1] if b"\n" in half else half)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "empty", "cut"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_run_directory_that_is_not_whole_is_never_a_pass(
+    highwater: Any, tiny_run: Path, failed_run: Path, name: str, damage: str
+) -> None:
+    """What is missing cannot fail a check, so nothing is judged, neither a good run nor a bad one."""
+    for number, run in enumerate([tiny_run, failed_run]):
+        copy = highwater.folder / f"copy-{number}"
+        shutil.copytree(run, copy)
+        _without(copy / name, damage)
+        done = highwater("check", copy)
+        assert (done.status, done.out) == (254, ""), done
+        assert str(copy) in done.err
+
+
+def test_that_list_is_all_that_a_run_records(tiny_run: Path) -> None:
+    """What is written after the verdict, and what people read, is not evidence."""
+    others = {"junit.xml", "report.html", "verdict.json", "logs/harness.log"}
+    there = {str(path.relative_to(tiny_run)) for path in tiny_run.rglob("*") if path.is_file()}
+    assert there == {*FILES, *others}
+
+
+def test_a_run_in_doubt_is_no_pass_for_one_model_alone(highwater: Any, tiny: str) -> None:
+    text = tiny.replace("kill: {target: {followerOf: orders-0}, restartAfter: 500ms}", "drop: {rpc: ElectLeaders}")
+    (run,) = highwater("run", highwater.write("tiny.yaml", text), "--json").json["runs"]
+    assert highwater("check", run["dir"], "--model", "log").status == 2
+
+
 def test_a_directory_that_is_no_run(highwater: Any) -> None:
     done = highwater("check", ".")
     assert done.status == 254
