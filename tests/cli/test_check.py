@@ -46,10 +46,22 @@ def test_check_of_a_run_with_an_unconfirmed_fault_is_inconclusive(highwater: Any
 
 
 def test_check_of_a_history_alone(highwater: Any, failed_run: Path) -> None:
-    done = highwater("check", failed_run / "history" / "operations.jsonl", "--json")
+    history = failed_run / "history" / "operations.jsonl"
+    done = highwater("check", history, "--acks", "all", "--idempotence", "--json")
     assert done.status == 1
     assert {"lost-write", "unseen"} <= set(done.json["anomalies"])
     assert done.json["checks"]["committed-loss"] == "not-available"
+
+
+def test_a_history_alone_does_not_say_what_was_promised(highwater: Any, tiny_run: Path, failed_run: Path) -> None:
+    """A pass keeps every promise; what would break one that may have been made is no fail, and no pass either."""
+    assert highwater("check", tiny_run / "history" / "operations.jsonl").status == 0
+    done = highwater("check", failed_run / "history" / "operations.jsonl", "--acks", "1", "--no-idempotence", "--json")
+    assert (done.status, done.json["checks"]["unseen"]) == (2, "unknown")
+    assert any("with acks=1 only node events show" in reason for reason in done.json["reasons"])
+    for said in (["--acks", "most"], ["--acks", "1", "--idempotence"]):
+        assert highwater("check", failed_run / "history" / "operations.jsonl", *said).status == 254
+    assert highwater("check", failed_run, "--acks", "1").status == 254, "run.json says what it was"
 
 
 @pytest.mark.parametrize("torn", ["history/operations.jsonl", "events/nodes.jsonl"])

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -21,6 +21,7 @@ from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
 _FORMATS = ("highwater",)
@@ -35,6 +36,15 @@ def check(
         str | None,
         typer.Option(help="log, or register: linearizability. By default what the run recorded; log for a file."),
     ] = None,
+    acks: Annotated[
+        str | None, typer.Option(help="Of recordings without run.json: what producers asked for: all, 1 or 0.")
+    ] = None,
+    idempotence: Annotated[
+        bool | None, typer.Option(help="Of recordings without run.json: whether producers were idempotent.")
+    ] = None,
+    retention: Annotated[
+        bool, typer.Option("--retention", help="Of recordings without run.json: old records may have been deleted.")
+    ] = False,
     master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
@@ -45,11 +55,16 @@ def check(
             raise UsageError(f"--{option} {value!r} {why}; expected {' or '.join(map(repr, built))}")
     if not history.exists():
         raise UsageError(f"{history}: no such file or directory")
+    settings = _settings(acks, idempotence, retention=retention)
     if is_run_directory(history):
         _refuse(lambda: ensure_judgeable(history))
+        if settings is not None:
+            raise UsageError(
+                f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
+            )
     began = time.monotonic()
     print(f"judging {history} on Spark", file=sys.stderr)
-    judgement = _judge(history, model, master)
+    judgement = _judge(history, model, master, settings)
     print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
     found = _verdict(history, judgement, model)
     if as_json:
@@ -58,6 +73,18 @@ def check(
     else:
         _print(judgement.run_id, found)
     return _STATUS[found["verdict"]]
+
+
+def _settings(acks: str | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
+    """What the options say was promised; None: nothing."""
+    if acks is None and idempotence is None and not retention:
+        return None
+    if acks not in (None, "all", "1", "0"):
+        raise UsageError(f"--acks {acks!r} is unknown; expected 'all', '1' or '0'")
+    if idempotence and acks != "all":
+        raise UsageError(f"--idempotence needs --acks all; found {acks or 'none'}")
+    deleting = (EVERY_TOPIC,) if retention else ()
+    return Settings(cast("Acks | None", acks), idempotence, retention=deleting, compaction=())
 
 
 def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str, Any]:
@@ -95,7 +122,7 @@ def _of_recordings(judgement: Judgement, doubts: Sequence[str] = ()) -> dict[str
     return {**found, "verdict": verdict, "reasons": reasons, "doubts": because, "assertions": []}
 
 
-def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
+def _judge(history: Path, model: str | None, master: str | None, settings: Settings | None) -> Judgement:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
@@ -104,7 +131,7 @@ def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
         if model is None and (history / "experiment.yaml").is_file():
             # As ``run`` judged it.
             return judge_on_spark(load_experiment(history / "experiment.yaml"), history, master)
-        return spark.check_on_spark(history, master)
+        return spark.check_on_spark(history, master, settings=settings)
     except (BadTable, FileNotFoundError, JavaNotFound, spark.SparkFailed) as error:
         raise UsageError(str(error)) from error
 
