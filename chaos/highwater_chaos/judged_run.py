@@ -15,7 +15,7 @@ from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
-from highwater_chaos.run_summary import BadSummary, read_summary, summary_of, write_summary
+from highwater_chaos.run_summary import read_summary, summary_of, write_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
@@ -66,7 +66,7 @@ def write_run(directory: Path, experiment: ChaosExperiment, result: RunResult, *
     """Write down all that a verdict needs, and none."""
     write_recordings(directory, experiment, result)
     _ask_prometheus(experiment.spec, result, directory)
-    write_summary(directory, summary_of(result, wire=wire))
+    write_summary(directory, summary_of(experiment, result, wire=wire))
 
 
 def write_verdict(
@@ -77,11 +77,9 @@ def write_verdict(
     The report calls the directory ``shown_as``. Returns the content of ``verdict.json``.
 
     Raises:
-        BadSummary: the run's summary is missing or torn.
+        BadSummary: the run directory is not whole.
     """
     summary = read_summary(directory)
-    if summary is None:
-        raise BadSummary(f"{directory}: expected run.json; found none: it was written by an older version")
     verdict = verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, directory))
     write_json(directory / "verdict.json", verdict)
     write_junit(directory / "junit.xml", [verdict])

@@ -2,10 +2,15 @@
 
 Violated invariants and doubts are known to whoever ran it and to nobody else. Written down, they make a run directory
 enough to come to the whole verdict again: by ``highwater check``, by a Job on Kubernetes, on another day.
+
+It also says which files were recorded, with a digest of each. A recording that is missing or cut short cannot fail a
+check, so a run directory that is not whole is not judged.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,12 +19,21 @@ import msgspec
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.engine import RunResult
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.run_settings import settings_of
+from highwater_pipeline.settings import Settings
+from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE
 
-FILE: Final = "run.json"
+_EXPERIMENT: Final = "experiment.yaml"
+_WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")
+"""What tells a run directory from a directory of tables that others recorded."""
+
+_NOT_EVIDENCE: Final = ("logs",)
+"""What no verdict depends on."""
 
 
 class BadSummary(ValueError):  # noqa: N818 - what is wrong is the file
-    """``run.json``, or what goes with it, is torn or of another version; the message says which and where."""
+    """``run.json``, or what goes with it, is missing, torn or of another version; the message says which and where."""
 
 
 class _Written(msgspec.Struct, frozen=True, rename="camel"):
@@ -34,6 +48,13 @@ class _Written(msgspec.Struct, frozen=True, rename="camel"):
     run_ns: int
     wall_seconds: float
     wire: bool
+    settings: Settings
+
+
+class _File(_Written, frozen=True):
+    """``recordings``: SHA-256 of every file that was recorded, by its path in the run directory."""
+
+    recordings: dict[str, str]
 
 
 class RunSummary(_Written, frozen=True):
@@ -43,7 +64,7 @@ class RunSummary(_Written, frozen=True):
     phases: list[PhaseRow]
 
 
-def summary_of(result: RunResult, *, wire: bool) -> RunSummary:
+def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) -> RunSummary:
     """The summary of a run that has just ended. ``wire``: whether every simulated message went through the codec."""
     return RunSummary(
         name=result.name,
@@ -57,28 +78,50 @@ def summary_of(result: RunResult, *, wire: bool) -> RunSummary:
         run_ns=result.run_ns,
         wall_seconds=result.wall_seconds,
         wire=wire,
+        settings=settings_of(experiment),
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],
     )
 
 
 def write_summary(directory: Path, summary: RunSummary) -> None:
-    """Write ``run.json`` beside the recordings, which have the faults and the phases."""
-    written = _Written(**{name: getattr(summary, name) for name in _Written.__struct_fields__})
-    (directory / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(written), indent=2) + b"\n")
+    """Write ``run.json`` beside the recordings, which have the faults and the phases. It is written last: it says what
+    was recorded before."""
+    written = {name: getattr(summary, name) for name in _Written.__struct_fields__}
+    file = _File(**written, recordings=_recordings(directory))
+    (directory / RUN_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
 
 
-def read_summary(directory: Path) -> RunSummary | None:
-    """The summary of a run directory; None where an older version wrote it, without one.
+def is_run_directory(directory: Path) -> bool:
+    """Whether a directory is one that a run left, whole or not, and not one of tables that others recorded."""
+    return any((directory / name).exists() for name in _WRITTEN_BY_RUNS)
+
+
+def ensure_judgeable(directory: Path) -> None:
+    """Look whether the two files are there without which nobody knows what else should be.
 
     Raises:
-        BadSummary: a file of it is missing or torn.
+        BadSummary: one is missing.
     """
-    path = directory / FILE
-    if not path.is_file():
-        return None
+    for name in (_EXPERIMENT, RUN_FILE):
+        if not (directory / name).is_file():
+            raise BadSummary(
+                f"{directory}: expected {name} in a run directory; found none, so it is not known what else is missing."
+                f" Judge its history alone: highwater check {directory}/{OPERATIONS_FILE}.jsonl"
+            )
+
+
+def read_summary(directory: Path) -> RunSummary:
+    """The summary of a run directory that is whole.
+
+    Raises:
+        BadSummary: a file of it is missing or torn, or a recording is not what the run wrote.
+    """
+    ensure_judgeable(directory)
+    path = directory / RUN_FILE
     try:
-        written = msgspec.json.decode(path.read_bytes(), type=_Written)
+        file = msgspec.json.decode(path.read_bytes(), type=_File)
+        _ensure_whole(directory, file.recordings)
         path = directory / "faults.jsonl"
         decode = msgspec.json.Decoder(dict[str, Any]).decode
         faults = [decode(line) for line in path.read_bytes().splitlines()]
@@ -86,5 +129,25 @@ def read_summary(directory: Path) -> RunSummary | None:
         phases = phase_rows(directory)
     except (OSError, msgspec.DecodeError) as error:
         raise BadSummary(f"{path}: cannot be read: {error}") from error
-    told = {name: getattr(written, name) for name in _Written.__struct_fields__}
+    told = {name: getattr(file, name) for name in _Written.__struct_fields__}
     return RunSummary(**told, faults=faults, phases=phases)
+
+
+def _recordings(directory: Path) -> dict[str, str]:
+    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    named = ((path.relative_to(directory), path) for path in files)
+    return {name.as_posix(): _digest(path) for name, path in named if name.parts[0] not in _NOT_EVIDENCE}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _ensure_whole(directory: Path, recordings: Mapping[str, str]) -> None:
+    for name, digest in recordings.items():
+        path = directory / name
+        if not path.is_file():
+            raise BadSummary(f"{path}: expected the recording that {RUN_FILE} lists; found none")
+        if _digest(path) != digest:
+            raise BadSummary(f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content")

@@ -16,8 +16,29 @@ CLIENT_CHECKS: Final[dict[str, str]] = {
     "inconsistent-offsets": "two or more values stand at one offset",
     "aborted-read": "a value was read although its writer failed (G1a)",
     "unseen": "an acknowledged value had not been read when the final reads were through",
+    "precommitted-read": "an operation read a value that it had sent itself",
+    "poll-skip": "a consumer read on past a record that it had not read",
+    "nonmonotonic-poll": "a consumer read an offset at or below the one that it had read before",
+    "int-poll-skip": "one poll went past a record without reading it",
+    "int-nonmonotonic-poll": "one poll read an offset at or below the one that it had read before",
+    "nonmonotonic-send": "a producer's record was written at or below the offset of one that it had sent before",
+    "int-nonmonotonic-send": "one operation's record was written at or below the offset of one that it sent before",
 }
 """What clients can see, by Jepsen's definitions."""
+
+CLIENT_CHECKS_ON_REQUEST: Final[dict[str, str]] = {
+    "int-send-skip": "a record of another operation stands between two of one operation",
+}
+"""What clients can see and a replicated log does not promise: only looked for where ``checks`` names it."""
+
+OF_ACKNOWLEDGED: Final = (
+    "lost-write",
+    "unseen",
+    "nonmonotonic-send",
+    "int-nonmonotonic-send",
+    "int-send-skip",
+)
+"""Checks on clients that judge acknowledged records alone."""
 
 INSIDE_CHECKS: Final[dict[str, str]] = {
     "committed-loss": "a record once below the true high watermark is missing from, or different on, a later leader",
@@ -70,7 +91,7 @@ ON_REQUEST: Final[dict[str, str]] = {
 """Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
 
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
-    **dict.fromkeys(CLIENT_CHECKS, ("history",)),
+    **dict.fromkeys([*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST], ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),
     "divergence": ("replica-log",),
     "replica-incomplete": ("events", "dump-marks"),

@@ -65,7 +65,8 @@ def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
 def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
     """A Parquet file as an Arrow table of ``kind.schema``.
 
-    Raises :class:`BadTable` where the columns or their types are others, or a column that must not be null is.
+    A column that may be null may be missing. Raises :class:`BadTable` where the columns or their types are others, or a
+    column that must not be null is.
     """
     try:
         table = pq.read_table(path)
@@ -73,7 +74,9 @@ def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
         raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
     found = {field.name: field.type for field in table.schema}
     for field in kind.schema:
-        if field.name not in found:
+        if field.name not in found and field.nullable:  # as a line may leave it out
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+        elif field.name not in found:
             raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found))}")
     for name in found:
         if name not in kind.schema.names:

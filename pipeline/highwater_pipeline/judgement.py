@@ -11,8 +11,10 @@ from highwater_pipeline.anomalies import (
     AVAILABILITY,
     CHECKS,
     CLIENT_CHECKS,
+    CLIENT_CHECKS_ON_REQUEST,
     NEEDED_EVENTS,
     NEEDS,
+    OF_ACKNOWLEDGED,
     ON_REQUEST,
     QUORUM_INVARIANTS,
 )
@@ -32,10 +34,25 @@ rows that prove it, counted from 0), and what the check names besides (offsets, 
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check found in one unit: how many instances, and the first few of them."""
+    """What one check found in one unit: how many instances, and the first few of them. ``unknown``: how many more there
+    would be if something was promised of which nobody knows, and ``why`` nobody does."""
 
     count: int
     examples: list[Example]
+    unknown: int = 0
+    why: str = ""
+
+
+def together(findings: Sequence[Finding]) -> Finding:
+    """The findings of several parts of a unit as one."""
+    examples = [example for finding in findings for example in finding.examples]
+    whys = dict.fromkeys(finding.why for finding in findings if finding.unknown)
+    return Finding(
+        sum(finding.count for finding in findings),
+        examples[:MAX_EXAMPLES],
+        sum(finding.unknown for finding in findings),
+        "; ".join(whys),
+    )
 
 
 class UnitFindings(msgspec.Struct, frozen=True):
@@ -77,12 +94,13 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
 
     Raises ``ValueError`` for a name that is not a check's.
     """
-    if checks is None or "all" in checks:
+    known = {**CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    if checks is None:
         return tuple(CHECKS)
     for name in checks:
-        if name not in {*CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY}:
-            raise ValueError(f"expected a check ({', '.join(CHECKS)}), found {name!r}")
-    return tuple(name for name in CHECKS if name in checks)
+        if name not in {*known, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY, "all"}:
+            raise ValueError(f"expected a check ({', '.join(known)}), found {name!r}")
+    return tuple(name for name in known if name in checks or ("all" in checks and name in CHECKS))
 
 
 def can_tell(name: str, facts: RunFacts) -> bool:
@@ -97,32 +115,43 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     ordered = sorted(units, key=lambda unit: unit.partition)
     anomalies: dict[str, AnomalyReport] = {}
     states: dict[str, CheckState] = {}
-    names = selected(checks)
+    undecided: list[str] = []
     if facts.crashes:
         anomalies["node-crash"] = AnomalyReport(facts.crashes, list(facts.crash_examples))
         states["node-crash"] = "failed"  # whatever was asked for: what such a run withstood, nobody knows
-    for name in names:
+    for name in selected(checks):
         if name in states:
             continue
-        found = [unit.findings[name] for unit in ordered if name in unit.findings]
-        examples = [example for finding in found for example in finding.examples][:MAX_EXAMPLES]
-        count = sum(finding.count for finding in found)
-        if count:
-            anomalies[name] = AnomalyReport(count, examples)
-        states[name] = "failed" if count else _state_without_anomaly(name, facts)
-    reasons = _reasons(facts, anomalies, states)
+        found = together([unit.findings[name] for unit in ordered if name in unit.findings])
+        if found.count:
+            anomalies[name] = AnomalyReport(found.count, found.examples)
+            states[name] = "failed"
+        elif found.unknown:
+            states[name] = "unknown"
+            undecided.append(f"{name}: {found.unknown} possible, but {found.why}")
+        else:
+            states[name] = _state_without_anomaly(name, facts)
+    reasons = [*_reasons(facts, anomalies, states), *undecided]
     return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states)
 
 
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
-    if name in CLIENT_CHECKS:
-        unknown = facts.acknowledged == 0 or (name == "unseen" and not facts.drained)
-        return "unknown" if unknown else "ok"
+    if name in CLIENT_CHECKS or name in CLIENT_CHECKS_ON_REQUEST:
+        if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
+            return "not-available"  # nothing is acknowledged
+        return "unknown" if not _tried(name, facts) else "ok"
     if not can_tell(name, facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
     return "ok" if all(recorded[need] for need in NEEDS[name]) else "not-available"
+
+
+def _tried(name: str, facts: RunFacts) -> bool:
+    """Whether a promise was tried by which a check on clients judges."""
+    if facts.settings.acks == "0":
+        return facts.read > 0
+    return facts.acknowledged > 0 and (name != "unseen" or facts.drained)
 
 
 def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
@@ -134,18 +163,25 @@ def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
 
 
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
-    reasons = [f"{name}: {CHECKS[name]} ({report.count} found)" for name, report in anomalies.items()]
+    meanings = {**CHECKS, **CLIENT_CHECKS_ON_REQUEST}
+    reasons = [f"{name}: {meanings[name]} ({report.count} found)" for name, report in anomalies.items()]
     reasons += facts.doubts
-    unknown = [name for name, state in states.items() if state == "unknown"]
+    unknown = [name for name, state in states.items() if state == "unknown" and not _tried(name, facts)]
     if unknown:
         if facts.operations == 0:
             why = "the history has no operations"
+        elif facts.settings.acks == "0":
+            why = "nothing was acknowledged (acks=0), and no record was read"
         elif facts.acknowledged == 0:
             why = f"none of {facts.operations} operations acknowledged a record"
         else:
             why = "no poll began after the last acknowledged send, so the final reads are missing"
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")
     missing = [name for name, state in states.items() if state == "not-available"]
+    unacknowledged = [name for name in missing if name in OF_ACKNOWLEDGED]
+    if unacknowledged:
+        reasons.append(f"acks=0 acknowledges nothing{NOT_JUDGED}{', '.join(unacknowledged)}")
+        missing = [name for name in missing if name not in unacknowledged]
     untold = [name for name in missing if not can_tell(name, facts)]
     if untold:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(untold)}")

@@ -29,6 +29,7 @@ class MicroOp(msgspec.Struct, forbid_unknown_fields=True):
     key: str
     offset: int | None = None
     value: int | None = None
+    topic_id: str | None = None
 
 
 class Operation(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,6 +44,7 @@ class Operation(msgspec.Struct, forbid_unknown_fields=True):
     client: str | None = None
     error: str | None = None
     run_id: str | None = None
+    attempts: int | None = None
 
 
 class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -161,6 +163,7 @@ def _micro_operations(rows: Sequence[Operation]) -> pa.Array:
             pa.array([item.key for item in flat], pa.string()),
             pa.array([item.offset for item in flat], pa.int64()),
             pa.array([item.value for item in flat], pa.int64()),
+            pa.array([item.topic_id for item in flat], pa.string()),
         ],
         fields=list(MICRO_OPERATION),
     )

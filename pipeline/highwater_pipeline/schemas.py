@@ -21,12 +21,21 @@ MICRO_OPERATION: Final = pa.struct(
     [
         _field("op", pa.string(), "send, poll or assign; of registers: read or write"),
         _field("key", pa.string(), "topic-partition (orders-0), or a register"),
-        _field("offset", pa.int64(), "record offset; null: not known (an unacknowledged send)", nullable=True),
+        _field(
+            "offset",
+            pa.int64(),
+            "record offset; null: not known (an unacknowledged send). Of assign: where the consumer was put; null: it"
+            " stays where it was",
+            nullable=True,
+        ),
         _field(
             "value",
             pa.int64(),
             "the record's value, unique in a run; null for assign. A register's value; null: never written",
             nullable=True,
+        ),
+        _field(
+            "topic_id", pa.string(), "the topic's uuid, 32 hex digits; null: the client does not know", nullable=True
         ),
     ]
 )
@@ -47,6 +56,7 @@ OPERATIONS: Final = pa.schema(
         ),
         _field("client", pa.string(), "node name of the client (producer-0)", nullable=True),
         _field("error", pa.string(), "why it was not ok, in Kafka's words", nullable=True),
+        _field("attempts", pa.int64(), "of a completed send: how often it was sent; null: not known", nullable=True),
     ],
     metadata={"doc": "operation history (Jepsen's model): one row per event of an operation"},
 )

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.micro_operations import History, Ints, micro_operations
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
+from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.tables import RunTables
 
 CLUSTER_EVENTS: Final = (
@@ -35,6 +36,7 @@ MAX_CRASHES: Final = 10
 class RunFacts:
     """What is known of a run as a whole before any partition is looked at.
 
+    ``read``: records of polls that completed ok. ``duplicates_messages``: whether a fault delivered messages twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
@@ -49,6 +51,9 @@ class RunFacts:
     drained: bool
     has_events: bool
     has_replica_log: bool
+    read: int = 0
+    settings: Settings = UNKNOWN
+    duplicates_messages: bool = False
     doubts: tuple[str, ...] = ()
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
@@ -82,6 +87,10 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
         has_dump_marks=_has_marks(tables.replica_log),
+        read=history.read,
+        settings=tables.settings,
+        duplicates_messages=tables.faults is not None
+        and bool(pc.any(pc.equal(tables.faults["kind"], "duplicate")).as_py()),
         doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,

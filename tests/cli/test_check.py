@@ -46,10 +46,22 @@ def test_check_of_a_run_with_an_unconfirmed_fault_is_inconclusive(highwater: Any
 
 
 def test_check_of_a_history_alone(highwater: Any, failed_run: Path) -> None:
-    done = highwater("check", failed_run / "history" / "operations.jsonl", "--json")
+    history = failed_run / "history" / "operations.jsonl"
+    done = highwater("check", history, "--acks", "all", "--idempotence", "--json")
     assert done.status == 1
     assert {"lost-write", "unseen"} <= set(done.json["anomalies"])
     assert done.json["checks"]["committed-loss"] == "not-available"
+
+
+def test_a_history_alone_does_not_say_what_was_promised(highwater: Any, tiny_run: Path, failed_run: Path) -> None:
+    """A pass keeps every promise; what would break one that may have been made is no fail, and no pass either."""
+    assert highwater("check", tiny_run / "history" / "operations.jsonl").status == 0
+    done = highwater("check", failed_run / "history" / "operations.jsonl", "--acks", "1", "--no-idempotence", "--json")
+    assert (done.status, done.json["checks"]["unseen"]) == (2, "unknown")
+    assert any("with acks=1 only node events show" in reason for reason in done.json["reasons"])
+    for said in (["--acks", "most"], ["--acks", "1", "--idempotence"]):
+        assert highwater("check", failed_run / "history" / "operations.jsonl", *said).status == 254
+    assert highwater("check", failed_run, "--acks", "1").status == 254, "run.json says what it was"
 
 
 @pytest.mark.parametrize("torn", ["history/operations.jsonl", "events/nodes.jsonl"])
@@ -63,6 +75,60 @@ def test_a_torn_file_is_named_with_its_line(highwater: Any, tiny_run: Path, torn
     assert done.status == 254
     assert f"copy/{torn}:{lines}: " in done.err
     assert done.out == ""
+
+
+FILES = [
+    "dumps/replica_log.jsonl",
+    "events/nodes.jsonl",
+    "experiment.yaml",
+    "faults.jsonl",
+    "history/operations.jsonl",
+    "metrics/samples.parquet",
+    "phases.jsonl",
+    "run.json",
+]
+"""What a verdict stands on."""
+
+
+def _without(path: Path, damage: str) -> None:
+    """Delete a file, or cut it short; at the end of a line, where nothing looks torn."""
+    content = path.read_bytes()
+    match damage:
+        case "deleted":
+            path.unlink()
+        case "empty":
+            path.write_bytes(b"")
+        case _:
+            half = content[: len(content) // 2]
+            path.write_bytes(half[: half.rfind(b"\n") + 1] if b"\n" in half else half)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "empty", "cut"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_run_directory_that_is_not_whole_is_never_a_pass(
+    highwater: Any, tiny_run: Path, failed_run: Path, name: str, damage: str
+) -> None:
+    """What is missing cannot fail a check, so nothing is judged, neither a good run nor a bad one."""
+    for number, run in enumerate([tiny_run, failed_run]):
+        copy = highwater.folder / f"copy-{number}"
+        shutil.copytree(run, copy)
+        _without(copy / name, damage)
+        done = highwater("check", copy)
+        assert (done.status, done.out) == (254, ""), done
+        assert str(copy) in done.err
+
+
+def test_that_list_is_all_that_a_run_records(tiny_run: Path) -> None:
+    """What is written after the verdict, and what people read, is not evidence."""
+    others = {"junit.xml", "report.html", "verdict.json", "logs/harness.log"}
+    there = {str(path.relative_to(tiny_run)) for path in tiny_run.rglob("*") if path.is_file()}
+    assert there == {*FILES, *others}
+
+
+def test_a_run_in_doubt_is_no_pass_for_one_model_alone(highwater: Any, tiny: str) -> None:
+    text = tiny.replace("kill: {target: {followerOf: orders-0}, restartAfter: 500ms}", "drop: {rpc: ElectLeaders}")
+    (run,) = highwater("run", highwater.write("tiny.yaml", text), "--json").json["runs"]
+    assert highwater("check", run["dir"], "--model", "log").status == 2
 
 
 def test_a_directory_that_is_no_run(highwater: Any) -> None:
@@ -83,3 +149,7 @@ def test_a_history_of_registers(highwater: Any) -> None:
     assert "stale-read: 1" in done.out
     highwater.write("fresh.jsonl", "".join(json.dumps(line) + "\n" for line in lines[:2]))
     assert highwater("check", "fresh.jsonl", "--model", "register").out == "PASS: fresh\n"
+    highwater.write("torn.jsonl", "".join(json.dumps(line) + "\n" for line in lines[1:]))
+    done = highwater("check", "torn.jsonl", "--model", "register")
+    assert (done.status, done.out) == (254, "")
+    assert "torn.jsonl:1: expected process 0 to have an open operation, found a completion of none" in done.err

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 from highwater_chaos.experiment.model import Cluster
-from highwater_pipeline.anomalies import AVAILABILITY, CLIENT_CHECKS, INSIDE_CHECKS, NEEDS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CLIENT_CHECKS,
+    CLIENT_CHECKS_ON_REQUEST,
+    INSIDE_CHECKS,
+    NEEDS,
+    REGISTER_CHECKS,
+)
 from highwater_pipeline.judgement import MAX_EXAMPLES, CheckState
+from highwater_pipeline.settings import Acks, Settings
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SWITCHES
 
@@ -31,6 +39,25 @@ def test_what_each_check_needs(checks: Any) -> None:
     needed = {quoted(row)[0]: tuple(quoted(cells[1].split(";")[0])) for row, cells in rows.items()}
     assert needed == {name: NEEDS[name] for name in INSIDE_CHECKS}
     assert {NEEDS[name] for name in CLIENT_CHECKS} == {("history",)}, "as the text above the table says"
+
+
+def test_checks_on_request(checks: Any) -> None:
+    prose = checks.section("Order")
+    assert all(f"`{name}` ({meaning})" in prose for name, meaning in CLIENT_CHECKS_ON_REQUEST.items())
+
+
+def test_every_setting_has_its_promise(checks: Any) -> None:
+    """A setting by which a check judges is a row of the table."""
+    rows = " ".join(checks.table("What each combination of settings promises"))
+    assert all(f"`acks: {acks}`" in rows for acks in get_args(Acks))
+    words = {
+        "acks": "acks: all",
+        "idempotence": "idempotence: false",
+        "retention": "retention.ms",
+        "compaction": "compact",
+    }
+    assert set(words) == set(Settings.__struct_fields__)
+    assert all(word in rows for word in words.values())
 
 
 def test_states_and_tables(checks: Any) -> None:

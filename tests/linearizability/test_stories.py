@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from highwater_pipeline.files import BadTable, parse_jsonl
+from highwater_pipeline.files import BadTable, parse_jsonl, write_jsonl
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.linearizability import Limits, check_registers
 from highwater_pipeline.rows import OPERATION_ROWS
+from highwater_pipeline.tables import load_run
 
 
 def verdict(story: Any) -> tuple[str, list[str]]:
@@ -82,6 +84,42 @@ def test_an_unknown_write_takes_effect_once(story: Any) -> None:
     story.done(0, "write", 1).row(5, "invoke", "write", 2)  # never completed: unknown too
     story.done(1, "read", 2).done(0, "write", 3).done(1, "read", 3).done(1, "read", 2)
     assert verdict(story) == ("fail", ["stale-read"])
+
+
+def test_a_write_that_never_completed_begins_at_its_invocation(story: Any) -> None:
+    """7 was read before anybody had begun to write it: that the write has no completion does not make it older."""
+    story.done(1, "read", 7).row(0, "invoke", "write", 7)
+    assert verdict(story) == ("fail", ["nonlinearizable"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            [(0, "invoke", "write", 1), (0, "invoke", "write", 2), (0, "ok", "write", 2), (1, "invoke", "read", None)],
+            ":2: expected process 0 to complete its open operation first, found another invocation",
+        ),
+        (
+            [(0, "invoke", "write", 1), (0, "ok", "write", 1), (1, "ok", "read", 1)],
+            ":3: expected process 1 to have an open operation, found a completion of none",
+        ),
+        (
+            [(0, "invoke", "write", 1), (0, "ok", "write", 1), (0, "ok", "write", 1)],
+            ":3: expected process 0 to have an open operation, found a completion of none",
+        ),
+    ],
+)
+def test_what_no_single_threaded_process_can_do_is_refused(
+    story: Any, tmp_path: Path, rows: list[Any], expected: str
+) -> None:
+    """Which invocation goes with which completion would be a guess, and the verdict with it."""
+    for row in rows:
+        story.row(*row)
+    with pytest.raises(BadTable, match=expected):
+        check_registers(story.tables())
+    write_jsonl(tmp_path / "registers.jsonl", story.operations)
+    with pytest.raises(BadTable, match=rf"registers\.jsonl{expected}"):
+        load_run(tmp_path / "registers.jsonl")
 
 
 def test_cas(story: Any) -> None:

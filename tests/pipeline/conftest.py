@@ -23,6 +23,7 @@ def _load(name: str) -> ModuleType:
 
 
 stories = _load("stories")
+_load("client_stories")  # more of them
 definitions = _load("naive")
 
 

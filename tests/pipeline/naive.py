@@ -3,63 +3,72 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 
 
-def completed(operations: list[Operation]) -> list[tuple[str, bool, list[MicroOp]]]:
-    """(outcome, whether it began after all earlier acknowledgements, micro-operations) of every operation."""
+@dataclass
+class Done:
+    """An operation with its outcome; ``began`` and ``ended`` are rows, equal where nothing completes it."""
+
+    process: int
+    client: str | None
+    f: str
+    outcome: str
+    began: int
+    ended: int
+    value: list[MicroOp]
+
+
+def completed(operations: list[Operation]) -> list[Done]:
+    """Operations in the order in which they ended."""
     found = []
     open_at: dict[int, int] = {}
-    ends: list[tuple[int, int, str, list[MicroOp]]] = []
     for row, operation in enumerate(operations):
         if operation.type == "invoke":
-            before = open_at.pop(operation.process, None)
-            if before is not None:
-                ends.append((before, before, "info", operations[before].value or []))
             open_at[operation.process] = row
-        else:
-            began = open_at.pop(operation.process, None)
-            value = operation.value or []
-            if not value and operation.type != "ok" and began is not None:
-                value = operations[began].value or []
-            ends.append((row, row if began is None else began, operation.type, value))
-    ends += [(row, row, "info", operations[row].value or []) for row in open_at.values()]
-    ends.sort(key=lambda end: end[0])
-    last_ack = max(
-        (row for row, _, kind, value in ends if kind == "ok" and any(m.op == "send" for m in value)), default=-1
-    )
-    for row, began, kind, value in ends:
-        found.append((kind, operations[row].f == "poll" and began > last_ack, value))
-    return found
+            continue
+        began = open_at.pop(operation.process)
+        value = operation.value or []
+        if not value and operation.type != "ok":
+            value = operations[began].value or []
+        found.append(Done(operation.process, operation.client, operation.f, operation.type, began, row, value))
+    for row in open_at.values():
+        one = operations[row]
+        found.append(Done(one.process, one.client, one.f, "info", row, row, one.value or []))
+    return sorted(found, key=lambda done: done.ended)
 
 
-def client(operations: list[Operation]) -> dict[str, int]:
-    """Counts of the client-visible anomalies, over all partitions."""
+def client(operations: list[Operation], *, idempotent: bool = True) -> dict[str, int]:
+    """Counts of the client-visible anomalies, over all partitions, with ``acks=all``."""
     ops = completed(operations)
-    read_anywhere = {m.value for kind, _, value in ops if kind == "ok" for m in value if m.op == "poll"}
-    drained = any(kind == "ok" and late for kind, late, _ in ops)
+    read_anywhere = {m.value for op in ops if op.outcome == "ok" for m in op.value if m.op == "poll"}
+    last_ack = max((op.ended for op in ops if op.outcome == "ok" for m in op.value if m.op == "send"), default=-1)
+    drained = any(op.f == "poll" and op.outcome == "ok" and op.began > last_ack for op in ops)
     counts: dict[str, int] = defaultdict(int)
-    for key in {m.key for _, _, value in ops for m in value}:
+    for key in {m.key for op in ops for m in op.value}:
         at_offset: dict[int, set[int]] = defaultdict(set)
         written, acked, failed, maybe, read = set(), set(), set(), set(), set()
-        for kind, _, value in ops:
-            seen = any(m.op == "send" and m.value in read_anywhere for m in value)
-            for m in value:
-                if m.key != key:
+        for op in ops:
+            seen = any(m.op == "send" and m.value in read_anywhere for m in op.value)
+            own = {m.value for m in op.value if m.op == "send" and m.key == key}
+            for m in op.value:
+                if m.key != key or m.op == "assign":
                     continue
-                must = m.op == "send" and (kind == "ok" or (kind == "info" and seen))
+                must = m.op == "send" and (op.outcome == "ok" or (op.outcome == "info" and seen))
                 if m.offset is not None and (m.op == "poll" or must):
                     at_offset[m.offset].add(m.value)
-                if m.op == "poll" and kind == "ok":
+                if m.op == "poll" and op.outcome == "ok":
                     read.add(m.value)
+                    counts["precommitted-read"] += m.value in own
                 if m.op == "send":
-                    (failed if kind == "fail" else maybe).add(m.value)
+                    (failed if op.outcome == "fail" else maybe).add(m.value)
                     if must:
                         written.add(m.value)
-                    if kind == "ok":
+                    if op.outcome == "ok":
                         acked.add(m.value)
         rank = {offset: index for index, offset in enumerate(sorted(at_offset))}
         places: dict[int, list[int]] = defaultdict(list)
@@ -73,7 +82,55 @@ def client(operations: list[Operation]) -> dict[str, int]:
         counts["aborted-read"] += sum(v in read and v not in maybe for v in failed)
         if drained:
             counts["unseen"] += len(acked - read)
+        for name, count in [*polls(ops, key, rank).items(), *sends(ops, key, idempotent).items()]:
+            counts[name] += count
     return {name: count for name, count in counts.items() if count}
+
+
+def polls(ops: list[Done], key: str, rank: dict[int, int]) -> dict[str, int]:
+    """Follows each consumer's position in one partition."""
+    counts: dict[str, int] = defaultdict(int)
+    position: dict[int, int] = {}  # by process: everything up to and with this offset is behind it
+    subscribed: set[int] = set()
+    for op in ops:
+        if op.outcome != "ok":
+            continue
+        if op.f in ("assign", "subscribe"):
+            (subscribed.add if op.f == "subscribe" else subscribed.discard)(op.process)
+            listed = [m for m in op.value if m.key == key]
+            if not listed:
+                position.pop(op.process, None)
+            for m in listed:
+                if m.offset is not None:
+                    position[op.process] = m.offset - 1
+            continue
+        inside = ""
+        for m in op.value:
+            if m.op != "poll" or m.key != key:
+                continue
+            before = position.get(op.process)
+            if before is not None and op.process not in subscribed:
+                counts[f"{inside}nonmonotonic-poll"] += m.offset <= before
+                counts[f"{inside}poll-skip"] += any(before < offset < m.offset for offset in rank)
+            position[op.process] = m.offset
+            inside = "int-"
+    return counts
+
+
+def sends(ops: list[Done], key: str, idempotent: bool) -> dict[str, int]:
+    """Compares each acknowledged send with the one before it, of the same producer in one partition."""
+    counts: dict[str, int] = defaultdict(int)
+    latest: dict[Any, tuple[int, Done]] = {}
+    for op in sorted((op for op in ops if op.outcome == "ok"), key=lambda op: op.began):
+        producer = op.client if idempotent and op.client is not None else op.process
+        for m in op.value:
+            if m.op != "send" or m.key != key or m.offset is None:
+                continue
+            if producer in latest:
+                offset, other = latest[producer]
+                counts["int-nonmonotonic-send" if other is op else "nonmonotonic-send"] += m.offset <= offset
+            latest[producer] = m.offset, op
+    return counts
 
 
 def hw_regression(events: list[NodeEventRow]) -> int:

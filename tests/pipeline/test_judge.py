@@ -79,7 +79,7 @@ def test_a_fault_in_doubt_makes_a_pass_inconclusive_and_no_fail_less_a_fail(
     def judged(history: Any) -> Any:
         clean = history.tables()
         faults = FAULT_ROWS.to_table([fault], "tiny", [b"{}"])
-        return judge_run(RunTables("tiny", clean.operations, faults=faults))
+        return judge_run(RunTables("tiny", clean.operations, faults=faults, settings=clean.settings))
 
     doubtful = judged(story.send(1, at=0).poll((0, 1)))
     assert doubtful.verdict == "inconclusive"

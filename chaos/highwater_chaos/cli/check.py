@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from highwater_chaos.assertions import Outcome, changed_verdict, judge_assertions, reasons_of
+from highwater_chaos.assertions import judge_assertions
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, write_verdict
 from highwater_chaos.report import BadRunFile
-from highwater_chaos.run_summary import BadSummary, read_summary
+from highwater_chaos.run_summary import BadSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
 _FORMATS = ("highwater",)
 _MODELS = ("log", "register")
+T = TypeVar("T")
 
 
 def check(
@@ -34,6 +36,15 @@ def check(
         str | None,
         typer.Option(help="log, or register: linearizability. By default what the run recorded; log for a file."),
     ] = None,
+    acks: Annotated[
+        str | None, typer.Option(help="Of recordings without run.json: what producers asked for: all, 1 or 0.")
+    ] = None,
+    idempotence: Annotated[
+        bool | None, typer.Option(help="Of recordings without run.json: whether producers were idempotent.")
+    ] = None,
+    retention: Annotated[
+        bool, typer.Option("--retention", help="Of recordings without run.json: old records may have been deleted.")
+    ] = False,
     master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> int:
@@ -44,11 +55,18 @@ def check(
             raise UsageError(f"--{option} {value!r} {why}; expected {' or '.join(map(repr, built))}")
     if not history.exists():
         raise UsageError(f"{history}: no such file or directory")
+    settings = _settings(acks, idempotence, retention=retention)
+    if is_run_directory(history):
+        _refuse(lambda: ensure_judgeable(history))
+        if settings is not None:
+            raise UsageError(
+                f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
+            )
     began = time.monotonic()
     print(f"judging {history} on Spark", file=sys.stderr)
-    judgement = _judge(history, model, master)
+    judgement = _judge(history, model, master, settings)
     print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
-    found = _verdict(history, judgement) if model is None else _of_recordings(judgement, [])
+    found = _verdict(history, judgement, model)
     if as_json:
         shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
         print(json.dumps({"run_id": judgement.run_id, **shown}, indent=2))
@@ -57,41 +75,54 @@ def check(
     return _STATUS[found["verdict"]]
 
 
-def _verdict(history: Path, judgement: Judgement) -> dict[str, Any]:
+def _settings(acks: str | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
+    """What the options say was promised; None: nothing."""
+    if acks is None and idempotence is None and not retention:
+        return None
+    if acks not in (None, "all", "1", "0"):
+        raise UsageError(f"--acks {acks!r} is unknown; expected 'all', '1' or '0'")
+    if idempotence and acks != "all":
+        raise UsageError(f"--idempotence needs --acks all; found {acks or 'none'}")
+    deleting = (EVERY_TOPIC,) if retention else ()
+    return Settings(cast("Acks | None", acks), idempotence, retention=deleting, compaction=())
+
+
+def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str, Any]:
     """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its doubts and broken invariants.
 
     A run directory that was never judged has its verdict and report from now on.
     """
-    if not (history / "experiment.yaml").is_file():
-        return _of_recordings(judgement, [])
+    if not is_run_directory(history):
+        return _of_recordings(judgement)
+    summary = _refuse(lambda: read_summary(history))
+    if model is not None:  # of one model alone, whatever else the run was asked
+        return _of_recordings(judgement, summary.doubts)
     experiment = load_experiment(history / "experiment.yaml")
+    if not (history / "verdict.json").exists():
+        found = _refuse(lambda: write_verdict(history, experiment, judgement))
+        print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
+        return found
+    return verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, history))
+
+
+def _refuse(look: Callable[[], T]) -> T:
+    """What ``look`` returns; what is wrong with the run directory is the user's to mend."""
     try:
-        summary = read_summary(history)
-        if summary is not None and not (history / "verdict.json").exists():
-            found = write_verdict(history, experiment, judgement)
-            print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
-            return found
+        return look()
     except (BadSummary, BadRunFile) as error:
         raise UsageError(str(error)) from error
-    outcomes = judge_assertions(experiment.spec, history)
-    if summary is None:  # written by an older version
-        return _of_recordings(judgement, outcomes)
-    return verdict_of(experiment, summary, judgement, outcomes)
 
 
-def _of_recordings(judgement: Judgement, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    unjudged = reasons_of(outcomes, None)
-    doubts = [*(judgement.reasons if judgement.verdict == "inconclusive" else []), *unjudged]
-    return {
-        **json.loads(judgement.to_json()),
-        "verdict": changed_verdict(judgement.verdict, outcomes),
-        "reasons": [*reasons_of(outcomes, False), *judgement.reasons, *unjudged],
-        "doubts": doubts,
-        "assertions": [one.to_dict() for one in outcomes],
-    }
+def _of_recordings(judgement: Judgement, doubts: Sequence[str] = ()) -> dict[str, Any]:
+    """The judgement as a verdict; ``doubts`` of whoever ran it make a pass inconclusive."""
+    verdict = "inconclusive" if doubts and judgement.verdict == "pass" else judgement.verdict
+    because = [*doubts, *(judgement.reasons if judgement.verdict == "inconclusive" else [])]
+    reasons = [*doubts, *judgement.reasons]
+    found = json.loads(judgement.to_json())
+    return {**found, "verdict": verdict, "reasons": reasons, "doubts": because, "assertions": []}
 
 
-def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
+def _judge(history: Path, model: str | None, master: str | None, settings: Settings | None) -> Judgement:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
@@ -100,7 +131,7 @@ def _judge(history: Path, model: str | None, master: str | None) -> Judgement:
         if model is None and (history / "experiment.yaml").is_file():
             # As ``run`` judged it.
             return judge_on_spark(load_experiment(history / "experiment.yaml"), history, master)
-        return spark.check_on_spark(history, master)
+        return spark.check_on_spark(history, master, settings=settings)
     except (BadTable, FileNotFoundError, JavaNotFound, spark.SparkFailed) as error:
         raise UsageError(str(error)) from error
 

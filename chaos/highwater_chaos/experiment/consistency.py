@@ -19,7 +19,14 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cl
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
-from highwater_pipeline.anomalies import AVAILABILITY, CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CHECKS,
+    CLIENT_CHECKS_ON_REQUEST,
+    ON_REQUEST,
+    QUORUM_INVARIANTS,
+    REGISTER_CHECKS,
+)
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.switches import SwitchError, check_switch
@@ -29,7 +36,9 @@ ALL: Final = "all"
 _REFERENCE: Final = "is a LogCluster that runs on Kubernetes: use --backend kubernetes there, or give spec.cluster"
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _COMPRESSION: Final = "compression.type"
-_NAMES: Final = frozenset({*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY})
+_NAMES: Final = frozenset(
+    {*CHECKS, *CLIENT_CHECKS_ON_REQUEST, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY}
+)
 
 
 def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> list[Problem]:

@@ -14,7 +14,14 @@ from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.svg import COLORS, page_svg
 from highwater_chaos.report.timeline import fault_label, timeline_of
-from highwater_pipeline.anomalies import AVAILABILITY, CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CHECKS,
+    CLIENT_CHECKS_ON_REQUEST,
+    ON_REQUEST,
+    QUORUM_INVARIANTS,
+    REGISTER_CHECKS,
+)
 from highwater_pipeline.judgement import NOT_JUDGED
 
 DESCRIPTION: Final = "highwater.dev/description"
@@ -149,5 +156,12 @@ def _time(time_ns: int | None) -> str:
 
 
 def _outcome(name: str, outcome: str) -> str:
-    meanings = {**CHECKS, **REGISTER_CHECKS, **QUORUM_INVARIANTS, **ON_REQUEST, **AVAILABILITY}
+    meanings = {
+        **CHECKS,
+        **CLIENT_CHECKS_ON_REQUEST,
+        **REGISTER_CHECKS,
+        **QUORUM_INVARIANTS,
+        **ON_REQUEST,
+        **AVAILABILITY,
+    }
     return {"ok": "found nothing", "failed": meanings.get(name, "failed")}.get(outcome, outcome)

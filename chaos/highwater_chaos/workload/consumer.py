@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 from zlib import crc32
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
@@ -86,8 +87,8 @@ class RecordingConsumer:
         self._poll: int | None = None
         self._poll_ends_ns = 0
         self._watching_poll = False
-        self._assigned = False
-        self._must_assign = False
+        self._put: set[PartitionKey] = set()
+        """Partitions whose position was looked up since the last assignment was written down."""
         self._finishing = False
         self._on_stopped: Callable[[], None] | None = None
 
@@ -145,11 +146,12 @@ class RecordingConsumer:
         if self._finishing or (self._options.drain and self.drained):
             self._check_stopped()
             return
-        if self._must_assign:
-            self._must_assign = False
+        if self._put:
             assignment = [
-                MicroOp("assign", key_name(key), place.polled, None) for key, place in self._positions.items()
+                MicroOp("assign", key_name(key), place.polled if key in self._put else None, None)
+                for key, place in self._positions.items()
             ]
+            self._put.clear()
             process = self._recorder.invoke(self._options.name, "assign", assignment)
             self._recorder.ok(self._options.name, process, assignment)
         self._poll = self._recorder.invoke(self._options.name, "poll")
@@ -207,7 +209,7 @@ class RecordingConsumer:
             if self._topic_ids.get(topic) not in (None, topic_id):
                 for key, place in self._positions.items():
                     if key[0] == topic:
-                        place.offset = None
+                        place.offset = place.end = None
             self._topic_ids[topic] = topic_id
         self._fetch_all()
 
@@ -252,7 +254,7 @@ class RecordingConsumer:
             # What was fetched and not polled yet belongs to the old position.
             self._buffer = deque(item for item in self._buffer if item[0] != key)
             place.offset = place.polled = answer.offset
-            self._must_assign = True
+            self._put.add(key)
             if self._poll is not None:
                 # Records of the new position must not be polled before the assignment is written down.
                 self._end_poll()
@@ -337,14 +339,14 @@ class RecordingConsumer:
             for partition in topic.partitions:
                 key = (name or "", partition.partition_index)
                 if key in asked and self._positions[key].offset == asked[key]:
-                    self._take(key, self._positions[key], partition)
+                    self._take(key, self._positions[key], partition, topic.topic_id)
         self._answer_poll()
         self._fetch_all()
 
-    def _take(self, key: PartitionKey, place: _Position, answer: PartitionData) -> None:
+    def _take(self, key: PartitionKey, place: _Position, answer: PartitionData, topic_id: UUID) -> None:
         match answer.error_code:
             case ErrorCode.NONE:
-                self._take_records(key, place, answer.records or b"")
+                self._take_records(key, place, answer.records or b"", topic_id)
             case ErrorCode.OFFSET_OUT_OF_RANGE:
                 place.offset = place.end = None
             case _:
@@ -352,16 +354,17 @@ class RecordingConsumer:
                 self._metadata.refresh()
                 self._back_off(place)
 
-    def _take_records(self, key: PartitionKey, place: _Position, data: bytes) -> None:
+    def _take_records(self, key: PartitionKey, place: _Position, data: bytes, topic_id: UUID) -> None:
         assert place.offset is not None
-        name = key_name(key)
+        name, identity = key_name(key), topic_id.hex
         try:
             for batch in iter_batches(data):
                 batch.ensure_valid()
                 if not batch.is_control:
                     for record in batch.records():
                         if record.offset >= place.offset:
-                            self._buffer.append((key, MicroOp("poll", name, record.offset, value_of(record.value))))
+                            read = MicroOp("poll", name, record.offset, value_of(record.value), identity)
+                            self._buffer.append((key, read))
                 place.offset = max(place.offset, batch.end_offset)
         except CorruptRecord as error:
             self._error = f"{name}: {error}"

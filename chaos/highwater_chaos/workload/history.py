@@ -17,21 +17,27 @@ OperationType = Literal["invoke", "ok", "fail", "info"]
 OperationKind = Literal["send", "poll", "assign", "read", "write"]
 
 
-class MicroOp(msgspec.Struct, frozen=True):
+class MicroOp(msgspec.Struct, frozen=True, omit_defaults=True):
     """One record sent or polled, one position assigned (``value`` null), or one register read or written.
 
     ``key`` is the topic-partition (``"orders-0"``) or the register, ``value`` the record's or register's unique value
-    (null: the register was never written), ``offset`` null where unknown and for registers.
+    (null: the register was never written), ``offset`` null where unknown and for registers. The ``offset`` of an
+    assignment is where the consumer was put; null: it stays where it was. ``topic_id`` is the topic's uuid as 32 hex
+    digits where the client knows it: of records that it fetched by id, and not of records that it sent by name.
     """
 
     op: OperationKind
     key: str
     offset: int | None
     value: int | None
+    topic_id: str | None = None
 
 
-class Operation(msgspec.Struct, frozen=True):
-    """One row of the history. ``time`` in ns of run time; ``error`` says in Kafka's words why it was not ``ok``."""
+class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One row of the history. ``time`` in ns of run time; ``error`` says in Kafka's words why it was not ``ok``.
+
+    ``attempts``: of a completed send, how often the client sent the request; null where it does not know.
+    """
 
     index: int
     time: int
@@ -41,6 +47,7 @@ class Operation(msgspec.Struct, frozen=True):
     value: tuple[MicroOp, ...]
     client: str
     error: str | None = None
+    attempts: int | None = None
 
 
 class HistoryRecorder:
@@ -83,28 +90,50 @@ class HistoryRecorder:
         self._append("invoke", process, f, tuple(value), client=client, at_ns=at_ns)
         return process
 
-    def ok(self, client: str, process: int, value: Iterable[MicroOp], *, at_ns: int | None = None) -> None:
+    def ok(
+        self,
+        client: str,
+        process: int,
+        value: Iterable[MicroOp],
+        *,
+        at_ns: int | None = None,
+        attempts: int | None = None,
+    ) -> None:
         """The operation took effect, with these offsets."""
         micro_ops = tuple(value)
         f = self._complete(client, process, reusable=True)
         if f == "send":
             self.acknowledged += len(micro_ops)
             self.last_acknowledged_ns = self._now_ns() if at_ns is None else at_ns
-        self._append("ok", process, f, micro_ops, client=client, at_ns=at_ns)
+        self._append("ok", process, f, micro_ops, client=client, at_ns=at_ns, attempts=attempts)
 
     def fail(
-        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, at_ns: int | None = None
+        self,
+        client: str,
+        process: int,
+        value: Iterable[MicroOp],
+        error: str,
+        *,
+        at_ns: int | None = None,
+        attempts: int | None = None,
     ) -> None:
         """The operation certainly did not take effect, and never will."""
         f = self._complete(client, process, reusable=True)
-        self._append("fail", process, f, tuple(value), client=client, error=error, at_ns=at_ns)
+        self._append("fail", process, f, tuple(value), client=client, error=error, at_ns=at_ns, attempts=attempts)
 
     def info(
-        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, at_ns: int | None = None
+        self,
+        client: str,
+        process: int,
+        value: Iterable[MicroOp],
+        error: str,
+        *,
+        at_ns: int | None = None,
+        attempts: int | None = None,
     ) -> None:
         """The outcome is unknown; the process is never used again."""
         f = self._complete(client, process, reusable=False)
-        self._append("info", process, f, tuple(value), client=client, error=error, at_ns=at_ns)
+        self._append("info", process, f, tuple(value), client=client, error=error, at_ns=at_ns, attempts=attempts)
 
     def history(self) -> list[Operation]:
         """All operations by time, those of one time as they were told; ``index`` counts them from 0."""
@@ -132,6 +161,7 @@ class HistoryRecorder:
         client: str,
         error: str | None = None,
         at_ns: int | None,
+        attempts: int | None = None,
     ) -> None:
         time = self._now_ns() if at_ns is None else at_ns
-        self.operations.append(Operation(len(self.operations), time, process, kind, f, value, client, error))
+        self.operations.append(Operation(len(self.operations), time, process, kind, f, value, client, error, attempts))

@@ -342,17 +342,17 @@ class RecordingProducer:
         if send.in_flight or send.may_be_appended:
             self._complete_info(send, error)
         else:
-            self._recorder.fail(self._options.name, send.process, send.micro_op(), error)
+            self._recorder.fail(self._options.name, send.process, send.micro_op(), error, attempts=send.attempts)
             self._completed(send)
         if send.sequence >= 0:
             self._must_bump = True
 
     def _complete_ok(self, send: _Send, offset: int | None) -> None:
-        self._recorder.ok(self._options.name, send.process, send.micro_op(offset))
+        self._recorder.ok(self._options.name, send.process, send.micro_op(offset), attempts=send.attempts)
         self._completed(send)
 
     def _complete_info(self, send: _Send, error: str) -> None:
-        self._recorder.info(self._options.name, send.process, send.micro_op(), error)
+        self._recorder.info(self._options.name, send.process, send.micro_op(), error, attempts=send.attempts)
         self._completed(send)
 
     def _completed(self, send: _Send) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from highwater_pipeline.anomalies import CLIENT_CHECKS
+from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
 from highwater_pipeline.checks.divergence import divergence
@@ -21,7 +21,7 @@ from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
-from highwater_pipeline.judgement import MAX_EXAMPLES, Finding, UnitFindings, can_tell, selected
+from highwater_pipeline.judgement import Finding, UnitFindings, can_tell, selected, together
 from highwater_pipeline.units import Unit
 
 Kernel = Callable[[Unit], Finding]
@@ -44,18 +44,14 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
     names = [name for name in selected(checks) if can_tell(name, unit.facts)]
-    found = client_anomalies(unit) if any(name in CLIENT_CHECKS for name in names) else {}
+    of_clients = {*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST}
+    found = client_anomalies(unit) if any(name in of_clients for name in names) else {}
     topics = generations(unit)
     for name, kernel in INSIDE_KERNELS.items():
         if name in names:
-            found[name] = _together([kernel(topic) for topic in topics])
+            found[name] = together([kernel(topic) for topic in topics])
     return UnitFindings(
         unit.facts.run_id,
         unit.partition,
-        {name: found[name] for name in names if name in found and found[name].count},
+        {name: found[name] for name in names if name in found and (found[name].count or found[name].unknown)},
     )
-
-
-def _together(findings: Sequence[Finding]) -> Finding:
-    examples = [example for finding in findings for example in finding.examples]
-    return Finding(sum(finding.count for finding in findings), examples[:MAX_EXAMPLES])

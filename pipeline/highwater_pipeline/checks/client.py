@@ -1,143 +1,150 @@
-"""What clients can see: lost-write, duplicate, inconsistent-offsets, aborted-read, unseen (Jepsen's definitions).
+"""What clients can see, by Jepsen's definitions; the checks of order are in ``checks.order``.
 
-The *version order* of a partition maps offsets to the values seen at them, by every poll, and by every send that must
-have committed (acknowledged, or unknown with a write of the same operation read by an ok poll). A value's *index* is
-the dense rank of its offset; where a value stands at several offsets it has a first and a last index.
+``checks.version_order`` says which values stand at which offsets, ``checks.promises`` which of them were promised to
+stay, and ``checks.client_topics`` tells topics of one name apart. An anomaly that is one only if something was promised
+of which nobody knows is counted as ``unknown``: it makes no fail, and no pass either.
 
 * ``inconsistent-offsets``: an offset has two or more values.
-* ``duplicate``: a value has two or more offsets.
-* ``lost-write``: let ``bound`` be the highest first index among values read ok; a value whose last index is not above
+* ``duplicate``: a value has two or more offsets. A producer without idempotence may write it once per attempt.
+* ``lost-write``: let ``bound`` be the highest first offset among values read ok; a value whose last offset is not above
   ``bound`` and whose writer must have committed was read ok by nobody.
 * ``aborted-read``: a value was read ok although (every) writer of it failed.
+* ``precommitted-read``: an operation that completed ok read a value that it sent itself.
 * ``unseen``: an acknowledged value was read ok by nobody by the end, final reads included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
-import pyarrow as pa
 
-from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, bools, distinct, finding, ints, listing, rows_of, who
-from highwater_pipeline.judgement import Example, Finding
-from highwater_pipeline.micro_operations import FAIL, OK
+from highwater_pipeline.checks.client_topics import client_topics
+from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, distinct, finding, ints, listing, rows_of
+from highwater_pipeline.checks.order import poll_order, send_order
+from highwater_pipeline.checks.promises import Promises, recorded
+from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
+from highwater_pipeline.judgement import Example, Finding, together
+from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
 
 
 def client_anomalies(unit: Unit) -> dict[str, Finding]:
-    """All five checks on one partition's history; they share the version order, which is most of the work."""
+    """All checks on one partition's history, topic by topic. They share the version order: most of the work."""
     if unit.history.num_rows == 0:
         return {}
-    seen = _Seen.of(unit.partition, unit.history)
-    order = _VersionOrder.of(seen)
-    read = distinct(seen.value[seen.read_ok])
+    everything = Seen.of(unit.partition, unit.history)
+    read = distinct(everything.value[everything.read_ok])
+    found = {
+        "aborted-read": [_aborted_read(everything, read)],
+        "precommitted-read": [_precommitted_read(everything)],
+    }
+    topics = client_topics(unit)
+    for topic in topics.topics:
+        for name, one in _of_topic(topic.unit, read, exists=topic.exists).items():
+            found.setdefault(name, []).append(one)
+    found["unseen"].append(_unplaced(unit, Seen.of(unit.partition, topics.unplaced), read))
+    return {name: together(findings) for name, findings in found.items()}
+
+
+def _of_topic(unit: Unit, read: Ints, *, exists: bool) -> dict[str, Finding]:
+    seen = Seen.of(unit.partition, unit.history)
+    promises = Promises.of(unit, seen, exists=exists)
+    placed = [seen.must_commit & (promises.placed == YES)]
+    if (promises.placed == UNKNOWN).any():
+        placed.append(seen.must_commit & (promises.placed != NO))
+    orders = [VersionOrder.of(seen, sends) for sends in placed]
+    kept = [promises.kept == YES]
+    if (promises.kept == UNKNOWN).any():
+        kept.append(promises.kept != NO)
+    why = promises.why
+
+    def lost(order: VersionOrder, which: Bools) -> Finding:
+        return _lost_write(seen, order, read, seen.must_commit & which)
+
+    def unseen(which: Bools) -> Finding:
+        return _unseen(seen, read, which) if unit.facts.drained else finding(0, ())
+
     return {
-        "lost-write": _lost_write(seen, order, read),
-        "duplicate": _duplicate(seen, order),
-        "inconsistent-offsets": _inconsistent_offsets(seen, order),
-        "aborted-read": _aborted_read(seen, read),
-        "unseen": _unseen(seen, read) if unit.facts.drained else finding(0, ()),
+        "lost-write": _perhaps(
+            lost(orders[0], kept[0]), lambda: lost(orders[-1], kept[-1]), len(orders + kept) > 2, why
+        ),
+        "unseen": _perhaps(unseen(kept[0]), lambda: unseen(kept[-1]), len(kept) > 1, why),
+        "inconsistent-offsets": _perhaps(
+            _inconsistent_offsets(seen, placed[0], orders[0]),
+            lambda: _inconsistent_offsets(seen, placed[-1], orders[-1]),
+            len(orders) > 1,
+            why,
+        ),
+        "duplicate": _duplicates(unit, seen, placed, orders, why),
+        **poll_order(seen, orders, promises),
+        **send_order(unit, seen, orders, promises),
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """The columns of a history. ``known``: rows that say which value stands at an offset."""
+def _perhaps(certain: Finding, possible: Callable[[], Finding], differ: bool, why: str) -> Finding:
+    """What is an anomaly for certain, and how many more would be with every promise that may have been made."""
+    more = possible().count - certain.count if differ else 0
+    return Finding(certain.count, certain.examples, max(more, 0), why)
 
-    partition: str
-    table: pa.Table
-    value: Ints
-    offset: Ints
-    is_send: Bools
-    acknowledged: Bools
-    failed: Bools
-    read_ok: Bools
-    must_commit: Bools
-    known: Bools
 
-    @classmethod
-    def of(cls, partition: str, history: pa.Table) -> _Seen:
-        is_send, outcome, offset = bools(history, "is_send"), ints(history, "outcome"), ints(history, "offset")
-        must_commit = bools(history, "must_commit")
-        return cls(
-            partition,
-            history,
-            value=ints(history, "value", 0),
-            offset=offset,
-            is_send=is_send,
-            acknowledged=is_send & (outcome == OK),
-            failed=is_send & (outcome == FAIL),
-            read_ok=~is_send & (outcome == OK),
-            must_commit=must_commit,
-            known=(offset >= 0) & (~is_send | must_commit),
+def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
+    """Acknowledged values that nobody read and that may have been deleted with their topic."""
+    if not unit.facts.drained or recorded(unit.facts, "log-appended"):
+        return finding(0, ())
+    missing = distinct(seen.value[seen.acknowledged])
+    count = int((~_is_in(missing, read)).sum())
+    return Finding(0, [], count, "only node events show whether the records belonged to a topic that was deleted")
+
+
+def _duplicates(unit: Unit, seen: Seen, placed: list[Bools], orders: list[VersionOrder], why: str) -> Finding:
+    idempotence = unit.facts.settings.idempotence
+    certain, possible = (order.values[order.places > 1] for order in (orders[0], orders[-1]))
+    if idempotence is False:
+        certain, possible = (_not_by_retries(unit, seen, order) for order in (orders[0], orders[-1]))
+    found = _duplicate(seen, placed[0], orders[0], certain)
+    if idempotence is None and len(possible):
+        surely = _not_by_retries(unit, seen, orders[0])
+        found = _duplicate(seen, placed[0], orders[0], surely)
+        return Finding(
+            found.count,
+            found.examples,
+            len(possible) - len(surely),
+            "it is not known whether producers were idempotent",
         )
-
-    def first(self, where: Bools) -> int:
-        """The first micro-operation that ``where`` holds for; −1 if none does."""
-        position = int(np.argmax(where))
-        return position if where[position] else -1
-
-    def row(self, position: int) -> int:
-        """The row of its completion in the table of operations."""
-        return int(self.table["row"][position].as_py()) if position >= 0 else -1
-
-    def who(self, position: int) -> str:
-        """``producer-0 (operation 17)``."""
-        return who(self.table.slice(position, 1).to_pylist()[0])
+    return Finding(found.count, found.examples, max(len(possible) - len(certain), 0), why)
 
 
-@dataclass(frozen=True, slots=True)
-class _VersionOrder:
-    """Distinct (offset, value) pairs by offset; ``index`` is the dense rank of ``offset``. ``values`` are the distinct
-    values in ascending order with their ``first`` and ``last`` index and how many offsets they have (``places``)."""
-
-    offset: Ints
-    value: Ints
-    index: Ints
-    values: Ints
-    first: Ints
-    last: Ints
-    places: Ints
-
-    @classmethod
-    def of(cls, seen: _Seen) -> _VersionOrder:
-        offset, value = seen.offset[seen.known], seen.value[seen.known]
-        order = np.lexsort((value, offset))
-        offset, value = offset[order], value[order]
-        fresh = np.ones(len(offset), np.bool_)
-        fresh[1:] = (offset[1:] != offset[:-1]) | (value[1:] != value[:-1])
-        offset, value = offset[fresh], value[fresh]
-        rises = np.zeros(len(offset), np.int64)
-        rises[1:] = offset[1:] != offset[:-1]
-        index = np.cumsum(rises)
-        by_value = np.argsort(value, kind="stable")  # stable: within a value, indices still ascend
-        values, starts, places = np.unique(value[by_value], return_index=True, return_counts=True)
-        ascending = index[by_value]
-        return cls(offset, value, index, values, ascending[starts], ascending[starts + places - 1], places)
-
-    def has(self, values: Ints) -> tuple[Ints, Bools]:
-        """For every value: its position in ``values`` (any, if it has none), and whether it has one."""
-        if not len(self.values):
-            return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
-        at = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return at, self.values[at] == values
+def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
+    """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
+    attempt of its one send, or any number where the attempts are not known, or where messages were duplicated."""
+    doubled = order.values[order.places > 1]
+    if not len(doubled):
+        return doubled
+    sends = np.flatnonzero(seen.is_send)
+    sends = sends[np.argsort(seen.value[sends], kind="stable")]
+    low, high = (np.searchsorted(seen.value[sends], doubled, side) for side in ("left", "right"))
+    once = high - low == 1
+    attempts = ints(seen.table, "attempts")[sends[np.minimum(low, max(len(sends) - 1, 0))]] if len(sends) else low * 0
+    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_messages
+    too_many: Ints = doubled[~(once & many)]
+    return too_many
 
 
-def _lost_write(seen: _Seen, order: _VersionOrder, read: Ints) -> Finding:
+def _lost_write(seen: Seen, order: VersionOrder, read: Ints, missed: Bools) -> Finding:
+    """``missed``: the sends that were promised to be there."""
     at, known = order.has(read)
     if not known.any():
         return finding(0, ())
     firsts = order.first[at[known]]
     bound = int(firsts.max())
-    written = distinct(seen.value[seen.must_commit])
+    written = distinct(seen.value[missed])
     at, has_place = order.has(written)
     lost = written[has_place & (order.last[at] <= bound) & ~_is_in(written, read)]
     return finding(len(lost), _lost_examples(seen, order, lost, int(read[known][firsts.argmax()])))
 
 
-def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, read_last: int) -> Iterator[Example]:
+def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) -> Iterator[Example]:
     reader = seen.first(seen.read_ok & (seen.value == read_last))
     read_to = int(seen.offset[reader])
     for value in lost:
@@ -149,7 +156,7 @@ def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, read_last: int
             "value": int(value),
             "offset": offset,
             "read_past": read_to,
-            "rows": rows_of("operations", [seen.row(writer), seen.row(reader)]),
+            "rows": rows_of("operations", [seen.row_at(writer), seen.row_at(reader)]),
             "story": (
                 f"Value {value}, {acknowledged} {seen.who(writer)} at offset {offset} of {seen.partition},"
                 f" was read by nobody, though {seen.who(reader)} read on to offset {read_to}."
@@ -157,18 +164,18 @@ def _lost_examples(seen: _Seen, order: _VersionOrder, lost: Ints, read_last: int
         }
 
 
-def _duplicate(seen: _Seen, order: _VersionOrder) -> Finding:
-    doubled = order.values[order.places > 1]
+def _duplicate(seen: Seen, sends: Bools, order: VersionOrder, doubled: Ints) -> Finding:
+    known = seen.is_poll | sends
 
     def examples() -> Iterator[Example]:
         for value in doubled:
             offsets = order.offset[order.value == value]
-            witnesses = [seen.first(seen.known & (seen.value == value) & (seen.offset == at)) for at in offsets[:SHOWN]]
+            witnesses = [seen.first(known & (seen.value == value) & (seen.offset == at)) for at in offsets[:SHOWN]]
             yield {
                 "partition": seen.partition,
                 "value": int(value),
                 "offsets": [int(offset) for offset in offsets[:SHOWN]],
-                "rows": rows_of("operations", map(seen.row, witnesses)),
+                "rows": rows_of("operations", map(seen.row_at, witnesses)),
                 "story": (
                     f"Value {value} stands at {len(offsets)} offsets of {seen.partition}: "
                     + listing([f"{o} by {seen.who(w)}" for o, w in zip(offsets, witnesses, strict=False)])
@@ -179,7 +186,8 @@ def _duplicate(seen: _Seen, order: _VersionOrder) -> Finding:
     return finding(len(doubled), examples())
 
 
-def _inconsistent_offsets(seen: _Seen, order: _VersionOrder) -> Finding:
+def _inconsistent_offsets(seen: Seen, sends: Bools, order: VersionOrder) -> Finding:
+    known = seen.is_poll | sends
     offsets, starts, counts = np.unique(order.offset, return_index=True, return_counts=True)
     several = np.flatnonzero(counts > 1)
 
@@ -187,12 +195,12 @@ def _inconsistent_offsets(seen: _Seen, order: _VersionOrder) -> Finding:
         for group in several:
             offset = int(offsets[group])
             values = order.value[starts[group] : starts[group] + counts[group]]
-            witnesses = [seen.first(seen.known & (seen.offset == offset) & (seen.value == v)) for v in values[:SHOWN]]
+            witnesses = [seen.first(known & (seen.offset == offset) & (seen.value == v)) for v in values[:SHOWN]]
             yield {
                 "partition": seen.partition,
                 "offset": offset,
                 "values": [int(value) for value in values[:SHOWN]],
-                "rows": rows_of("operations", map(seen.row, witnesses)),
+                "rows": rows_of("operations", map(seen.row_at, witnesses)),
                 "story": (
                     f"Offset {offset} of {seen.partition} has {len(values)} values: "
                     + listing([f"{v} by {seen.who(w)}" for v, w in zip(values, witnesses, strict=False)])
@@ -203,7 +211,7 @@ def _inconsistent_offsets(seen: _Seen, order: _VersionOrder) -> Finding:
     return finding(len(several), examples())
 
 
-def _aborted_read(seen: _Seen, read: Ints) -> Finding:
+def _aborted_read(seen: Seen, read: Ints) -> Finding:
     failed = distinct(seen.value[seen.failed])
     suspect = failed[_is_in(failed, read)]
     aborted = suspect[~np.isin(suspect, seen.value[seen.is_send & ~seen.failed])] if len(suspect) else suspect
@@ -217,7 +225,7 @@ def _aborted_read(seen: _Seen, read: Ints) -> Finding:
                 "partition": seen.partition,
                 "value": int(value),
                 "offset": offset,
-                "rows": rows_of("operations", [seen.row(writer), seen.row(reader)]),
+                "rows": rows_of("operations", [seen.row_at(writer), seen.row_at(reader)]),
                 "story": (
                     f"Value {value} was read at offset {offset} of {seen.partition} by {seen.who(reader)},"
                     f" although {seen.who(writer)} was told that it had not been written."
@@ -227,8 +235,40 @@ def _aborted_read(seen: _Seen, read: Ints) -> Finding:
     return finding(len(aborted), examples())
 
 
-def _unseen(seen: _Seen, read: Ints) -> Finding:
-    acknowledged = distinct(seen.value[seen.acknowledged])
+def _precommitted_read(seen: Seen) -> Finding:
+    sent = np.flatnonzero(seen.is_send & (seen.outcome == OK))
+    polled = np.flatnonzero(seen.read_ok)
+    polled = polled[np.isin(seen.row[polled], seen.row[sent])]
+    if not len(polled):
+        return finding(0, ())
+    own = np.isin(_pairs(seen, polled), _pairs(seen, sent))
+
+    def examples() -> Iterator[Example]:
+        for at in polled[own].tolist():
+            yield {
+                "partition": seen.partition,
+                "value": int(seen.value[at]),
+                "offset": int(seen.offset[at]),
+                "rows": rows_of("operations", [seen.row_at(at)]),
+                "story": (
+                    f"{seen.who(at)} read value {seen.value[at]} at offset {seen.offset[at]} of {seen.partition},"
+                    " which it sent itself and had not committed yet."
+                ),
+            }
+
+    return finding(int(own.sum()), examples())
+
+
+def _pairs(seen: Seen, at: Ints) -> Ints:
+    """Row and value as one structured column."""
+    pairs = np.empty(len(at), [("row", np.int64), ("value", np.int64)])
+    pairs["row"], pairs["value"] = seen.row[at], seen.value[at]
+    return pairs
+
+
+def _unseen(seen: Seen, read: Ints, missed: Bools) -> Finding:
+    """``missed``: what was promised to be there."""
+    acknowledged = distinct(seen.value[seen.acknowledged & missed])
     unseen = acknowledged[~_is_in(acknowledged, read)]
 
     def examples() -> Iterator[Example]:
@@ -240,7 +280,7 @@ def _unseen(seen: _Seen, read: Ints) -> Finding:
                 "partition": seen.partition,
                 "value": int(value),
                 "offset": offset if offset >= 0 else None,
-                "rows": rows_of("operations", [seen.row(writer)]),
+                "rows": rows_of("operations", [seen.row_at(writer)]),
                 "story": (
                     f"Value {value}, acknowledged to {seen.who(writer)}{where} of {seen.partition},"
                     " had been read by nobody when the final reads were through."

@@ -21,7 +21,7 @@ def generations(unit: Unit) -> list[Unit]:
     topics = names.drop_null().unique().to_pylist()
     if len(topics) < 2:
         return [unit]
-    spoken_of = _topic_of_events(unit.events, topics)
+    spoken_of = topic_of_events(unit.events, topics)
     of_cluster = is_any(unit.events, "kind", *CLUSTER_EVENTS)
     return [
         replace(
@@ -33,7 +33,7 @@ def generations(unit: Unit) -> list[Unit]:
     ]
 
 
-def _topic_of_events(events: pa.Table, topics: list[str]) -> Ints:
+def topic_of_events(events: pa.Table, topics: list[str]) -> Ints:
     """For every event its topic's place in ``topics``; −1 where its node has not named one yet."""
     named, order = codes(events, "topic_id")
     renumber = np.array([*(topics.index(topic) for topic in order if topic is not None), -1])

@@ -46,7 +46,7 @@ REGISTER_HISTORY: Final = pa.schema(
     [
         pa.field("key", pa.string()),
         pa.field("row", pa.int64()),  # of the operation's last event in the table of operations
-        pa.field("invoke_row", pa.int64()),  # of its invocation; -1: not recorded
+        pa.field("invoke_row", pa.int64()),  # of its invocation
         pa.field("index", pa.int64()),  # the last event's index
         pa.field("process", pa.int64()),
         pa.field("client", pa.string()),
@@ -78,6 +78,8 @@ def register_history(operations: pa.Table) -> pa.Table:
     source = np.where((length[ends] == 0) & (invoke_of[ends] >= 0), invoke_of[ends], ends)
     told = length[source] > 0
     ends, source = ends[told], source[told]
+    # What nothing completes begins at its invocation like all others; it never ends.
+    invoked = np.where(invoke_of[ends] >= 0, invoke_of[ends], ends)
     flat = pc.list_flatten(values.take(pa.array(source, pa.int64())))
     after = np.cumsum(length[source])
     last = pa.array(after - 1, pa.int64())
@@ -87,7 +89,7 @@ def register_history(operations: pa.Table) -> pa.Table:
         [
             flat.field("key").take(first),
             pa.array(ends),
-            pa.array(invoke_of[ends] if len(ends) else ends),
+            pa.array(invoked, pa.int64()),
             operations["index"].take(pa.array(ends)),
             operations["process"].take(pa.array(ends)),
             operations["client"].take(pa.array(ends)),
@@ -113,8 +115,8 @@ def by_key(history: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 @dataclass(frozen=True, slots=True)
 class Register:
     """One key's operations that count, as columns. ``value`` and ``expected`` are small numbers (:data:`UNSET`: never
-    written; ``expected`` of what is no cas: −1); ``invoked`` and ``completed`` are positions in time, −1 where the
-    invocation was not recorded, :data:`NEVER` where the outcome is unknown; ``row`` is the row of the key's table."""
+    written; ``expected`` of what is no cas: −1); ``invoked`` and ``completed`` are positions in time, ``completed``
+    :data:`NEVER` where the outcome is unknown; ``row`` is the row of the key's table."""
 
     kind: Ints
     value: Ints

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
+from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import read_unit, stored_runs
 from highwater_pipeline.tables import load_run
@@ -46,17 +47,26 @@ _FINDINGS_SCHEMA: Final = pa.schema(
 _TABLES: Final = ("history", "events", "replica_log")
 
 
-def check_on_spark(run_dir: Path | str, master: str | None = None, checks: Sequence[str] | None = None) -> Judgement:
+def check_on_spark(
+    run_dir: Path | str,
+    master: str | None = None,
+    checks: Sequence[str] | None = None,
+    settings: Settings | None = None,
+) -> Judgement:
     """Judge a run directory in a Spark session of its own; see :func:`spark_judge` and
     :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
     with open_session(master) as spark:
-        return spark_judge(spark, [run_dir], checks)[0]
+        return spark_judge(spark, [run_dir], checks, settings)[0]
 
 
 def spark_judge(
-    spark: SparkSession, run_dirs: Sequence[Path | str], checks: Sequence[str] | None = None
+    spark: SparkSession,
+    run_dirs: Sequence[Path | str],
+    checks: Sequence[str] | None = None,
+    settings: Settings | None = None,
 ) -> list[Judgement]:
-    """The judgements of runs, in the order of ``run_dirs``, equal to those of ``judge_run``.
+    """The judgements of runs, in the order of ``run_dirs``, equal to those of ``judge_run``. ``settings``: of all of
+    them; None: each run's own.
 
     Raises :class:`~highwater_pipeline.files.BadTable` for a run directory that cannot be read, and ``ValueError`` for a
     name in ``checks`` that is not a check's.
@@ -64,7 +74,7 @@ def spark_judge(
     names = selected(checks)
     paths = [str(Path(run_dir).absolute()) for run_dir in run_dirs]
     tasks = max(1, min(len(paths), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
-    chunks = spark.range(0, len(paths), 1, tasks).mapInArrow(_loader(paths), _CHUNKS)
+    chunks = spark.range(0, len(paths), 1, tasks).mapInArrow(_loader(paths, settings), _CHUNKS)
     found = chunks.groupBy("run", "partition").applyInArrow(_checker(names), _FINDINGS).collect()
     return _merged(len(paths), found, names)
 
@@ -105,18 +115,20 @@ def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judge
 # --- in the tasks ---------------------------------------------------------------------------------------------------
 
 
-def _loader(paths: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+def _loader(
+    paths: Sequence[str], settings: Settings | None
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def load(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for run in batch["id"].to_pylist():
-                yield from _chunks_of_run(run, paths[run])
+                yield from _chunks_of_run(run, paths[run], settings)
 
     return load
 
 
-def _chunks_of_run(run: int, path: str) -> Iterator[pa.RecordBatch]:
+def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[pa.RecordBatch]:
     try:
-        facts, units = split(load_run(path))
+        facts, units = split(load_run(path, settings))
     except (BadTable, OSError) as error:
         yield _chunk(run, None, "error", 0, b"", str(error).encode())
         return

@@ -111,7 +111,11 @@ class _DrivenConsumer:
             taken.append(TopicPartition(*key, low))
         if not taken:
             return
-        assignment = [MicroOp("assign", key_name(key), offset, None) for key, offset in self._positions.items()]
+        put = {(place.topic, place.partition) for place in taken}
+        assignment = [
+            MicroOp("assign", key_name(key), offset if key in put else None, None)
+            for key, offset in self._positions.items()
+        ]
         operation = self._reporter.invoke("assign", assignment)
         self._consumer.incremental_assign(taken)
         self._reporter.ok(operation, assignment)

@@ -1,0 +1,50 @@
+"""From an experiment to the settings on which promises to clients depend (``highwater_pipeline.settings``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.steps import CreateTopic, Step
+from highwater_pipeline.settings import EVERY_TOPIC, Settings
+
+
+def settings_of(experiment: ChaosExperiment) -> Settings:
+    """What the experiment's clients and topics are set to, as far as a promise to clients depends on it."""
+    spec = experiment.spec
+    if spec.cluster is None:
+        assert spec.cluster_ref is not None
+        topics, nodes = spec.cluster_ref.topics, None
+    else:
+        topics, nodes = spec.cluster.topics, spec.cluster.config
+    every = [*topics, *_created(spec.schedule)]
+    configs = [(topic.name, {name: str(value) for name, value in topic.config.items()}) for topic in every]
+    deleting = {name for name, config in configs if _deletes(config)}
+    compacting = {name for name, config in configs if "compact" in config.get("cleanup.policy", "")}
+    if nodes is None or _deletes({name: str(value) for name, value in nodes.items()}):
+        deleting.add(EVERY_TOPIC)  # what a borrowed cluster's nodes are set to is not known
+    if nodes is not None and "compact" in str(nodes.get("log.cleanup.policy", "")):
+        compacting.add(EVERY_TOPIC)
+    return Settings(
+        acks=spec.workload.acks,
+        idempotence=spec.workload.idempotence,
+        retention=tuple(sorted(deleting)),
+        compaction=tuple(sorted(compacting)),
+    )
+
+
+def _deletes(config: Mapping[str, str]) -> bool:
+    """Whether properties of a topic or of nodes set a bound on what is kept. The default, seven days, counts for none:
+    what it deletes in a run shows in node events."""
+    return any(name.removeprefix("log.").startswith("retention.") and value != "-1" for name, value in config.items())
+
+
+def _created(steps: Sequence[Step]) -> Iterator[CreateTopic]:
+    """The topics that steps create, wherever in a schedule they stand."""
+    for step in steps:
+        if step.admin is not None and step.admin.create_topic is not None:
+            yield step.admin.create_topic
+        for branch in step.parallel or ():
+            yield from _created(branch)
+        if step.repeat is not None:
+            yield from _created(step.repeat.steps)

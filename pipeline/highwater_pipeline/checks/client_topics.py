@@ -1,0 +1,136 @@
+"""Which topic a client's record belongs to, where a topic was deleted and another created under its name.
+
+A client sends by name and fetches by id. So a record that was read carries its topic's id, if the client wrote it down;
+of a record that was sent:
+
+1. An acknowledged send belongs to the topic whose leader appended at that offset while the send was open.
+2. Without that, a value that was read belongs to the topic that it was read from; at which offset the send's copy
+   stands is then not known.
+3. What completed before the second topic was created belongs to the first.
+
+What remains may belong to any of them. It is placed nowhere, and nobody misses it: it may have been deleted with its
+topic. A history without ids of more than one topic is that of one topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from highwater_pipeline.checks.columns import Bools, Ints, bools, codes, ints, is_any
+from highwater_pipeline.checks.generations import topic_of_events
+from highwater_pipeline.checks.promises import Appends, recorded
+from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTopic:
+    """One topic of a partition's name: ``unit`` has its part of the history and of the events; ``exists``: it had not
+    been deleted at the end."""
+
+    unit: Unit
+    exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTopics:
+    """The topics in the order in which they were created; ``unplaced``: micro-operations that may belong to any."""
+
+    topics: list[ClientTopic]
+    unplaced: pa.Table
+
+
+def client_topics(unit: Unit) -> ClientTopics:
+    """The topics of one partition's name, with what clients did on each."""
+    ids = _ids(unit)
+    deleted = set(_deleted(unit))
+    if len(ids) < 2:
+        exists = not ids or ids[0] not in deleted
+        return ClientTopics([ClientTopic(unit, exists)], unit.history.slice(0, 0))
+    spoken_of = topic_of_events(unit.events, ids)
+    topic, offset = _topics_of_history(unit, ids, spoken_of)
+    at = unit.history.schema.get_field_index("offset")
+    history = unit.history.set_column(at, "offset", pa.array(offset))
+    assigned = ~bools(history, "is_send") & ~bools(history, "is_poll")
+    topics = [
+        ClientTopic(
+            replace(
+                unit,
+                history=history.filter(pa.array((topic == number) | assigned)),
+                events=unit.events.filter(pa.array(spoken_of == number)),
+            ),
+            number == len(ids) - 1 and name not in deleted,
+        )
+        for number, name in enumerate(ids)
+    ]
+    return ClientTopics(topics, history.filter(pa.array((topic < 0) & ~assigned)))
+
+
+def _ids(unit: Unit) -> list[str]:
+    """Topic ids by when each was first heard of."""
+    first: dict[str, int] = {}
+    for table, time in ((unit.events, "time_ns"), (unit.history, "end_time")):
+        named, names = codes(table, "topic_id")
+        times = ints(table, time)
+        for number, name in enumerate(names):
+            if name is not None:
+                heard = int(times[named == number].min())
+                first[name] = min(first.get(name, heard), heard)
+    return sorted(first, key=lambda name: (first[name], name))
+
+
+def _deleted(unit: Unit) -> list[str]:
+    gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
+    deleted: list[str] = unit.events.filter(pa.array(gone))["topic_id"].drop_null().unique().to_pylist()
+    return deleted
+
+
+def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Ints, Ints]:
+    """For every micro-operation: its topic's place in ``ids`` (−1: not known), and its offset (−1: not known there)."""
+    history = unit.history
+    named, names = codes(history, "topic_id")
+    place = np.array([*(-1 if name is None else ids.index(name) for name in names), -1], np.int64)
+    topic = place[named]
+    offset = ints(history, "offset").copy()
+    value, is_send = ints(history, "value", 0), bools(history, "is_send")
+    at_offset = is_send & (offset >= 0)
+    if recorded(unit.facts, "log-appended"):
+        sends = np.flatnonzero(at_offset & (ints(history, "outcome") == OK))
+        matches = np.zeros(len(sends), np.int64)
+        for number in range(len(ids)):
+            first, last = Appends.of(unit.events.filter(pa.array(spoken_of == number))).during(history, sends)
+            topic[sends[last > first]] = number
+            matches += last > first
+        topic[sends[matches != 1]] = -1
+    early = (topic < 0) & (ints(history, "end_time") < _second_created(unit, spoken_of))
+    topic[early] = 0
+    topic[~is_send & ~bools(history, "is_poll")] = -1  # an assignment has no value
+    placed_by_value = _by_value(value, topic)
+    by_value = (topic < 0) & (placed_by_value >= 0)
+    topic[by_value] = placed_by_value[by_value]
+    # The copy that was read may be another attempt's than the one that was acknowledged.
+    offset[by_value & is_send] = -1
+    return topic, offset
+
+
+def _second_created(unit: Unit, spoken_of: Ints) -> int:
+    """When the second topic was created; −1: not known."""
+    if not recorded(unit.facts, "partition-changed"):
+        return -1
+    times = ints(unit.events, "time_ns")[spoken_of == 1]
+    return int(times.min()) if len(times) else -1
+
+
+def _by_value(value: Ints, topic: Ints) -> Ints:
+    """For every micro-operation: the one topic in which others place its value; −1 where none does, or several do."""
+    known: Bools = topic >= 0
+    values, inverse = np.unique(value, return_inverse=True)
+    lowest = np.full(len(values), np.iinfo(np.int64).max)
+    highest = np.full(len(values), -1, np.int64)
+    np.minimum.at(lowest, inverse[known], topic[known])
+    np.maximum.at(highest, inverse[known], topic[known])
+    one: Ints = np.where(lowest == highest, highest, -1)
+    return one[inverse]

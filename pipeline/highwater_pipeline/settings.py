@@ -1,0 +1,50 @@
+"""What the clients and topics of a run were set to, as far as a promise to clients depends on it.
+
+A check may blame the log only for a promise that it broke, and what it promises depends on settings: with ``acks=1`` an
+acknowledged record may be lost until it passes the high watermark, without idempotence a retry may write a second copy,
+and retention deletes old records. ``docs/checks.md`` has the table.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+Acks = Literal["all", "1", "0"]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The settings of a run; None: not known, and then nothing is assumed.
+
+    ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
+    superseded by others of the same key.
+    """
+
+    acks: Acks | None = None
+    idempotence: bool | None = None
+    retention: tuple[str, ...] | None = None
+    compaction: tuple[str, ...] | None = None
+
+    def deletes(self, partition: str) -> bool | None:
+        """Whether the settings let old records of a partition be deleted; None: not known."""
+        return _names(self.retention, partition)
+
+    def compacts(self, partition: str) -> bool | None:
+        """Whether the settings let records of a partition be superseded; None: not known."""
+        return _names(self.compaction, partition)
+
+
+UNKNOWN: Final = Settings()
+"""Nothing is known, and so nothing promised."""
+
+STRICTEST: Final = Settings(acks="all", idempotence=True, retention=(), compaction=())
+"""The settings that promise most: an acknowledged record is there once, and stays."""
+
+EVERY_TOPIC: Final = "*"
+
+
+def _names(topics: tuple[str, ...] | None, partition: str) -> bool | None:
+    if topics is None:
+        return None
+    return EVERY_TOPIC in topics or partition.rpartition("-")[0] in topics

@@ -1,0 +1,374 @@
+"""More tiny histories of clients: order, and what was not promised. See ``stories``."""
+
+from __future__ import annotations
+
+from pipeline_stories import P0, TOPIC_ID, Story, case
+
+from highwater_pipeline.rows import MicroOp
+
+NEW = "f" * 32
+
+
+def three(story: Story) -> Story:
+    """Values 1, 2 and 3 stand at offsets 0, 1 and 2, and somebody has read them all."""
+    return story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (1, 2), (2, 3), process=109)
+
+
+# --- order of polls -------------------------------------------------------------------------------------------------
+
+
+@case(poll_skip=1)
+def two_polls_skip(story: Story) -> None:
+    """The consumer read offset 0 and with its next poll offset 2, though there is a record at 1."""
+    three(story).poll((0, 1)).poll((2, 3))
+
+
+@case("pass")
+def nothing_was_there(story: Story) -> None:
+    """Offset 1 has no record that anybody knows of: logs have gaps, and only records can be skipped."""
+    story.send(1, at=0).send(3, at=2).poll((0, 1)).poll((2, 3))
+
+
+@case(nonmonotonic_poll=1)
+def two_polls_go_back(story: Story) -> None:
+    """The consumer read offset 1 and with its next poll offset 0, though nobody had put it back."""
+    three(story).poll((0, 1), (1, 2)).poll((0, 1))
+
+
+@case(nonmonotonic_poll=1)
+def the_same_record_twice(story: Story) -> None:
+    """A consumer goes forward: the record that it read last is not the next."""
+    three(story).poll((1, 2)).poll((1, 2))
+
+
+@case(int_poll_skip=1)
+def one_poll_skips(story: Story) -> None:
+    """One poll has offsets 0 and 2, and not the record between."""
+    three(story).poll((0, 1), (2, 3))
+
+
+@case(int_nonmonotonic_poll=1)
+def one_poll_goes_back(story: Story) -> None:
+    """One poll has offset 1 before offset 0."""
+    three(story).poll((1, 2), (0, 1))
+
+
+@case("pass")
+def put_back(story: Story) -> None:
+    """An assignment with an offset is the consumer's new position: to read on from there is no step back."""
+    three(story).poll((0, 1), (1, 2)).assign(orders_0=0).poll((0, 1)).assign(orders_0=2).poll((2, 3))
+
+
+@case(poll_skip=1)
+def put_back_and_not_there(story: Story) -> None:
+    """The consumer was put at offset 0 and read on from offset 1."""
+    three(story).assign(orders_0=0).poll((1, 2))
+
+
+@case(nonmonotonic_poll=1)
+def put_forward_and_not_there(story: Story) -> None:
+    """The consumer was put at offset 2 and read offset 1."""
+    three(story).assign(orders_0=2).poll((1, 2))
+
+
+@case(poll_skip=1)
+def kept_its_partition(story: Story) -> None:
+    """An assignment without an offset keeps the position of a partition that it lists (Jepsen)."""
+    three(story).poll((0, 1)).assign(orders_0=None, orders_1=7).poll((2, 3))
+
+
+@case("pass")
+def lost_its_partition(story: Story) -> None:
+    """An assignment forgets the partitions that it does not list: listed again, they begin somewhere (Jepsen)."""
+    three(story).poll((0, 1)).assign(orders_1=7).assign(orders_0=None).poll((2, 3))
+
+
+@case("pass")
+def moved_by_its_group(story: Story) -> None:
+    """A group may rebalance a consumer that subscribed, and the history does not say when."""
+    three(story).assign(f="subscribe").poll((0, 1)).poll((2, 3)).poll((0, 1))
+
+
+@case(poll_skip=1)
+def assigned_after_a_subscription(story: Story) -> None:
+    """Assigned by hand, a consumer is moved by nobody else."""
+    three(story).assign(f="subscribe").assign(orders_0=0).poll((0, 1)).poll((2, 3))
+
+
+@case("pass")
+def consumers_are_apart(story: Story) -> None:
+    """Each consumer has its own position; a poll that failed read nothing."""
+    three(story).poll((1, 2)).poll((0, 1), process=101).poll((0, 1), outcome="fail").poll((2, 3))
+
+
+# --- order of sends -------------------------------------------------------------------------------------------------
+
+
+@case(nonmonotonic_send=1)
+def written_before_its_predecessor(story: Story) -> None:
+    """Value 2 was sent when value 1 had been acknowledged at offset 1, and was written at offset 0."""
+    story.send(1, at=1).send(2, at=0).poll((0, 2), (1, 1))
+
+
+def _pipelined(story: Story) -> Story:
+    """One producer sends 1 and, while that is open, 2; 2 is written first."""
+    for process, value in ((0, 1), (1, 2)):
+        story._row(process, "invoke", "send", [MicroOp("send", P0, None, value)], "producer-0")
+    for process, value, offset in ((1, 2, 0), (0, 1, 1)):
+        story._row(process, "ok", "send", [MicroOp("send", P0, offset, value)], "producer-0")
+    return story.poll((0, 2), (1, 1))
+
+
+@case(nonmonotonic_send=1)
+def pipelined_sends_change_places(story: Story) -> None:
+    """An idempotent producer is promised the order in which its sends began, however many are open."""
+    _pipelined(story)
+
+
+@case("pass")
+def pipelined_sends_without_idempotence(story: Story) -> None:
+    """Without idempotence a retry of the first may come behind the second."""
+    _pipelined(story.under(idempotence=False))
+
+
+@case("pass")
+def producers_are_apart(story: Story) -> None:
+    """Nobody promised anything of the order of two producers."""
+    story.send(1, at=1).send(2, at=0, process=1).poll((0, 2), (1, 1))
+
+
+@case(int_nonmonotonic_send=1)
+def one_operation_backwards(story: Story) -> None:
+    """One operation sent 1 and then 2, and 2 was written first."""
+    both = [MicroOp("send", P0, 1, 1), MicroOp("send", P0, 0, 2)]
+    story.operation(5, "invoke", "txn", *both).operation(5, "ok", "txn", *both).poll((0, 2), (1, 1))
+
+
+@case("pass")
+def one_operation_interleaved(story: Story) -> None:
+    """Writes of a transaction are not isolated: another's record may stand between (int-send-skip, on request)."""
+    both = [MicroOp("send", P0, 0, 1), MicroOp("send", P0, 2, 3)]
+    story.operation(5, "invoke", "txn", *both).send(2, at=1).operation(5, "ok", "txn", *both)
+    story.poll((0, 1), (1, 2), (2, 3))
+
+
+@case(precommitted_read=1)
+def read_its_own_write(story: Story) -> None:
+    """The operation read value 1, which it had sent itself and not yet committed."""
+    both = [MicroOp("send", P0, 0, 1), MicroOp("poll", P0, 0, 1)]
+    story.operation(5, "invoke", "txn", both[0]).operation(5, "ok", "txn", *both).poll((0, 1))
+
+
+# --- idempotence: false ---------------------------------------------------------------------------------------------
+
+
+@case("pass")
+def a_retry_wrote_twice(story: Story) -> None:
+    """The producer sent value 1 twice, and without idempotence a broker cannot know it again."""
+    story.under(idempotence=False).send(1, at=0, attempts=2).poll((0, 1), (1, 1))
+
+
+@case(duplicate=1)
+def written_twice_and_sent_once(story: Story) -> None:
+    """The producer sent value 1 once: no retry wrote the second copy."""
+    story.under(idempotence=False).send(1, at=0, attempts=1).poll((0, 1), (1, 1))
+
+
+@case(duplicate=1)
+def written_more_often_than_sent(story: Story) -> None:
+    """Two attempts do not make three copies."""
+    story.under(idempotence=False).send(1, at=0, attempts=2).poll((0, 1), (1, 1), (2, 1))
+
+
+@case("pass")
+def who_knows_how_often_it_was_sent(story: Story) -> None:
+    """A client that does not count its attempts (librdkafka) may have retried."""
+    story.under(idempotence=False).send(1, at=0).poll((0, 1), (1, 1))
+
+
+@case(duplicate=1)
+def a_retry_of_an_idempotent_producer(story: Story) -> None:
+    """What idempotence promises is that a retry does not write twice."""
+    story.send(1, at=0, attempts=2).poll((0, 1), (1, 1))
+
+
+@case("inconclusive")
+def duplicate_by_who_knows_whom(story: Story) -> None:
+    """Whether the producer was idempotent is not known, so neither is whether the second copy is an anomaly."""
+    story.under(idempotence=None).send(1, at=0).poll((0, 1), (1, 1))
+
+
+# --- acks: 1 and 0 --------------------------------------------------------------------------------------------------
+
+
+def _acknowledged_by_one(story: Story, *, commits: bool) -> Story:
+    """Value 2 was acknowledged by broker 0 alone at offset 1; value 3 was written there by the next leader."""
+    story.under(acks="1", idempotence=False).started(0, epoch=10, leo=0).state([0, 1], offset=20).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    story.appends(0, 0, 1, leader=True)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 0, 1)], "producer-0")
+    story.commits(0, 0, 1, crc=1)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 2)], "producer-0")
+    story.appends(0, 1, 2, leader=True)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 1, 2)], "producer-0")
+    if commits:
+        story.commits(0, 1, 2, crc=2)
+    story.leads(1, 1, leo=1)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 3)], "producer-0")
+    story.appends(1, 1, 2, leader=True, leader_epoch=1)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 1, 3)], "producer-0")
+    story.commits(1, 1, 2, leader_epoch=1, crc=3)
+    return story.poll((0, 1), (1, 3))
+
+
+@case("pass")
+def lost_before_the_high_watermark(story: Story) -> None:
+    """acks=1: value 2 never passed the high watermark, so its leader could take it along."""
+    _acknowledged_by_one(story, commits=False)
+
+
+@case(lost_write=1, unseen=1, committed_loss=1, inconsistent_offsets=1, nonmonotonic_send=1)
+def lost_after_the_high_watermark(story: Story) -> None:
+    """acks=1: value 2 had passed the high watermark in leader epoch 0, and nobody may lose it then."""
+    _acknowledged_by_one(story, commits=True)
+
+
+@case("inconclusive")
+def lost_with_no_witness(story: Story) -> None:
+    """acks=1 and no node events: whether value 2 had passed the high watermark is not known."""
+    story.under(acks="1", idempotence=False).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1)).poll((2, 3))
+
+
+@case("inconclusive")
+def lost_with_unknown_acks(story: Story) -> None:
+    """Nobody says with which acks value 2 was acknowledged."""
+    story.under(acks=None).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1)).poll((2, 3))
+
+
+@case("pass")
+def nothing_lost_with_unknown_acks(story: Story) -> None:
+    """What keeps every promise keeps those that were made."""
+    three(story.under(acks=None, idempotence=None, retention=None, compaction=None))
+
+
+@case("pass")
+def acks_0(story: Story) -> None:
+    """Nothing is acknowledged, and nothing promised; that records were read says that something was tried."""
+    story.under(acks="0", idempotence=False).send(1, outcome="info").send(2, outcome="info", process=1).poll((0, 2))
+
+
+@case("inconclusive")
+def acks_0_and_nothing_read(story: Story) -> None:
+    """Nothing was acknowledged and nothing read: nothing was tried."""
+    story.under(acks="0", idempotence=False).send(1, outcome="info").poll()
+
+
+@case(inconsistent_offsets=1)
+def readers_disagree_whatever_the_acks(story: Story) -> None:
+    """Consumers read below the high watermark: there nothing may change, whatever producers asked for."""
+    story.under(acks="1", idempotence=False).send(1, at=0).poll((0, 1)).poll((0, 2), process=101)
+    story.send(2, outcome="info", process=1).poll((0, 1), process=102)
+
+
+# --- deleted topics -------------------------------------------------------------------------------------------------
+
+
+def _recreated(story: Story) -> Story:
+    """Value 1 is written to a topic that is then deleted; another topic under its name begins at offset 0."""
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    story.appends(0, 0, 1, leader=True)
+    story._row(0, "ok", "send", [MicroOp("send", P0, 0, 1)], "producer-0")
+    story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=-1,
+        leader_epoch=0, partition_epoch=9, metadata_offset=30, reason="deleted",
+    )  # fmt: skip
+    story.state([0], offset=40, topic_id=NEW).leads(0, 0, leo=0, topic_id=NEW)
+    return story
+
+
+def _sends_anew(story: Story, value: int, offset: int) -> Story:
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, value)], "producer-0")
+    story.appends(0, offset, offset + 1, leader=True)
+    story._row(0, "ok", "send", [MicroOp("send", P0, offset, value)], "producer-0")
+    return story
+
+
+@case("pass")
+def deleted_with_its_topic(story: Story) -> None:
+    """Value 1 was deleted with its topic; in the new one offset 0 is value 2, and no send went back."""
+    _sends_anew(_recreated(story), 2, 0).poll((0, 2), topic_id=NEW)
+
+
+@case("pass")
+def read_in_both_topics(story: Story) -> None:
+    """Offset 0 of the old topic and offset 0 of the new one are not one offset."""
+    story.send(7, at=0, key="orders-1").poll((0, 7), key="orders-1")
+    _recreated(story).poll((0, 1), topic_id=TOPIC_ID)
+    _sends_anew(story, 2, 0).poll((0, 2), topic_id=NEW)
+
+
+@case(unseen=1, lost_write=1, int_poll_skip=1)
+def lost_in_the_new_topic(story: Story) -> None:
+    """Value 3 was written to the new topic, which nobody deleted."""
+    _sends_anew(_sends_anew(_sends_anew(_recreated(story), 2, 0), 3, 1), 4, 2).poll((0, 2), (2, 4), topic_id=NEW)
+
+
+@case("pass")
+def deleted_for_good(story: Story) -> None:
+    """The topic was deleted at the end: what was in it is missed by nobody."""
+    story.send(1, at=0).poll((0, 1)).send(2, at=1)
+    story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=-1,
+        leader_epoch=0, partition_epoch=9, metadata_offset=30, reason="deleted",
+    ).poll()  # fmt: skip
+
+
+@case("inconclusive")
+def ids_without_events(story: Story) -> None:
+    """Two topics were read, and no node says to which of them value 3 was written."""
+    story.send(1, at=0).poll((0, 1), topic_id=TOPIC_ID).send(3, at=1).send(2, at=0, process=1).poll(
+        (0, 2), topic_id=NEW
+    )
+
+
+@case(inconsistent_offsets=1)
+def ids_and_two_values(story: Story) -> None:
+    """Within one topic an offset has one value, whatever was there in the topic before."""
+    story.send(1, outcome="info").send(2, outcome="info", process=1).send(3, outcome="info", process=2)
+    story.send(4, at=0, key="orders-1").poll((0, 4), key="orders-1")
+    story.poll((0, 1), topic_id=TOPIC_ID).poll((0, 2), topic_id=NEW).poll((0, 3), topic_id=NEW, process=101)
+
+
+# --- retention ------------------------------------------------------------------------------------------------------
+
+
+@case("pass")
+def deleted_by_retention(story: Story) -> None:
+    """The settings let old records be deleted, and the consumer was put at offset 1, where the log began."""
+    story.under(retention=("orders",)).send(1, at=0).send(2, at=1).assign(orders_0=1).poll((1, 2))
+
+
+@case(lost_write=1, unseen=1)
+def no_retention(story: Story) -> None:
+    """Nothing lets records of this topic be deleted, so a log that begins at offset 1 has lost one."""
+    story.under(retention=("others",)).send(1, at=0).send(2, at=1).assign(orders_0=1).poll((1, 2))
+
+
+@case("inconclusive")
+def retention_unknown(story: Story) -> None:
+    """Whether old records may be deleted is not known."""
+    story.under(retention=None).send(1, at=0).send(2, at=1).assign(orders_0=1).poll((1, 2))
+
+
+@case(lost_write=1, unseen=1, int_poll_skip=1)
+def lost_above_the_log_start(story: Story) -> None:
+    """Retention deletes from the beginning: a record above the log start is not its work."""
+    story.under(retention=("orders",)).send(1, at=0).send(2, at=1).send(3, at=2).send(4, at=3)
+    story.assign(orders_0=1).poll((1, 2), (3, 4))
+
+
+@case("pass")
+def compacted(story: Story) -> None:
+    """Compaction removes records from the middle of a log."""
+    story.under(compaction=("orders",)).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))
