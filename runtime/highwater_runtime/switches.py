@@ -50,6 +50,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a controller that refuses an ineligible replica moves the partition epoch, so that the proposal is over",
         ),
         Switch(
+            "proposal-kept",
+            ("on", "off"),
+            "KIP-497",
+            "metadata of the partition epoch on which an ISR proposal builds does not end the proposal",
+        ),
+        Switch(
             "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
         ),
         Switch(
@@ -121,6 +127,7 @@ class Switches:
     replica_epoch_check: Literal["on", "off"] = "on"
     stale_fetch_check: Literal["on", "off"] = "on"
     refusal_moves_epoch: Literal["on", "off"] = "on"
+    proposal_kept: Literal["on", "off"] = "on"
     pre_vote: Literal["on", "off"] = "on"
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"

@@ -77,6 +77,7 @@ LOSES = {
     "rolling-upgrade": {"off": True, "on": False},
     "before-the-upgrade": {"off": True, "on": True},
     "epoch-unknown": {"off": True, "on": True},
+    "forgotten-proposal": {"off": True, "on": False},
     "last-isr-member": {"off": True, "on": True},
     "registered-but-fenced": {"off": False, "on": False},
     "retried-alter-partition": {"off": False, "on": False},
@@ -84,7 +85,11 @@ LOSES = {
 }
 
 
-SWITCH_OF = {"late-fetch-in-isr": "stale-fetch-check", "slow-proposal": "refusal-moves-epoch"}
+SWITCH_OF = {
+    "forgotten-proposal": "proposal-kept",
+    "late-fetch-in-isr": "stale-fetch-check",
+    "slow-proposal": "refusal-moves-epoch",
+}
 """The switch that a scenario of this folder is about, where it is not ``replica-epoch-check``."""
 
 

@@ -3,7 +3,9 @@
 Rules in words:
 
 * Metadata moves forward only: a state with a lower partition epoch than the one in force is older than what an
-  AlterPartition answer has told already, and is ignored; the same partition epoch brings no news of the ISR.
+  AlterPartition answer has told already, and is ignored; the same partition epoch brings no news of the ISR, so a
+  proposal that is under way stays. Kafka ends it then, and its HW no longer waits for a replica that may be in the ISR
+  by now: switch ``proposal-kept``, which acts in :meth:`Partition.apply`.
 * A new leader epoch begins a new leadership, even of the same broker: the leader notes the epoch and its LEO as where
   the epoch starts, appends or not, and forgets what followers had told.
 * Everybody who asks names the leader epoch he believes in, and is refused if it is another (FENCED_LEADER_EPOCH: he is
@@ -48,6 +50,7 @@ class PartitionContext:
         withdraw: forget what was proposed but not sent yet.
         changed: something that a waiting request may wait for has changed in the partition of this name.
         appended: its log has grown, and nothing else has changed.
+        proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
         isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
     """
 
@@ -63,6 +66,7 @@ class PartitionContext:
     changed: Callable[[str], None]
     appended: Callable[[str], None]
     isr_changed: Callable[[bool, bool], None]
+    proposal_kept: bool = True
 
 
 class Partition:
@@ -171,7 +175,7 @@ class Partition:
         assert set(state.isr) <= set(state.replicas), f"{self.name}: ISR {state.isr} of replicas {state.replicas}"
         new_leader_epoch = state.leader_epoch > self.leader_epoch
         # At the same partition epoch an AlterPartition answer came first, and a later proposal may be under way.
-        isr_is_news = state.partition_epoch > self.partition_epoch
+        isr_is_news = state.partition_epoch > self.partition_epoch or not self.context.proposal_kept
         led_before, leader_before, isr_before = self.leading, self.leader_id, self.isr
         self.replicas = state.replicas
         self.configured()

@@ -90,6 +90,7 @@ class ReplicaManager:
             changed=wake_ups.mark,
             appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
+            proposal_kept=options.switches.proposal_kept == "on",
         )
         self._fetchers = FetcherManager(
             FetchContext(
