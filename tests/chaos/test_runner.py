@@ -130,17 +130,17 @@ def test_random_faults_stay_within_their_targets(harness):
     assert all(node.startswith("controller") for record in harness.faultline.records for node in record.targets)
 
 
-def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(harness):
+def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(busy_harness):
     plan = {"targets": ["brokers"], "faults": {"powerLoss": 1}, "for": "30s", "lasting": "2s"}
-    harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}]})
-    assert harness.steps({"await": {"isr": {"partition": "orders-0", "equals": [0]}, "within": "60s"}})
-    before = len(harness.faultline.records)
-    assert harness.steps(random_step(**plan))
-    hit = {node for record in harness.faultline.records[before:] for node in record.targets}
+    busy_harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}]})
+    assert busy_harness.steps({"await": {"isr": {"partition": "orders-0", "equals": [0]}, "within": "60s"}})
+    before = len(busy_harness.faultline.records)
+    assert busy_harness.steps(random_step(**plan))
+    hit = {node for record in busy_harness.faultline.records[before:] for node in record.targets}
     assert hit == {"broker-2"}, "broker 0 is the last in-sync replica; broker 1 is under a fault already"
-    before = len(harness.faultline.records)
-    harness.heal_all()
-    harness.inject(partition={"between": [{"broker": 2}, {"broker": 1}]})
-    assert harness.steps(random_step(**plan, spare="none"))
-    hit = {node for record in harness.faultline.records[before + 1 :] for node in record.targets}
+    before = len(busy_harness.faultline.records)
+    busy_harness.heal_all()
+    busy_harness.inject(partition={"between": [{"broker": 2}, {"broker": 1}]})
+    assert busy_harness.steps(random_step(**plan, spare="none"))
+    hit = {node for record in busy_harness.faultline.records[before + 1 :] for node in record.targets}
     assert "broker-0" in hit
