@@ -184,7 +184,7 @@ class ExperimentSpec(Model):
     schedule: list[Step] = Field(description="Steps, in order.", default_factory=list)
     recovery: Annotated[
         Duration,
-        Field(description="How long the healed cluster may take to recover before it is unavailable. A duration."),
+        Field(description="How long the healed cluster may take to recover. A duration."),
     ] = 60_000_000_000
     assertions: list[Assertion] = Field(
         description="What PromQL must say of the cluster's metrics, and in which phase.", default_factory=list
