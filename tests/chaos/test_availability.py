@@ -1,0 +1,59 @@
+"""Who is healthy, and what healthy nodes owe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from highwater_chaos.availability import healthy_nodes, overdue
+from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.backends.view import BrokerView, ClusterView, NodeView, PartitionView
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.faults import FaultRecord
+
+CLUSTER = Cluster(brokers=3, controllers=3)
+
+
+def test_a_broker_whose_disk_failed_is_healthy_again_after_a_restart() -> None:
+    view = ClusterView()
+    view.nodes.update({f"broker-{i}": NodeView(incarnation=1, up=True, changed_ns=0) for i in range(3)})
+    failed = FaultRecord("f", None, "diskError", {}, targets=("broker-1",), started_ns=5, healed_ns=9)
+    stalled = FaultRecord("s", None, "diskStall", {}, targets=("broker-2",), started_ns=5, healed_ns=9)
+
+    def healthy() -> set[str]:
+        return healthy_nodes(CLUSTER, view, lambda name: NodeState.UP, [failed, stalled])
+
+    assert healthy() == {"broker-0", "broker-2"}
+    view.nodes["broker-1"].changed_ns = 10
+    assert healthy() == {"broker-0", "broker-1", "broker-2"}
+    view.nodes["broker-0"].up = False
+    assert healthy() == {"broker-1", "broker-2"}
+
+
+def _view(isr: list[int], leader: int) -> ClusterView:
+    view = ClusterView()
+    view.nodes["controller-0"] = NodeView(incarnation=1, up=True)
+    view._raft["controller-0"] = (1, "leader", 0)
+    for broker in range(3):
+        view.nodes[f"broker-{broker}"] = NodeView(incarnation=1, up=True, broker_epoch=broker)
+        view.brokers[broker] = BrokerView(broker_epoch=broker, fenced=False, registered_incarnation=1)
+    view.partitions["orders-0"] = PartitionView("orders-0", "0" * 32, [0, 1, 2], isr, leader, 1, 1, 1)
+    return view
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader", "unhealthy", "expected"),
+    [
+        ([0, 1, 2], 0, (), []),
+        ([0, 1], 0, (), ["broker 2 is not in the ISR [0, 1] of orders-0"]),
+        ([0, 1], 0, ("broker-2",), []),
+        ([0, 1], 0, ("broker-0",), []),
+        ([0, 1], -1, ("broker-0",), ["orders-0 has no leader, though broker 1 is in its ISR"]),
+        ([0], -1, ("broker-0",), []),
+        ([0, 1], 0, ("controller-1", "controller-2"), []),
+    ],
+)
+def test_only_healthy_nodes_owe_something(isr: list[int], leader: int, unhealthy: Any, expected: list[str]) -> None:
+    names = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}
+    assert overdue(CLUSTER, _view(isr, leader), names - {*unhealthy}) == expected
