@@ -70,6 +70,7 @@ def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest
     """The follower cannot be in the ISR: the harness failed to start it."""
     start = SimBackend.start
     monkeypatch.setattr(SimBackend, "start", lambda self, node: None if node == "broker-1" else start(self, node))
+    monkeypatch.setattr(FaultRecord, "healed", property(lambda self: True))  # health alone is the question
     run = simulate(KILL_FOLLOWER, recovery="10s")
     assert run.violations == set()
     assert any("the cluster did not recover: broker-1 is down" in doubt for doubt in run.result.doubts)
@@ -79,6 +80,7 @@ def test_without_a_healthy_majority_there_is_no_finding(simulate: Any, monkeypat
     """The only controller stays down: brokers cannot be unfenced, whoever is healthy."""
     start = SimBackend.start
     monkeypatch.setattr(SimBackend, "start", lambda self, node: None if node == "controller-0" else start(self, node))
+    monkeypatch.setattr(FaultRecord, "healed", property(lambda self: True))  # health alone is the question
     run = simulate(KILL_CONTROLLER, controllers=1, recovery="10s")
     assert run.violations == set()
     assert any("the cluster did not recover" in doubt for doubt in run.result.doubts)

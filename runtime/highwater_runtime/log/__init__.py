@@ -32,7 +32,7 @@ Who reads this to code against it finds the whole surface here.
     .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool
     .truncate_fully_and_start_at(offset, *, leader_epoch=-1)
     .advance_log_start_offset(offset, *, reason="delete-records") -> bool
-       .delete_old_segments(now_ms, high_watermark) -> int
+    .delete_old_segments(now_ms, high_watermark) -> int
     .offset_for_timestamp(ts) -> TimestampOffset | None    .offset_of_max_timestamp() -> TimestampOffset | None
     .flush() / .flush_later(on_done)   .close()   .abandon(reason)   .is_online   .update_config(config)
     .assign_topic_id(topic_id)   .epoch_entries   .recovery (reason, cuts)   .on_recovery_point_lowered (callback)
@@ -56,8 +56,8 @@ calls ``ensure_meta_properties(disk, cluster_id, node_id)`` itself.
 ``OSError``; after one, and after ``close``, everything raises ``LogOffline``.
 
 **Trace.** A log with a ``trace`` emits ``LogLoaded`` and ``LogCut`` when opened and, unless ``trace_appends=False``,
-``LogAppended``, ``LogTruncated`` and ``LogStartMoved`` whenever its offsets changed, with the leader epoch it was given: callers must
-not emit them again. A duplicate batch appends nothing and is not reported. ``trace=None`` (metadata log): silent; what
+``LogAppended``, ``LogTruncated`` and ``LogStartMoved`` whenever its offsets changed, with the leader epoch it was
+given: callers must not emit them again. A duplicate batch appends nothing and is not reported. ``trace=None`` (metadata log): silent; what
 recovery cut is then in ``log.recovery``. Reasons of ``LogCut``: ``short-batch``, ``bad-size``, ``bad-magic``,
 ``bad-crc``, ``gap``, ``epoch-regression``; ``short-log`` (what had been flushed is gone) and ``behind-log-start``
 (the log ended before its start offset).
