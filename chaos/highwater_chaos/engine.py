@@ -48,6 +48,7 @@ from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers import DRIVERS
 from highwater_chaos.workload.history import HistoryRecorder, Operation
+from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import SECOND
 from highwater_runtime.seeds import derive_random
 
@@ -60,7 +61,7 @@ _DRAIN_NS: Final = 60 * SECOND
 _SAMPLE_NS: Final = 1 * SECOND
 
 
-class BackendCannotError(Exception):
+class BackendCannotError(PortableError):
     """The experiment needs what the backend cannot do; refused before anything starts."""
 
     def __init__(self, backend: str, problems: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_aft
 
 from highwater_operator import metrics
 from highwater_operator.kinds import KINDS, Kind, kind_of
+from highwater_runtime.portable import PortableError
 
 FIELD_MANAGER: Final = "highwater-operator"
 Json = dict[str, Any]
@@ -37,7 +38,7 @@ _TRY_AGAIN: Final = frozenset({429, 500, 502, 503, 504})
 _THREADS: Final = 16
 
 
-class KubeError(Exception):
+class KubeError(PortableError):
     """The API server did not do what was asked; ``status`` is that of HTTP, 0 where there was no answer."""
 
     def __init__(self, what: str, status: int, message: str, retry_after: float | None = None) -> None:

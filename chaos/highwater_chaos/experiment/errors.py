@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from highwater_runtime.portable import PortableError
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -14,7 +16,7 @@ class Problem:
     line: int = 0
 
 
-class ExperimentError(ValueError):
+class ExperimentError(PortableError, ValueError):
     """A file that is refused before anything starts, with every problem found in it."""
 
     def __init__(self, source: str, problems: list[Problem]) -> None:

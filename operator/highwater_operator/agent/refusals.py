@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from highwater_runtime.portable import PortableError
 
-class Refusal(Exception):  # noqa: N818 - it is an answer, not a failure
+
+class Refusal(PortableError):  # noqa: N818 - it is an answer, not a failure
     """A request that is not carried out."""
 
     def __init__(self, status: int, error: str, *, expected: str = "", found: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import NodeHaltError, Trace
 from highwater_runtime.ports.trace import RaftBroken
 
@@ -16,7 +17,7 @@ def halt(trace: Trace, invariant: str, epoch: int, leader_id: int | None, what: 
     return QuorumBrokenError(what)
 
 
-class NotLeader(Exception):  # noqa: N818 - the field's word for it
+class NotLeader(PortableError):  # noqa: N818 - the field's word for it
     """This replica does not lead the quorum; ``leader_id`` is who does in ``epoch``, as far as it knows."""
 
     def __init__(self, leader_id: int | None, epoch: int) -> None:

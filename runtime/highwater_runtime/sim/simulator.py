@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from highwater_runtime.crash import crash_of, is_disk_failure
+from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import Disk, NodeHaltError, Ports, Timer
 from highwater_runtime.ports.trace import NodeStarted, NodeStopped
 from highwater_runtime.seeds import derive_random
@@ -33,7 +34,7 @@ from highwater_runtime.sim.standstill import LivelockError, Standstill, event_na
 from highwater_runtime.sim.trace import ProcessTrace, SimTrace
 
 
-class SimulationError(Exception):
+class SimulationError(PortableError):
     """A core raised: a bug. The cause (``__cause__``) is what it raised."""
 
     def __init__(self, node: str, incarnation: int, time_ns: int, event: str, error: BaseException) -> None:

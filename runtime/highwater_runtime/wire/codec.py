@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol, Self
 from uuid import UUID
 
+from highwater_runtime.portable import PortableError
+
 Buffer = bytes | memoryview
 
 ZERO_UUID: Final = UUID(int=0)
@@ -61,7 +63,7 @@ class UnsupportedVersionError(SchemaError):
     """The message has no such version at all."""
 
 
-class DecodeError(WireError):
+class DecodeError(PortableError, WireError):
     """Bytes that are not a message. ``position`` is the offset in the input at or before the fault."""
 
     def __init__(self, message: str, position: int, reason: str) -> None:

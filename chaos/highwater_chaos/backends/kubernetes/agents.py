@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
+from highwater_runtime.portable import PortableError
+
 AGENT_PORT: Final = 9405
 OVER: Final = frozenset({"done", "failed", "healed", "expired"})
 """States of a fault of which nothing is left."""
@@ -35,7 +37,7 @@ _STOP_WITHIN: Final = 100.0
 Json = dict[str, Any]
 
 
-class AgentError(Exception):
+class AgentError(PortableError):
     """An agent did not do what it was asked; ``status`` is that of HTTP, 0 where there was no answer."""
 
     def __init__(self, message: str, status: int) -> None:

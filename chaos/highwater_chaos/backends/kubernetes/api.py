@@ -17,6 +17,8 @@ from kubernetes.stream import portforward
 from kubernetes.stream.ws_client import PortForward
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
+from highwater_runtime.portable import PortableError
+
 GROUP: Final = "highwater.dev"
 VERSION: Final = "v1alpha1"
 EXPERIMENTS: Final = "chaosexperiments"
@@ -36,7 +38,7 @@ def pod_configuration() -> kubernetes.client.Configuration:
     return configuration
 
 
-class ApiError(Exception):
+class ApiError(PortableError):
     """The API server did not do what was asked; ``status`` is that of HTTP, 0 where there was no answer."""
 
     def __init__(self, what: str, status: int, message: str) -> None:

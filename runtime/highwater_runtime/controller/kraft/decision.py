@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.portable import PortableError
 from highwater_runtime.wire.errors import ErrorCode
 
 R = TypeVar("R")
@@ -23,7 +24,7 @@ class Decision(Generic[R]):
     records: list[Any] = field(default_factory=list)
 
 
-class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a failure of this program
+class Refused(PortableError):  # noqa: N818 - a refusal is an answer, not a failure of this program
     """A request, or one item of it, that gets ``code`` and a sentence for the person who reads it."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
