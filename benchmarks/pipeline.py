@@ -29,6 +29,7 @@ import pyarrow as pa
 from highwater_pipeline import Judgement, RunTables, judge_run, load_run
 from highwater_pipeline.files import write_parquet
 from highwater_pipeline.schemas import MICRO_OPERATION, NODE_EVENT, OPERATIONS, REPLICA_LOG
+from highwater_pipeline.settings import STRICTEST
 from highwater_pipeline.spark import open_session, spark_judge, spark_judge_store
 from highwater_pipeline.store import write_units
 
@@ -50,6 +51,7 @@ def synthetic(operations: int) -> RunTables:
         _operations(batches, np.repeat(partition, BATCH), offset, value),
         _events(batches, partition, start),
         _dumps(np.repeat(partition, BATCH), offset, value),
+        settings=STRICTEST,
     )
 
 
@@ -75,8 +77,10 @@ def _operations(batches: int, partition: np.ndarray, offset: np.ndarray, value: 
     known = np.tile(np.concatenate([np.tile([False, True], BATCH), np.ones(BATCH, bool)]), batches)
     is_poll_item = np.tile(np.arange(len(in_batch)) >= 2 * BATCH, batches)
     op = _words(is_poll_item, "send", "poll")
+    # Polls say the topic's id, as a client's do that fetches by id.
+    topic_id = pa.array(np.where(is_poll_item, "0" * 32, ""), mask=~is_poll_item)
     items = pa.StructArray.from_arrays(
-        [op, _names(partition[record]), pa.array(offset[record], mask=~known), pa.array(value[record])],
+        [op, _names(partition[record]), pa.array(offset[record], mask=~known), pa.array(value[record]), topic_id],
         fields=list(MICRO_OPERATION),
     )
     ends = np.concatenate([[0], np.cumsum(lengths)])

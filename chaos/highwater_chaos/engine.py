@@ -214,7 +214,7 @@ class _Run:
         replica_log = self.backend.replica_dump()  # first: that it could not be had is a doubt
         self.doubts += [*self.backend.doubts(), *self.clients.doubts()]
         self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
-        if self.recorder.acknowledged == 0:
+        if self.recorder.acknowledged == 0 and spec.workload.acks != "0":
             self.doubts.append("no write was acknowledged, so none can have been lost")
         return RunResult(
             name=self.experiment.metadata.name,

@@ -308,6 +308,16 @@ def read_in_both_topics(story: Story) -> None:
     _sends_anew(story, 2, 0).poll((0, 2), topic_id=NEW)
 
 
+@case("pass")
+def appended_in_both_topics(story: Story) -> None:
+    """While value 1 was being sent both topics appended at offset 0: which of the two was its own is not known."""
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story._row(5, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-5")
+    story.appends(0, 0, 1, leader=True).state([0], offset=40, topic_id=NEW).leads(0, 0, leo=0, topic_id=NEW)
+    _sends_anew(story, 2, 0)._row(5, "ok", "send", [MicroOp("send", P0, 0, 1)], "producer-5")
+    story.poll((0, 2), topic_id=NEW)
+
+
 @case(unseen=1, lost_write=1, int_poll_skip=1)
 def lost_in_the_new_topic(story: Story) -> None:
     """Value 3 was written to the new topic, which nobody deleted."""
