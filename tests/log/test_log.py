@@ -394,9 +394,9 @@ def test_after_a_failed_write_the_log_is_offline_until_the_restart(world, fill, 
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_errors("writes")
-    with pytest.raises(OSError, match="5") as failure:
+    with pytest.raises(LogOffline, match="Errno 5") as refusal:
         fill(log, 1)
-    assert failure.value.errno == errno.EIO
+    assert refusal.value.__cause__.errno == errno.EIO
     world.disk.heal()
     for use in (lambda: fill(log, 1), lambda: log.read(0, 1), log.flush, log.close, lambda: log.truncate_to(0)):
         with pytest.raises(LogOffline, match="disk error"):
@@ -421,7 +421,7 @@ def test_a_full_disk_leaves_half_a_batch_that_recovery_removes(world, fill, valu
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_quota(world.disk.used_bytes() + 40)
-    with pytest.raises(OSError, match=str(errno.ENOSPC)):
+    with pytest.raises(LogOffline, match=f"Errno {errno.ENOSPC}"):
         fill(log, 1)
     world.disk.heal()
     world.restart()

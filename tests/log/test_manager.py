@@ -357,9 +357,9 @@ def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
     manager = start()
     fill(manager.get_or_create("orders", 0, TOPIC), 3)
     world.disk.set_errors("writes")
-    with pytest.raises(OSError, match="5"):
+    with pytest.raises(LogOffline, match="Errno 5"):
         fill(manager.get("orders", 0), 1)
     world.disk.heal()
     manager.get_or_create("orders", 1, TOPIC)
-    assert isinstance(stop(world, manager), OSError)
+    assert stop(world, manager) is None, "the broker stops as it should, though one log has failed"
     assert not start().clean_start

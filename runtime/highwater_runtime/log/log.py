@@ -6,7 +6,8 @@ The rules that the rest of the system relies on:
 * Batches are opaque: an append reads headers, patches base offset and leader epoch, and writes the bytes as they came.
 * Appends go to the page cache. ``recovery_point`` is the offset below which all is known to be durable; it moves by a
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
-  kernel forgets the error, and the pages with it), so the log goes offline until the node restarts.
+  kernel forgets the error, and the pages with it), so the log goes offline until the node restarts. That is the end of
+  this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOffline`` does.
 * A truncation is durable when it returns, and whatever points into the log (epoch cache, producer state, checkpoints)
   is cut back in the same step.
 
@@ -15,8 +16,7 @@ See the package's docstring for the whole surface, and for which trace events a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 from uuid import UUID
@@ -26,9 +26,11 @@ from highwater_runtime.log.checkpoints import read_partition_metadata, write_par
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import (
+    CorruptRecord,
     EpochRegression,
     InconsistentTopicId,
     InvalidRecord,
+    LogOffline,
     OffsetOutOfRange,
     RecordBatchTooLarge,
     UnexpectedAppendOffset,
@@ -138,9 +140,12 @@ class Log(ReadableLog):
 
         Raises:
             InconsistentTopicId: it has another one.
+            LogOffline: the disk failed.
         """
         if self.topic_id is None:
-            write_partition_metadata(self._disk, self._directory, topic_id)
+            self._ensure_online()
+            with self._failures_end_it():
+                write_partition_metadata(self._disk, self._directory, topic_id)
             self.topic_id = topic_id
         elif self.topic_id != topic_id:
             raise InconsistentTopicId(f"{self.partition} has topic id {self.topic_id.hex}, not {topic_id.hex}")
@@ -156,16 +161,15 @@ class Log(ReadableLog):
     ) -> AppendInfo:
         """Give ``records`` (whole batches) the next offsets and ``leader_epoch``, and write them.
 
-        ``origin="raft"`` is for batches this node built itself: no CRC, control or producer checks. ``now_ms`` is the
-        wall clock, by which a segment without timestamps ages.
+        ``origin="raft"`` is for batches this node built itself: no CRC, size, control or producer checks. ``now_ms`` is
+        the wall clock, by which a segment without timestamps ages.
 
         Raises:
             CorruptRecord, UnsupportedMessageFormat: the bytes are not intact batches v2.
             InvalidRecord: no batch at all, or one that a client may not write.
             RecordTooLarge, RecordBatchTooLarge: above ``max.message.bytes`` or ``segment.bytes``.
             InvalidProducerEpoch, OutOfOrderSequence: see :mod:`.producer_state`.
-            LogOffline: an earlier disk error, or closed.
-            OSError: the disk failed now.
+            LogOffline: the disk failed, now or earlier, or the log was closed.
         """
         batches = whole_batches(records)
         if leader_epoch < self._epochs.latest_epoch:
@@ -177,7 +181,7 @@ class Log(ReadableLog):
                 if duplicate is not None:
                     first, last, timestamp = duplicate.base_offset, duplicate.last_offset, duplicate.timestamp
                     return AppendInfo(first, last, timestamp, self.log_start_offset, True, ())
-        if len(records) > self.config.segment_bytes:
+        if origin == "client" and len(records) > self.config.segment_bytes:
             raise RecordBatchTooLarge(f"append of {len(records)} bytes, segments of {self.config.segment_bytes}")
         data = bytearray(records)
         offset = self.log_end_offset
@@ -198,7 +202,7 @@ class Log(ReadableLog):
         Raises:
             UnexpectedAppendOffset: they do not begin at the log end offset, or leave a gap between them.
             EpochRegression: a batch of an older epoch than the log ends with.
-            CorruptRecord, UnsupportedMessageFormat, InvalidRecord (no whole batch), LogOffline, OSError: as above.
+            CorruptRecord, UnsupportedMessageFormat, InvalidRecord (no whole batch), LogOffline: as above.
         """
         batches = list(iter_batches(records))
         if not batches:
@@ -239,9 +243,8 @@ class Log(ReadableLog):
             self.log_end_offset = end_offset = last_offset + 1
             if end_offset - self._flushes.recovery_point >= self.config.flush_messages:
                 self.flush()
-        except OSError as error:
-            self._go_offline(error)
-            raise
+        except (OSError, CorruptRecord, LogOffline) as error:
+            raise self._go_offline(error) from error
         if self._trace is not None and self._trace_appends:
             self._trace.emit(
                 LogAppended(
@@ -267,7 +270,7 @@ class Log(ReadableLog):
     def assign_epoch_start(self, epoch: int, start_offset: int) -> None:
         """A leader's first act in ``epoch``: it begins at ``start_offset``, even if nothing is ever written in it."""
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._epochs.assign(epoch, start_offset)
 
     # --- cutting -----------------------------------------------------------------------------------------------------
@@ -279,7 +282,7 @@ class Log(ReadableLog):
         them, and they may contradict the leader. Returns whether the log end offset moved.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -288,7 +291,7 @@ class Log(ReadableLog):
         elif offset < old_end:
             self._cut_to(offset)
         else:
-            with self._disk_errors_end_it():
+            with self._failures_end_it():
                 self._epochs.truncate_from_end(offset)
                 self._epochs.save()
             return False
@@ -299,7 +302,7 @@ class Log(ReadableLog):
         """Drop everything and begin anew, empty, at ``offset``: the leader has deleted all that this replica has.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -319,13 +322,13 @@ class Log(ReadableLog):
             )
 
     def _cut_to(self, offset: int) -> None:
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._will_end_at(self._chain.truncation_point(offset))
             self._chain.truncate_to(offset)
             self._after_cut()
 
     def _begin_anew(self, offset: int) -> None:
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._will_end_at(offset)
             self._chain.restart_at(offset)
             self.log_start_offset = offset
@@ -371,7 +374,7 @@ class Log(ReadableLog):
         self._ensure_online()
         self.log_start_offset = offset
         if self._epochs.truncate_from_start(offset):
-            with self._disk_errors_end_it():
+            with self._failures_end_it():
                 self._epochs.save()
         return True
 
@@ -404,7 +407,7 @@ class Log(ReadableLog):
         if doomed == 0:
             return 0
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             old, left = self.log_start_offset, self.size_in_bytes
             self._begin_at(segments[doomed].base_offset)
             for reason, segment in zip(reasons, segments[:doomed], strict=True):
@@ -421,7 +424,7 @@ class Log(ReadableLog):
         doomed = len(deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset))
         if doomed:
             self._ensure_online()
-            with self._disk_errors_end_it():
+            with self._failures_end_it():
                 self._drop_oldest(doomed)
         return doomed
 
@@ -448,8 +451,10 @@ class Log(ReadableLog):
 
         def guard(step: Callable[[], None]) -> None:
             if self._offline is None:
-                with self._disk_errors_end_it():
+                try:
                     step()
+                except (OSError, CorruptRecord, LogOffline) as error:
+                    self._go_offline(error)  # a step is an event of its own: nobody is there to hear of it
 
         limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
         return Compaction(
@@ -471,17 +476,17 @@ class Log(ReadableLog):
         """Make everything durable before returning. Blocks the node.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._flushes.now(self._chain.unflushed_files(self.recovery_point), self.log_end_offset)
 
     def flush_later(self, on_done: FlushDone) -> None:
         """Make everything written so far durable; ``on_done`` runs later, with the error if there was one.
 
         Raises:
-            LogOffline, OSError: the disk failed before that.
+            LogOffline: the disk failed before that.
         """
         self._ensure_online()
 
@@ -489,7 +494,7 @@ class Log(ReadableLog):
             self._after_flush(error)
             on_done(error)
 
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             files = self._chain.unflushed_files(self.recovery_point)
         if files:
             self._flushes.later(files, self.log_end_offset, done)
@@ -504,10 +509,10 @@ class Log(ReadableLog):
         """Flush, write a producer snapshot, release the files. What was closed can be opened as ``clean``.
 
         Raises:
-            LogOffline, OSError: the disk; the log cannot be called clean then.
+            LogOffline: the disk failed; the log cannot be called clean then.
         """
         self.flush()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._chain.seal()
             write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
             self._disk.fsync_dir(self._directory)
@@ -518,11 +523,3 @@ class Log(ReadableLog):
         if self._offline is None:
             self._offline = reason
         self._chain.release()
-
-    @contextmanager
-    def _disk_errors_end_it(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self._go_offline(error)
-            raise

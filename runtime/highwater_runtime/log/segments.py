@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CompressedRecords, LogOffline
+from highwater_runtime.log.errors import CompressedRecords, CorruptRecord, LogOffline
 from highwater_runtime.log.names import SNAPSHOT, file_name, join, offsets_in
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
@@ -35,6 +35,7 @@ class SegmentChain:
         "active",
         "config",
         "cuts",
+        "on_error",
         "segments",
     )
 
@@ -47,6 +48,8 @@ class SegmentChain:
         self.cuts = 0
         """How often the end was cut off, or everything."""
         self.config = config
+        self.on_error: Callable[[OSError], object] | None = None
+        """Gets a disk error of what the chain does by itself, in events of its own."""
         self.segments = segments
         self.active = segments[-1]
 
@@ -208,7 +211,12 @@ class SegmentChain:
     def _remover(self, path: str) -> Callable[[], None]:
         def remove() -> None:
             del self._removals[path]
-            self._disk.unlink(path)
+            try:
+                self._disk.unlink(path)
+            except OSError as error:
+                if self.on_error is None:
+                    raise
+                self.on_error(error)
 
         return remove
 
@@ -269,7 +277,7 @@ class SegmentChain:
 def _first_in_batch(batch: BatchView, timestamp: int, start_offset: int) -> TimestampOffset | None:
     try:
         records = batch.records()
-    except CompressedRecords:
+    except (CompressedRecords, CorruptRecord):  # the latter: written before records were validated
         return TimestampOffset(batch.max_timestamp, max(batch.base_offset, start_offset), batch.leader_epoch)
     for record in records:
         if record.timestamp >= timestamp and record.offset >= start_offset:

@@ -161,7 +161,8 @@ def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: 
 def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:
     """How a waiting acks=all append ended, ``None`` while it has not."""
     if partition.leading is None:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        failed = partition.log.failure is not None
+        return ErrorCode.KAFKA_STORAGE_ERROR if failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
     if partition.high_watermark < end_offset:
         return None
     return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE
