@@ -22,7 +22,6 @@ from highwater_runtime.log.errors import (
     UnexpectedAppendOffset,
     UnsupportedMessageFormat,
 )
-from highwater_runtime.log.records import assemble_batch
 from highwater_runtime.ports.trace import LogAppended, LogLoaded, LogTruncated
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -53,12 +52,13 @@ ONE = build_batch([b"a"], timestamp_ms=1)
         (build_batch([b"a"], producer_id=1, producer_epoch=0), InvalidRecord),
         (build_batch([b"a"], producer_id=1, base_sequence=0), InvalidRecord),
         (ONE + build_batch([b"a"], producer_id=1, producer_epoch=0, base_sequence=0), InvalidRecord),
-        (build_batch([b"a" * 350]), RecordTooLarge),
-        (build_batch([b"a" * 150]) * 3, RecordBatchTooLarge),
+        (ONE + ONE, InvalidRecord),
+        (build_batch([b"a" * 500]), RecordTooLarge),
+        (build_batch([b"a" * 400]), RecordBatchTooLarge),
     ],
 )
 def test_a_leader_refuses_and_stays_as_it_was(world, small_config, fill, records, error):
-    log = world.open(replace(small_config, max_message_bytes=300))
+    log = world.open(replace(small_config, max_message_bytes=500))
     fill(log, 2)
     before = log.read(0, 10_000)
     world.trace.events.clear()
@@ -80,11 +80,12 @@ def test_a_producer_out_of_order_or_fenced_changes_nothing(world, fill):
 
 def test_the_bytes_behind_base_offset_and_epoch_are_the_producers_own(world):
     log = world.open()
-    data = build_batch([b"a", b"b"]) + build_batch([b"c"])
+    data = [build_batch([b"a", b"b"]), build_batch([b"c"])]
     for _ in range(2):
-        log.append_as_leader(data, 7, 0)
+        for one in data:
+            log.append_as_leader(one, 7, 0)
     stored = log.read(3, 1000)
-    for mine, theirs in zip(iter_batches(stored), iter_batches(data), strict=True):
+    for mine, theirs in zip(iter_batches(stored), iter_batches(b"".join(data)), strict=True):
         assert mine.bytes_of()[16:] == theirs.bytes_of()[16:]
         assert mine.leader_epoch == 7
         assert mine.crc == theirs.crc
@@ -93,7 +94,8 @@ def test_the_bytes_behind_base_offset_and_epoch_are_the_producers_own(world):
 
 def test_the_answer_to_an_append(world):
     log = world.open()
-    info = log.append_as_leader(build_batch([b"a", b"b"], timestamp_ms=5) + build_batch([b"c"], timestamp_ms=3), 2, 9)
+    batches = build_batch([b"a", b"b"], timestamp_ms=5) + build_batch([b"c"], timestamp_ms=3)
+    info = log.append_as_leader(batches, 2, 9, origin="raft")
     assert (info.first_offset, info.last_offset, info.end_offset) == (0, 2, 3)
     assert (info.max_timestamp, info.duplicate, info.log_start_offset) == (5, False, 0)
     assert [(m.base_offset, m.end_offset, m.epoch) for m in info.marks] == [(0, 2, 2), (2, 3, 2)]
@@ -109,10 +111,9 @@ def test_raft_may_append_control_batches(world):
     batch.ensure_valid()
 
 
-def test_compressed_and_sparse_batches_pass_through(world):
+def test_compressed_and_sparse_batches_pass_through(world, compressed):
     log = world.open()
-    compressed = assemble_batch(b"opaque", record_count=3, attributes=4, base_offset=0, last_offset=2, leader_epoch=-1)
-    log.append_as_leader(compressed, 1, 0)
+    log.append_as_leader(compressed("zstd", build_batch([b"a", b"b", b"c"])), 1, 0)
     sparse = build_batch([Record(offset=4, value=b"kept")], base_offset=3, last_offset=9, leader_epoch=1)
     log.append_as_follower(sparse + build_batch([b"next"], base_offset=10, leader_epoch=1))
     assert log.log_end_offset == 11

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
-from highwater_runtime.log.admission import check_client_batch, whole_batches
+from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.checkpoints import read_partition_metadata, write_partition_metadata
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
@@ -39,7 +39,7 @@ from highwater_runtime.log.flush import FlushDone
 from highwater_runtime.log.names import parent
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
-from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, stamp_batch
+from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import deletable
@@ -166,7 +166,8 @@ class Log(ReadableLog):
 
         Raises:
             CorruptRecord, UnsupportedMessageFormat: the bytes are not intact batches v2.
-            InvalidRecord: no batch at all, or one that a client may not write.
+            InvalidRecord, InvalidTimestamp, UnknownCompression, TransactionalRecords: no batch at all, or one that a
+                client may not write (:mod:`.admission`).
             RecordTooLarge, RecordBatchTooLarge: above ``max.message.bytes`` or ``segment.bytes``.
             InvalidProducerEpoch, OutOfOrderSequence: see :mod:`.producer_state`.
             LogOffline: the disk failed, now or earlier, or the log was closed.
@@ -174,9 +175,11 @@ class Log(ReadableLog):
         batches = whole_batches(records)
         if leader_epoch < self._epochs.latest_epoch:
             raise AssertionError(f"{self.partition}: append in epoch {leader_epoch} behind {self._epochs.latest_epoch}")
+        latest: int | None = None
         if origin == "client":
+            admission = Admission(self.config.max_message_bytes, self.config.compacts)
             for batch in batches:
-                check_client_batch(batch, self.config.max_message_bytes, alone=len(batches) == 1)
+                latest = check_client_batch(batch, admission, alone=len(batches) == 1)
                 duplicate = self._producers.check(batch) if batch.producer_id >= 0 else None
                 if duplicate is not None:
                     first, last, timestamp = duplicate.base_offset, duplicate.last_offset, duplicate.timestamp
@@ -186,8 +189,10 @@ class Log(ReadableLog):
         data = bytearray(records)
         offset = self.log_end_offset
         for batch in batches:
-            if origin == "client" and self.config.log_append_time:
+            if latest is not None and self.config.log_append_time:
                 stamp_batch(data, batch, now_ms)
+            elif latest is not None and latest != batch.max_timestamp:
+                set_max_timestamp(data, batch, latest)
             patch_batch(data, batch.position, offset, leader_epoch)
             batch.last_offset += offset - batch.base_offset
             batch.base_offset, batch.leader_epoch = offset, leader_epoch
