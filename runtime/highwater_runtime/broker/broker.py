@@ -100,7 +100,14 @@ class Broker:
         self._held: list[InboundRequest] = []
         """Requests that wait for the first metadata."""
         self._loader = MetadataLoader(self._has_own_registration, self._publish)
-        self._logs = LogManager(ports, config, options.cluster_id, options.node_id, self._high_watermarks)
+        self._logs = LogManager(
+            ports,
+            config,
+            options.cluster_id,
+            options.node_id,
+            self._high_watermarks,
+            truncation_sync=options.switches.truncation_sync == "on",
+        )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
         self._replicas = ReplicaManager(
             ReplicaManagerOptions(

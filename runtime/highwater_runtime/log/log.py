@@ -8,15 +8,19 @@ The rules that the rest of the system relies on:
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
   kernel forgets the error, and the pages with it), so the log goes offline until the node restarts. That is the end of
   this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOffline`` does.
-* A truncation is durable when it returns, and whatever points into the log (epoch cache, producer state, checkpoints)
-  is cut back in the same step.
+* A truncation is durable when it returns, and the recovery point that it lowers before it begins. Apache Kafka syncs
+  nothing then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into
+  the log (epoch cache, producer state) is cut back in the same step.
+* A new epoch is in the checkpoint of epochs before the call returns; what is cut from it is written a little later, as
+  in Kafka since 3.9 (KAFKA-16541). Until then the file knows too much, which loading cuts off once more.
 
 See the package's docstring for the whole surface, and for which trace events a log emits itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 from uuid import UUID
@@ -59,11 +63,12 @@ class Log(ReadableLog):
     point says too much.
     """
 
-    __slots__ = ("on_recovery_point_lowered",)
+    __slots__ = ("_epochs_to_save", "on_recovery_point_lowered")
 
     def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
         super().__init__(loader, recovery, clock, topic_id)
         self.on_recovery_point_lowered: Callable[[], None] | None = None
+        self._epochs_to_save = False
 
     @classmethod
     def open(
@@ -296,9 +301,8 @@ class Log(ReadableLog):
         elif offset < old_end:
             self._cut_to(offset)
         else:
-            with self._failures_end_it():
-                self._epochs.truncate_from_end(offset)
-                self._epochs.save()
+            if self._epochs.truncate_from_end(offset):
+                self._save_epochs_soon()
             return False
         self._report_truncated(old_end, leader_epoch, reason)
         return True
@@ -327,14 +331,12 @@ class Log(ReadableLog):
             )
 
     def _cut_to(self, offset: int) -> None:
-        with self._failures_end_it():
-            self._will_end_at(self._chain.truncation_point(offset))
+        with self._failures_end_it(), self._recovery_point_at(self._chain.truncation_point(offset)):
             self._chain.truncate_to(offset)
             self._after_cut()
 
     def _begin_anew(self, offset: int) -> None:
-        with self._failures_end_it():
-            self._will_end_at(offset)
+        with self._failures_end_it(), self._recovery_point_at(offset):
             self._chain.restart_at(offset)
             self.log_start_offset = offset
             self._epochs.clear()
@@ -345,17 +347,44 @@ class Log(ReadableLog):
         self.log_end_offset = end_offset = self._chain.end_offset
         self.log_start_offset = min(self.log_start_offset, end_offset)
         self._epochs.truncate_from_end(end_offset)
-        self._epochs.save()
+        self._save_epochs_soon()
         self._chain.remove_snapshots(lambda snapshot: snapshot > end_offset)
-        self._chain.sync_directory()
+        if self.config.truncation_sync:
+            self._chain.sync_directory()
         if len(self._producers):
             self._producers = load_producers(self._disk, self._directory, self._chain.segments, end_offset)
 
-    def _will_end_at(self, end_offset: int) -> None:
-        """Take back, also from the checkpoint, that what will be cut is durable; before it is, lest a crash between
-        leave a checkpoint that vouches for what is written there later."""
-        if self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None:
+    @contextmanager
+    def _recovery_point_at(self, end_offset: int) -> Iterator[None]:
+        """Around a truncation to ``end_offset``: what is cut is no longer durable, nor may a checkpoint say so.
+
+        The checkpoint is written first, lest a crash between leave one that vouches for what is written there later.
+        """
+        lowered = self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None
+        if lowered and self.config.truncation_sync:
+            self._checkpoint_recovery_point()
+        yield
+        if lowered and not self.config.truncation_sync:
+            self._checkpoint_recovery_point()
+
+    def _checkpoint_recovery_point(self) -> None:
+        if self.on_recovery_point_lowered is not None:
             self.on_recovery_point_lowered()
+
+    def _save_epochs_soon(self) -> None:
+        """Write what was cut from the epochs, in an event of its own: nobody waits for that."""
+        if not self._epochs_to_save:
+            self._epochs_to_save = True
+            self._clock.call_later(0, self._save_epochs)
+
+    def _save_epochs(self) -> None:
+        self._epochs_to_save = False
+        if self._offline is not None:
+            return
+        try:
+            self._epochs.save()
+        except OSError as error:
+            self._go_offline(error)  # nobody is there to hear of it
 
     # --- retention ---------------------------------------------------------------------------------------------------
 
@@ -379,8 +408,7 @@ class Log(ReadableLog):
         self._ensure_online()
         self.log_start_offset = offset
         if self._epochs.truncate_from_start(offset):
-            with self._failures_end_it():
-                self._epochs.save()
+            self._save_epochs_soon()
         return True
 
     def _report_start(self, old: int, new: int, reason: str, age_ms: int = -1, size_left: int = -1) -> None:
@@ -518,6 +546,7 @@ class Log(ReadableLog):
         """
         self.flush()
         with self._failures_end_it():
+            self._epochs.save()
             self._chain.seal()
             write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
             self._disk.fsync_dir(self._directory)

@@ -3,8 +3,8 @@
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
   would switch recovery off), then opens every log, with recovery unless the marker was there.
 * From time to time it writes the recovery points, log start offsets and high watermarks. A recovery point that a
-  truncation lowers is written before the truncation, and all of them after loading: stale and too high, one would
-  vouch for bytes that were written anew since.
+  truncation lowers is written before the truncation (``truncation_sync`` false, as in Kafka: after it), and all of
+  them after loading: stale and too high, one would vouch for bytes that were written anew since.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
   after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began.
 * A log that fails is passed over from then on, and ``on_failed`` is called once for it, in an event of its own. An
@@ -19,6 +19,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -63,6 +64,8 @@ class LogManager:
         cluster_id: str,
         node_id: int,
         high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+        *,
+        truncation_sync: bool = True,
     ) -> None:
         self.logs: dict[TopicPartition, Log] = {}
         self.clean_start = False
@@ -74,6 +77,7 @@ class LogManager:
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._high_watermarks = high_watermarks
+        self._truncation_sync = truncation_sync
         self._checkpointed_hw: dict[TopicPartition, int] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._timers: dict[str, Timer] = {}
@@ -107,7 +111,7 @@ class LogManager:
             self.logs[tp] = Log.open(
                 self._disk,
                 name,
-                LogConfig.of(self._config, topic_properties(tp.topic) if topic_properties else None),
+                self._log_config(topic_properties(tp.topic) if topic_properties else None),
                 self._ports.clock,
                 clean=self.clean_start,
                 recovery_point=recovery_points.get(tp, 0),
@@ -170,6 +174,9 @@ class LogManager:
             except LogOffline:
                 return  # this log's failure, which _failed has noted
 
+    def _log_config(self, properties: Mapping[str, str] | None) -> LogConfig:
+        return replace(LogConfig.of(self._config, properties), truncation_sync=self._truncation_sync)
+
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def get(self, topic: str, partition: int) -> Log | None:
@@ -198,7 +205,7 @@ class LogManager:
         log = self.logs[tp] = Log.open(
             self._disk,
             str(tp),
-            LogConfig.of(self._config, properties),
+            self._log_config(properties),
             self._ports.clock,
             topic_id=topic_id,
             trace=self._ports.trace,
@@ -209,7 +216,7 @@ class LogManager:
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
         tp = TopicPartition(topic, partition)
-        self.logs[tp].update_config(LogConfig.of(self._config, properties))
+        self.logs[tp].update_config(self._log_config(properties))
         self._adopt(tp)
 
     def delete(self, topic: str, partition: int) -> None:

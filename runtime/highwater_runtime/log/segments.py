@@ -162,7 +162,7 @@ class SegmentChain:
         return self.holding(offset).truncation_point(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the batch that holds ``offset`` and all behind it, durably."""
+        """Drop the batch that holds ``offset`` and all behind it; durably, unless the switch is off."""
         self.cuts += 1
         # The newest go first: whatever a crash leaves of this is a chain without a hole.
         while self.active.base_offset > offset:
@@ -171,16 +171,18 @@ class SegmentChain:
         self.active.truncate_to(offset)
         # Durable before anything is written behind it: pages of the old tail between those of a new one, with
         # batches of the same sizes, would pass every check and be a log that never was.
-        self.active.file.fsync()
-        self.sync_directory()
+        if self.config.truncation_sync:
+            self.active.file.fsync()
+            self.sync_directory()
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin anew at ``offset``, durably."""
+        """Drop everything and begin anew at ``offset``; durably, unless the switch is off."""
         self.cuts += 1
         while self.segments:
             self._set_aside(self.segments.pop())
         self._begin_segment(offset, self._clock.wall_ms())
-        self.sync_directory()
+        if self.config.truncation_sync:
+            self.sync_directory()
 
     def drop_oldest(self, count: int) -> None:
         """Drop the first ``count`` segments, which leaves one at least.
