@@ -103,11 +103,17 @@ def test_who_waits_for_a_leader_whose_log_fails_is_answered(orders):
     assert fetched[0].responses[0].partitions[0].error_code == STORAGE
 
 
-def test_every_read_of_a_damaged_log_is_answered_and_the_broker_lives(orders):
+@pytest.mark.parametrize("trouble", ["damage", "EIO"])
+def test_every_read_of_a_log_that_fails_is_answered_and_the_broker_lives(orders, trouble):
     c = orders
     topic_id = c.replica(0).topic_id
-    damage(c, 0)
+    if trouble == "damage":
+        damage(c, 0)
+    else:
+        c.sim.node("broker-0").disk.set_errors("all")
     assert c.fetch(topic_id, 0, to=0).error_code == STORAGE
+    c.sim.node("broker-0").disk.heal()
+    assert c.replica(0).log.failure is not None
     asked = ListOffsetsPartition(partition_index=0, timestamp=1, current_leader_epoch=-1)
     request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="orders", partitions=[asked])])
     answer = c.ask("broker-0", request, 7)
@@ -153,6 +159,7 @@ def test_what_a_former_life_has_lost_is_no_news(orders):
     c.sim.start("broker-0")
     c.until(lambda: c.unfenced(0), 20)
     c.until(lambda: sorted(c.leader().committed_isr) == [0, 1, 2], 20)
+    before = c.leader().partition_epoch
     c.sim.faults.heal(held)
     c.run(0.5)
-    assert sorted(c.leader().committed_isr) == [0, 1, 2]
+    assert (c.leader().partition_epoch, c.leader().committed_isr) == (before, (1, 2, 0))

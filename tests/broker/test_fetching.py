@@ -208,7 +208,9 @@ def test_corrupt_records_are_asked_for_again_after_the_back_off(follower):
     follower.follow(2, 4)
     follower.answer(records=corrupt(batch(0, 2, 4)))
     assert (follower.bench.log.log_end_offset, follower.failures) == (0, [])
-    follower.pass_time(BACKOFF_NS)
+    follower.pass_time(BACKOFF_NS - 1)
+    assert len(follower.wire.sent) == 1
+    follower.pass_time(1)
     follower.answer(records=batch(0, 2, 4))
     assert follower.bench.log.log_end_offset == 2
 

@@ -103,6 +103,14 @@ def test_the_answer_to_an_append(world):
     assert list(info.marks) == log.batch_marks(0, 3)
 
 
+def test_raft_may_append_a_batch_that_is_larger_than_a_segment(world, small_config, values):
+    """``log.segment.bytes`` is for topics; a controller that obeyed it with 700 bytes ended at its first records."""
+    log = world.open(small_config)
+    for _ in range(2):
+        log.append_as_leader(build_batch([b"a" * small_config.segment_bytes]), 3, 0, origin="raft")
+    assert (len(values(log)), log.segment_count) == (2, 2)
+
+
 def test_raft_may_append_control_batches(world):
     log = world.open()
     log.append_as_leader(build_leader_change(1, [1], [1]), 3, 0, origin="raft")

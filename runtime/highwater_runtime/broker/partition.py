@@ -192,9 +192,7 @@ class Partition:
             if led_before is not None and isr_before.proposal is not None:
                 self.context.withdraw(self.key)
                 led_before.proposal_superseded(isr_before)
-        if self.log.failure is not None:
-            self.leading = None
-        elif state.leader == self.context.broker_id:
+        if state.leader == self.context.broker_id:
             if new_leader_epoch or led_before is None:
                 self._lead()
             else:
