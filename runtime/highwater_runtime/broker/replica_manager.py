@@ -292,7 +292,7 @@ class ReplicaManager:
         """A replica by topic id, or the error that says why there is none here."""
         partition = self.partitions.get((topic_id, index))
         if partition is not None:
-            return partition if partition.log.failure is None else ErrorCode.KAFKA_STORAGE_ERROR
+            return partition
         topic = self.image.topics_by_id.get(topic_id)
         if topic is None:
             return ErrorCode.UNKNOWN_TOPIC_ID
