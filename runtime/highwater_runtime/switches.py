@@ -71,6 +71,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a leader confirms its leadership before it answers ReadOffset",
         ),
         Switch(
+            "truncation-sync",
+            ("on", "off"),
+            "Apache Kafka syncs nothing when it truncates",
+            "a truncation is on the follower's disk before anything is written behind it",
+        ),
+        Switch(
             "truncation",
             ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
             "KAFKA-6361, KIP-101, KIP-279, KIP-320",
@@ -131,6 +137,7 @@ class Switches:
     pre_vote: Literal["on", "off"] = "on"
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"
+    truncation_sync: Literal["on", "off"] = "on"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

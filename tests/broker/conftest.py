@@ -340,7 +340,7 @@ class Bench:
         self.registered = {1: 11, 2: 12, 3: 13}
         """Broker epochs of the active brokers in this broker's metadata."""
         self.min_isr = min_isr
-        disk = SimDisk(derive_random(1, "disk"), schedule=lambda *_: None, now_ns=self.clock.now_ns)
+        self.disk = disk = SimDisk(derive_random(1, "disk"), schedule=lambda *_: None, now_ns=self.clock.now_ns)
         self.log = Log.open(disk, "orders-0", LogConfig(), self.clock, topic_id=UUID(int=5), trace=self.trace)
         context = PartitionContext(
             broker_id=1,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from struct import pack_into
+from struct import pack, pack_into
 
+import cramjam
 import pytest
 from crc32c import crc32c
 
-from highwater_runtime.log.records import build_batch, iter_batches
+from highwater_runtime.log.records import HEADER_SIZE, LOG_OVERHEAD, Record, assemble_batch, build_batch, iter_batches
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.delete_records_request import (
     DeleteRecordsPartition,
@@ -139,8 +140,13 @@ def with_attributes(batch, attributes):
     return bytes(data)
 
 
+ONE = build_batch([b"1"], timestamp_ms=1000)
+
+
 def compressed(codec):
-    return with_attributes(build_batch([b"1"], timestamp_ms=1000), codec)
+    compress = {1: cramjam.gzip, 4: cramjam.zstd}[codec].compress
+    batch = ONE[:HEADER_SIZE] + bytes(compress(ONE[HEADER_SIZE:]))
+    return with_attributes(batch[:8] + pack(">i", len(batch) - LOG_OVERHEAD) + batch[12:], codec)
 
 
 def send(c, records, *, version=9, topic="orders"):
@@ -154,13 +160,27 @@ def test_what_no_producer_may_write(make_cluster):
     c.create_topic([0, 1])
     transactional = build_batch([b"1"], producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
     assert send(c, transactional).error_code == ErrorCode.INVALID_TXN_STATE
-    assert send(c, compressed(0x08)).error_code == ErrorCode.INVALID_TIMESTAMP
-    unknown = send(c, compressed(5))
+    assert send(c, with_attributes(ONE, 0x08)).error_code == ErrorCode.INVALID_TIMESTAMP
+    unknown = send(c, with_attributes(ONE, 5))
     assert unknown.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert "codec-5" in unknown.error_message
     assert send(c, compressed(4), version=6).error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert send(c, compressed(1), version=6).error_code == NONE, "gzip is as old as Produce"
     assert c.leader().log.log_end_offset == 1
+
+
+def test_a_refusal_names_the_records_and_leaves_the_partition_readable(make_cluster, record_values):
+    c = make_cluster()
+    topic_id = c.create_topic([0, 1], configs={"cleanup.policy": "compact"})
+    keyless = send(c, build_batch([Record(key=b"k", value=b"1"), b"2"], timestamp_ms=1000))
+    assert (keyless.error_code, keyless.base_offset) == (ErrorCode.INVALID_RECORD, -1)
+    assert [error.batch_index for error in keyless.record_errors] == [1]
+    five = assemble_batch(
+        ONE[HEADER_SIZE:], record_count=5, attributes=0, base_offset=0, last_offset=4, leader_epoch=-1
+    )
+    assert (len(five), send(c, five).error_code) == (69, ErrorCode.INVALID_RECORD)
+    assert send(c, build_batch([Record(key=b"k", value=b"3")], timestamp_ms=1000)).base_offset == 0
+    assert record_values(c.fetch(topic_id, 0).records) == [b"3"]
 
 
 def test_a_leader_dates_records_where_the_topic_says_so(make_cluster):

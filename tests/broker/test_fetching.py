@@ -11,6 +11,7 @@ import pytest
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
 from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -51,6 +52,7 @@ class Follower:
     def __init__(self, bench) -> None:
         self.bench = bench
         self.wire = Wire()
+        self.failures: list[int] = []
         self.version = 15
         self.endpoints = {2: Endpoint("broker-2", 9092), 3: Endpoint("broker-3", 9092)}
         ports = Ports(
@@ -65,6 +67,7 @@ class Follower:
                 endpoint_of=self.endpoints.get,
                 fetch_version=lambda: self.version,
                 replicated=lambda _: None,
+                failed=lambda: self.failures.append(len(self.fetchers.failed)),
             )
         )
 
@@ -192,6 +195,50 @@ def test_nobody_is_asked_after_the_end(follower):
     follower.pass_time(10 * BACKOFF_NS)
     assert len(follower.wire.sent) == 1
     assert follower.bench.log.log_end_offset == 0
+
+
+# --- what the log refuses -------------------------------------------------------------------------------------------
+
+
+def corrupt(records: bytes) -> bytes:
+    return records[:-1] + bytes([records[-1] ^ 1])
+
+
+def test_corrupt_records_are_asked_for_again_after_the_back_off(follower):
+    follower.follow(2, 4)
+    follower.answer(records=corrupt(batch(0, 2, 4)))
+    assert (follower.bench.log.log_end_offset, follower.failures) == (0, [])
+    follower.pass_time(BACKOFF_NS - 1)
+    assert len(follower.wire.sent) == 1
+    follower.pass_time(1)
+    follower.answer(records=batch(0, 2, 4))
+    assert follower.bench.log.log_end_offset == 2
+
+
+@pytest.mark.parametrize(
+    ("records", "error"),
+    [(batch(7, 1, 4), UnexpectedAppendOffset), (batch(2, 1, 3), EpochRegression)],
+    ids=["a gap", "an older epoch"],
+)
+def test_a_partition_whose_log_refuses_fails_until_the_next_leader_epoch(follower, records, error):
+    follower.follow(2, 4)
+    follower.answer(records=batch(0, 2, 4))
+    follower.answer(records=records)
+    assert [type(e) for e in follower.fetchers.failed.values()] == [error]
+    sent = len(follower.wire.sent)
+    follower.pass_time(10 * BACKOFF_NS)
+    assert len(follower.wire.sent) == sent, "a FAILED partition is not fetched"
+    follower.follow(2, 5, partition_epoch=1)
+    follower.answer(records=batch(2, 1, 5))
+    assert (follower.bench.log.log_end_offset, follower.failures) == (3, [1, 0])
+
+
+def test_a_repair_that_the_log_refuses_fails_the_partition(follower):
+    out_of_range(follower)
+    follower.bench.disk.set_errors("writes")
+    follower.offsets(0)
+    assert [type(e) for e in follower.fetchers.failed.values()] == [LogOffline]
+    assert follower.bench.partition.check_leader_epoch(4) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
 # --- out of range -------------------------------------------------------------------------------------------------

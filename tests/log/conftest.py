@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
+import cramjam
 import pytest
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log import Log, LogConfig, LogManager, build_batch
+from highwater_runtime.log.records import CODECS, HEADER_SIZE, assemble_batch, iter_batches
 from highwater_runtime.ports import MS, Ports
 from highwater_runtime.sim import SimDisk
 
@@ -74,6 +76,30 @@ class Counted:
 
     def forget(self, name, **labels):
         raise AssertionError(f"the log forgets no series: {name}")
+
+
+def recompress(codec, batch):
+    """``batch`` with its records compressed, as a client would."""
+    (view,) = iter_batches(batch)
+    compress = {"snappy": cramjam.snappy.compress_raw}.get(codec) or getattr(cramjam, codec).compress
+    return assemble_batch(
+        bytes(compress(batch[HEADER_SIZE:])),
+        record_count=view.record_count,
+        attributes=view.attributes | CODECS.index(codec),
+        base_offset=view.base_offset,
+        last_offset=view.last_offset,
+        leader_epoch=view.leader_epoch,
+        producer_id=view.producer_id,
+        producer_epoch=view.producer_epoch,
+        base_sequence=view.base_sequence,
+        base_timestamp=view.base_timestamp,
+        max_timestamp=view.max_timestamp,
+    )
+
+
+@pytest.fixture(scope="session")
+def compressed():
+    return recompress
 
 
 SMALL = LogConfig(segment_bytes=400, index_interval_bytes=90, delete_delay_ms=100)

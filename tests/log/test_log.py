@@ -22,7 +22,6 @@ from highwater_runtime.log.errors import (
     UnexpectedAppendOffset,
     UnsupportedMessageFormat,
 )
-from highwater_runtime.log.records import assemble_batch
 from highwater_runtime.ports.trace import LogAppended, LogLoaded, LogTruncated
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -53,12 +52,13 @@ ONE = build_batch([b"a"], timestamp_ms=1)
         (build_batch([b"a"], producer_id=1, producer_epoch=0), InvalidRecord),
         (build_batch([b"a"], producer_id=1, base_sequence=0), InvalidRecord),
         (ONE + build_batch([b"a"], producer_id=1, producer_epoch=0, base_sequence=0), InvalidRecord),
-        (build_batch([b"a" * 350]), RecordTooLarge),
-        (build_batch([b"a" * 150]) * 3, RecordBatchTooLarge),
+        (ONE + ONE, InvalidRecord),
+        (build_batch([b"a" * 500]), RecordTooLarge),
+        (build_batch([b"a" * 400]), RecordBatchTooLarge),
     ],
 )
 def test_a_leader_refuses_and_stays_as_it_was(world, small_config, fill, records, error):
-    log = world.open(replace(small_config, max_message_bytes=300))
+    log = world.open(replace(small_config, max_message_bytes=500))
     fill(log, 2)
     before = log.read(0, 10_000)
     world.trace.events.clear()
@@ -80,11 +80,12 @@ def test_a_producer_out_of_order_or_fenced_changes_nothing(world, fill):
 
 def test_the_bytes_behind_base_offset_and_epoch_are_the_producers_own(world):
     log = world.open()
-    data = build_batch([b"a", b"b"]) + build_batch([b"c"])
+    data = [build_batch([b"a", b"b"]), build_batch([b"c"])]
     for _ in range(2):
-        log.append_as_leader(data, 7, 0)
+        for one in data:
+            log.append_as_leader(one, 7, 0)
     stored = log.read(3, 1000)
-    for mine, theirs in zip(iter_batches(stored), iter_batches(data), strict=True):
+    for mine, theirs in zip(iter_batches(stored), iter_batches(b"".join(data)), strict=True):
         assert mine.bytes_of()[16:] == theirs.bytes_of()[16:]
         assert mine.leader_epoch == 7
         assert mine.crc == theirs.crc
@@ -93,12 +94,21 @@ def test_the_bytes_behind_base_offset_and_epoch_are_the_producers_own(world):
 
 def test_the_answer_to_an_append(world):
     log = world.open()
-    info = log.append_as_leader(build_batch([b"a", b"b"], timestamp_ms=5) + build_batch([b"c"], timestamp_ms=3), 2, 9)
+    batches = build_batch([b"a", b"b"], timestamp_ms=5) + build_batch([b"c"], timestamp_ms=3)
+    info = log.append_as_leader(batches, 2, 9, origin="raft")
     assert (info.first_offset, info.last_offset, info.end_offset) == (0, 2, 3)
     assert (info.max_timestamp, info.duplicate, info.log_start_offset) == (5, False, 0)
     assert [(m.base_offset, m.end_offset, m.epoch) for m in info.marks] == [(0, 2, 2), (2, 3, 2)]
     assert [m.crc for m in info.marks] == [b.crc for b in log.batches_between(0, 3)]
     assert list(info.marks) == log.batch_marks(0, 3)
+
+
+def test_raft_may_append_a_batch_that_is_larger_than_a_segment(world, small_config, values):
+    """``log.segment.bytes`` is for topics; a controller that obeyed it with 700 bytes ended at its first records."""
+    log = world.open(small_config)
+    for _ in range(2):
+        log.append_as_leader(build_batch([b"a" * small_config.segment_bytes]), 3, 0, origin="raft")
+    assert (len(values(log)), log.segment_count) == (2, 2)
 
 
 def test_raft_may_append_control_batches(world):
@@ -109,10 +119,9 @@ def test_raft_may_append_control_batches(world):
     batch.ensure_valid()
 
 
-def test_compressed_and_sparse_batches_pass_through(world):
+def test_compressed_and_sparse_batches_pass_through(world, compressed):
     log = world.open()
-    compressed = assemble_batch(b"opaque", record_count=3, attributes=4, base_offset=0, last_offset=2, leader_epoch=-1)
-    log.append_as_leader(compressed, 1, 0)
+    log.append_as_leader(compressed("zstd", build_batch([b"a", b"b", b"c"])), 1, 0)
     sparse = build_batch([Record(offset=4, value=b"kept")], base_offset=3, last_offset=9, leader_epoch=1)
     log.append_as_follower(sparse + build_batch([b"next"], base_offset=10, leader_epoch=1))
     assert log.log_end_offset == 11
@@ -394,9 +403,9 @@ def test_after_a_failed_write_the_log_is_offline_until_the_restart(world, fill, 
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_errors("writes")
-    with pytest.raises(OSError, match="5") as failure:
+    with pytest.raises(LogOffline, match="Errno 5") as refusal:
         fill(log, 1)
-    assert failure.value.errno == errno.EIO
+    assert refusal.value.__cause__.errno == errno.EIO
     world.disk.heal()
     for use in (lambda: fill(log, 1), lambda: log.read(0, 1), log.flush, log.close, lambda: log.truncate_to(0)):
         with pytest.raises(LogOffline, match="disk error"):
@@ -421,7 +430,7 @@ def test_a_full_disk_leaves_half_a_batch_that_recovery_removes(world, fill, valu
     log = world.open(LogConfig())
     fill(log, 3)
     world.disk.set_quota(world.disk.used_bytes() + 40)
-    with pytest.raises(OSError, match=str(errno.ENOSPC)):
+    with pytest.raises(LogOffline, match=f"Errno {errno.ENOSPC}"):
         fill(log, 1)
     world.disk.heal()
     world.restart()

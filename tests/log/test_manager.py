@@ -357,9 +357,25 @@ def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
     manager = start()
     fill(manager.get_or_create("orders", 0, TOPIC), 3)
     world.disk.set_errors("writes")
-    with pytest.raises(OSError, match="5"):
+    with pytest.raises(LogOffline, match="Errno 5"):
         fill(manager.get("orders", 0), 1)
     world.disk.heal()
     manager.get_or_create("orders", 1, TOPIC)
-    assert isinstance(stop(world, manager), OSError)
+    assert stop(world, manager) is None, "the broker stops as it should, though one log has failed"
     assert not start().clean_start
+
+
+def test_a_log_that_fails_in_the_periodic_work_is_passed_over_and_the_others_go_on(world, start, fill):
+    committed = {("orders", 0): 9, ("orders", 1): 9}
+    manager = start(lambda: committed, log_segment_bytes=400, log_retention_ms=1000, log_flush_interval_ms=500)
+    failed = []
+    manager.on_failed = failed.append
+    for index in (0, 1):
+        fill(manager.get_or_create("orders", index, TOPIC), 9)
+    world.clock.advance(0)
+    world.disk.unlink("orders-0/00000000000000000000.index")
+    manager.checkpoint_high_watermarks()
+    world.clock.advance(60_000)
+    assert failed == [("orders", 0)]
+    assert manager.logs["orders", 1].log_start_offset > 0, "retention went on"
+    assert manager.get_or_create("orders", 0, TOPIC).failure is not None

@@ -26,7 +26,7 @@ NODE_TO_NODE = re.compile(
     "AlterPartition(Request|Response)|Broker(Registration|Heartbeat).*|UnregisterBroker.*|AllocateProducerIds.*"
     "|Vote.*|(Begin|End)QuorumEpoch.*|FetchSnapshot.*|.*Record|LeaderChangeMessage|(Request|Response)Header"
     "|ReadOffset.*|MetadataRead.*|(OffsetCommit|GroupMetadata)(Key|Value)"
-    "|(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown)(Request|Response)"
+    "|AssignReplicasToDirs.*|(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown)(Request|Response)"
 )
 """What clients have no use for, and kafka-python has no codec for (of some it has the schema); and what is ours."""
 

@@ -73,7 +73,8 @@ def _plain(value: Any) -> Any:
 def _assert_same(ours: Any, theirs: Any, where: str) -> None:
     if dataclasses.is_dataclass(theirs):
         for field in dataclasses.fields(theirs):
-            name = field.name if hasattr(ours, field.name) else f"{field.name}_ms"
+            name = field.name.removesuffix("_")  # ``id_`` is ``id``
+            name = name if hasattr(ours, name) else f"{name}_ms"
             _assert_same(getattr(ours, name), getattr(theirs, field.name), f"{where}.{name}")
     elif isinstance(theirs, tuple):
         assert len(ours) == len(theirs), where

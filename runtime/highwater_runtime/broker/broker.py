@@ -41,6 +41,7 @@ from highwater_runtime.broker.controller_channel import ControllerChannel
 from highwater_runtime.broker.fetch_sessions import FetchSessions
 from highwater_runtime.broker.groups.service import GROUP_APIS, Groups
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle
+from highwater_runtime.broker.lost_logs import LostLogs
 from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
@@ -55,6 +56,7 @@ from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
 from highwater_runtime.raft import RaftReplica
+from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
@@ -98,7 +100,14 @@ class Broker:
         self._held: list[InboundRequest] = []
         """Requests that wait for the first metadata."""
         self._loader = MetadataLoader(self._has_own_registration, self._publish)
-        self._logs = LogManager(ports, config, options.cluster_id, options.node_id, self._high_watermarks)
+        self._logs = LogManager(
+            ports,
+            config,
+            options.cluster_id,
+            options.node_id,
+            self._high_watermarks,
+            truncation_sync=options.switches.truncation_sync == "on",
+        )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
         self._replicas = ReplicaManager(
             ReplicaManagerOptions(
@@ -175,7 +184,13 @@ class Broker:
                 broker_epoch=lambda: self.broker_epoch,
                 version=lambda: self.image.metadata_version.alter_partition_version,
                 count_failure=lambda: self._ports.metrics.counter(metrics.FAILED_ISR_UPDATES),
-            )
+            ),
+            LostLogs(
+                self._channel("lost-logs", config.request_timeout_ms),
+                self._ports.clock,
+                options.node_id,
+                lambda: self.broker_epoch,
+            ),
         )
         self._metadata_log = Log.open(self._ports.disk, METADATA_LOG_DIR, LogConfig.of(config), self._ports.clock)
         self._raft = RaftReplica(
@@ -225,7 +240,7 @@ class Broker:
 
         def close_logs() -> None:
             assert self._metadata_log is not None
-            self._metadata_log.close()
+            close_metadata_log(self._metadata_log)
             self._logs.shutdown(closed, broker_epoch=self.broker_epoch)
 
         def closed(error: OSError | None) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.log.errors import LogError
 from highwater_runtime.ports import Endpoint, Network, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import (
@@ -37,8 +38,12 @@ def repair_offset_out_of_range(
     timeout_ns: int,
     still_current: Callable[[], bool],
     on_done: Callable[[bool], None],
+    on_refused: Callable[[LogError], None],
 ) -> None:
-    """Bring ``partition`` back into the leader's range; ``on_done(False)`` where that must be tried again later."""
+    """Bring ``partition`` back into the leader's range.
+
+    ``on_done(False)`` where that must be tried again later, ``on_refused`` where the log would not be cut.
+    """
 
     def ask(timestamp: int, on_offset: Callable[[int], None]) -> None:
         request = ListOffsetsRequest(
@@ -64,8 +69,11 @@ def repair_offset_out_of_range(
             answer = response.topics[0].partitions[0]
             if answer.error_code != ErrorCode.NONE:
                 on_done(False)
-            else:
+                return
+            try:
                 on_offset(answer.offset)
+            except LogError as error:
+                on_refused(error)
 
         network.send(leader, request, LIST_OFFSETS_VERSION, answered, timeout_ns=timeout_ns, channel=CHANNEL)
 

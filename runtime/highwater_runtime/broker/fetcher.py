@@ -7,6 +7,9 @@ Rules in words:
 * An answer counts only if the partition is still followed in the leader epoch, and its LEO is still the offset, that
   the request named.
 * A partition in trouble waits ``replica.fetch.backoff.ms`` alone; the others go on. New metadata ends the wait.
+* What a log refuses is one partition's affair, as in Kafka's ``AbstractFetcherThread``: records that are corrupt are
+  asked for again after the back-off; any other refusal (a failed log, a batch that does not begin at the LEO or is of
+  an older epoch) marks the partition FAILED. It is fetched no more until the metadata names another leader epoch.
 * Partitions that got data go to the end of the line, so that each gets its share of
   ``replica.fetch.response.max.bytes``.
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
@@ -24,6 +27,7 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
@@ -43,6 +47,8 @@ class FetchContext:
     endpoint_of: Callable[[int], Endpoint | None]
     fetch_version: Callable[[], int]
     replicated: Callable[[int], None]
+    failed: Callable[[], None]
+    """The number of FAILED partitions may be another."""
 
 
 @dataclass(slots=True)
@@ -62,22 +68,36 @@ class LeaderFetcher:
         self.leader_id = leader_id
         self._context = context
         self._followed: dict[PartitionKey, _Followed] = {}
+        self.failed: dict[PartitionKey, LogError] = {}
+        """Partitions that are FAILED in their present leader epoch, and why."""
         self._in_flight = False
         self._closed = False
         self._timer: Timer | None = None
 
     def __len__(self) -> int:
-        """How many partitions are followed."""
-        return len(self._followed)
+        """How many partitions are followed, those that have failed included."""
+        return len(self._followed) + len(self.failed)
 
     def follow(self, partition: Partition) -> None:
         """Fetch ``partition`` in its present leader epoch from now on."""
+        self._forget_failure(partition.key)
         self._followed[partition.key] = _Followed(partition, partition.leader_epoch)
         self._fetch_soon()
 
     def unfollow(self, key: PartitionKey) -> None:
         """Fetch it no more; an answer under way is dropped."""
+        self._forget_failure(key)
         self._followed.pop(key, None)
+
+    def _fail(self, followed: _Followed, error: LogError) -> None:
+        key = followed.partition.key
+        del self._followed[key]
+        self.failed[key] = error
+        self._context.failed()
+
+    def _forget_failure(self, key: PartitionKey) -> None:
+        if self.failed.pop(key, None) is not None:
+            self._context.failed()
 
     def close(self) -> None:
         """End the loop."""
@@ -197,6 +217,15 @@ class LeaderFetcher:
 
     def _take(self, followed: _Followed, data: PartitionData) -> int:
         """Act on the answer for one partition; returns the bytes appended."""
+        try:
+            return self._take_in(followed, data)
+        except (CorruptRecord, InvalidRecord):
+            self._delay(followed)  # damaged on the way, or by what the leader is about to cut: it may be right later
+        except LogError as error:
+            self._fail(followed, error)
+        return 0
+
+    def _take_in(self, followed: _Followed, data: PartitionData) -> int:
         partition = followed.partition
         match data.error_code:
             case ErrorCode.NONE if data.diverging_epoch.epoch >= 0:
@@ -232,6 +261,11 @@ class LeaderFetcher:
                 self._delay(followed)
             self._fetch_soon()
 
+        def refused(error: LogError) -> None:
+            followed.repairing = False
+            if self._followed.get(followed.partition.key) is followed:
+                self._fail(followed, error)
+
         def still_current() -> bool:
             return self._is_current(followed, followed.partition.log.log_end_offset) and not self._closed
 
@@ -247,6 +281,7 @@ class LeaderFetcher:
             timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
             still_current=still_current,
             on_done=repaired,
+            on_refused=refused,
         )
 
 
@@ -258,6 +293,11 @@ class FetcherManager:
         self._fetchers: dict[int, LeaderFetcher] = {}
         self._leader_of: dict[PartitionKey, int] = {}
         self._closed = False
+
+    @property
+    def failed(self) -> dict[PartitionKey, LogError]:
+        """FAILED partitions, and why."""
+        return {key: error for fetcher in self._fetchers.values() for key, error in fetcher.failed.items()}
 
     def follow(self, partition: Partition) -> None:
         """Fetch ``partition`` from the leader that it follows now."""

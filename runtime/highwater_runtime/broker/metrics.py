@@ -23,6 +23,7 @@ UNDER_REPLICATED: Final = _REPLICA_MANAGER + "underreplicatedpartitions"
 UNDER_MIN_ISR: Final = _REPLICA_MANAGER + "underminisrpartitioncount"
 AT_MIN_ISR: Final = _REPLICA_MANAGER + "atminisrpartitioncount"
 OFFLINE_REPLICAS: Final = _REPLICA_MANAGER + "offlinereplicacount"
+FAILED_PARTITIONS: Final = "kafka_server_replicafetchermanager_failedpartitionscount"
 ISR_SHRINKS: Final = _REPLICA_MANAGER + "isrshrinks_total"
 ISR_EXPANDS: Final = _REPLICA_MANAGER + "isrexpands_total"
 FAILED_ISR_UPDATES: Final = _REPLICA_MANAGER + "failedisrupdates_total"
@@ -63,7 +64,15 @@ COUNTERS: Final = (
     FETCH_REQUESTS,
     FAILED_FETCH_REQUESTS,
 )
-GAUGES: Final = (LEADER_COUNT, PARTITION_COUNT, UNDER_REPLICATED, UNDER_MIN_ISR, AT_MIN_ISR, OFFLINE_REPLICAS)
+GAUGES: Final = (
+    LEADER_COUNT,
+    PARTITION_COUNT,
+    UNDER_REPLICATED,
+    UNDER_MIN_ISR,
+    AT_MIN_ISR,
+    OFFLINE_REPLICAS,
+    FAILED_PARTITIONS,
+)
 PARTITION_GAUGES: Final = (
     PARTITION_UNDER_MIN_ISR,
     PARTITION_AT_MIN_ISR,
@@ -93,15 +102,19 @@ def forget_partition(metrics: Metrics, partition: Partition) -> None:
         metrics.forget(name, topic=partition.topic, partition=str(partition.index))
 
 
-def report(metrics: Metrics, partitions: Mapping[PartitionKey, Partition]) -> None:
-    """Set the gauges from ``partitions``. A replica that does not lead reports its log's size and zeros."""
-    leaders = under_replicated = under_min = at_min = 0
+def report(metrics: Metrics, partitions: Mapping[PartitionKey, Partition], *, failed: int) -> None:
+    """Set the gauges from ``partitions``. A replica that does not lead reports its log's size and zeros.
+
+    ``failed`` is the number of those that are fetched no more in their leader epoch.
+    """
+    leaders = under_replicated = under_min = at_min = offline = 0
     for p in partitions.values():
         isr, leads = len(p.isr.committed), p.is_leader
         is_under_replicated = leads and isr < len(p.replicas)
         is_under_min = leads and isr < p.min_isr
         is_at_min = leads and isr == p.min_isr
         leaders += leads
+        offline += p.log.failure is not None
         under_replicated += is_under_replicated
         under_min += is_under_min
         at_min += is_at_min
@@ -116,6 +129,8 @@ def report(metrics: Metrics, partitions: Mapping[PartitionKey, Partition]) -> No
         (UNDER_REPLICATED, under_replicated),
         (UNDER_MIN_ISR, under_min),
         (AT_MIN_ISR, at_min),
+        (OFFLINE_REPLICAS, offline),
+        (FAILED_PARTITIONS, failed),
     )
     for name, value in counts:
         metrics.gauge(name, value)

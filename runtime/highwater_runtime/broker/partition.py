@@ -12,6 +12,8 @@ Rules in words:
   behind, UNKNOWN_LEADER_EPOCH: this broker is), or if this replica does not lead.
 * The HW of a follower is what its leader told, at most its own LEO. It may lag, and go back when the log is cut. Only a
   leader's HW is a promise (:mod:`highwater_runtime.broker.leadership`).
+* A replica whose log has failed neither leads nor follows until its broker restarts, whatever the metadata says, and
+  everybody who asks gets KAFKA_STORAGE_ERROR. The controller hears of it (:mod:`highwater_runtime.broker.lost_logs`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd, cut_for_divergence
 from highwater_runtime.config import NodeConfig
+from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log, StartReason
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
@@ -140,6 +143,8 @@ class Partition:
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Fence a request that is meant for the leader in ``current_leader_epoch`` (−1: in any)."""
+        if self.log.failure is not None:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if current_leader_epoch != ANY_LEADER_EPOCH:
             if current_leader_epoch < self.leader_epoch:
                 return ErrorCode.FENCED_LEADER_EPOCH
@@ -189,14 +194,29 @@ class Partition:
                 led_before.proposal_superseded(isr_before)
         if state.leader == self.context.broker_id:
             if new_leader_epoch or led_before is None:
-                self.leading = Leadership(self)
-                self.leading.begin()
+                self._lead()
             else:
                 led_before.assignment_changed()
         else:
             self.leading = None
             if new_leader_epoch or leader_before != state.leader:
                 self._report_follower()
+        self.context.changed(self.name)
+
+    def _lead(self) -> None:
+        self.leading = Leadership(self)
+        try:
+            self.leading.begin()
+        except LogError:
+            assert self.log.failure is not None, f"{self.name}: a log that has not failed refuses a leadership"
+            self.go_offline()
+
+    def go_offline(self) -> None:
+        """The log has failed: lead no more. What was proposed and is still under way concerns nobody."""
+        if self.leading is not None:
+            self.context.withdraw(self.key)
+            self.isr = IsrState(self.isr.committed)
+        self.leading = None
         self.context.changed(self.name)
 
     def configured(self) -> None:

@@ -15,6 +15,7 @@ from highwater_runtime.broker.alter_partition import AlterPartitionManager
 from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.lost_logs import LostLogs
 from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
@@ -77,6 +78,7 @@ class ReplicaManager:
         self._gauges_stale = False
         self._closed = False
         self._alter_partition: AlterPartitionManager | None = None
+        self._lost_logs: LostLogs | None = None
         self._context = PartitionContext(
             broker_id=options.broker_id,
             config=options.config,
@@ -101,14 +103,17 @@ class ReplicaManager:
                 endpoint_of=self.endpoint_of,
                 fetch_version=lambda: self.image.metadata_version.fetch_version,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
+                failed=self._refresh_soon,
             )
         )
 
     # --- life -----------------------------------------------------------------------------------------------------
 
-    def start(self, alter_partition: AlterPartitionManager) -> None:
+    def start(self, alter_partition: AlterPartitionManager, lost_logs: LostLogs) -> None:
         """Begin the periodic passes over the ISRs."""
         self._alter_partition = alter_partition
+        self._lost_logs = lost_logs
+        self.logs.on_failed = self._log_failed
         metrics.initialise(self.ports.metrics)
         self._schedule_isr_pass()
 
@@ -169,10 +174,30 @@ class ReplicaManager:
             partition = self.partitions[key] = self._open(topic, index)
         leader_epoch_before = partition.leader_epoch
         partition.apply(state)
-        if partition.leader_id in (self.options.broker_id, NO_LEADER):
+        if partition.log.failure is not None:
+            self._lost(partition)
+        elif partition.leader_id in (self.options.broker_id, NO_LEADER):
             self._fetchers.unfollow(key)
         elif partition.leader_epoch != leader_epoch_before:
             self._fetchers.follow(partition)
+
+    def _log_failed(self, tp: TopicPartition) -> None:
+        for partition in self.partitions.values():
+            if (partition.topic, partition.index) == tp:
+                self._lost(partition)
+
+    def _lost(self, partition: Partition) -> None:
+        """Its log has failed: neither lead nor follow, and let the controller know where that matters.
+
+        It matters while this broker is in the ISR. The metadata may say so again (an election without anybody else
+        to choose from), so every change of it comes here.
+        """
+        partition.go_offline()
+        self._fetchers.unfollow(partition.key)
+        self._gauges_stale = True
+        if self.options.broker_id in partition.isr.committed and not self._closed:
+            assert self._lost_logs is not None
+            self._lost_logs.report(partition.key)
 
     def _open(self, topic: TopicImage, index: int) -> Partition:
         try:
@@ -279,7 +304,9 @@ class ReplicaManager:
         if topic is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partition = self.partitions.get((topic.id, index))
-        return _not_here(topic, index) if partition is None else partition
+        if partition is None:
+            return _not_here(topic, index)
+        return partition if partition.log.failure is None else ErrorCode.KAFKA_STORAGE_ERROR
 
     def leader_of(self, name: str, topic_id: UUID, index: int) -> tuple[int, int]:
         """Leader and leader epoch of a partition of the cluster, by topic id or name; (−1, −1) where unknown."""
@@ -287,16 +314,22 @@ class ReplicaManager:
         state = None if topic is None else topic.partitions.get(index)
         return (NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch)
 
+    def _refresh_soon(self) -> None:
+        self._gauges_stale = True
+
     def after_event(self) -> None:
         """Wake who waits, and bring the gauges up to date: runs after every event of this broker."""
         self._wake_ups.drain()
         if self._gauges_stale:
             self._gauges_stale = False
-            metrics.report(self.ports.metrics, self.partitions)
+            self._report()
+
+    def _report(self) -> None:
+        metrics.report(self.ports.metrics, self.partitions, failed=len(self._fetchers.failed))
 
     def refresh_gauges(self) -> None:
         """Bring every gauge up to date, for somebody who asks."""
-        metrics.report(self.ports.metrics, self.partitions)
+        self._report()
         metrics.report_positions(self.ports.metrics, self.partitions)
 
 

@@ -1,12 +1,22 @@
-"""What a leader lets into its log: pure checks of batches, before anything is written.
+"""What a leader lets into its log: pure checks of batches, before anything is written (Kafka's ``LogValidator``).
 
-Kafka's rules for produce: intact, not larger than ``max.message.bytes``, not a control batch, not of a transaction, not
-dated by a leader, of a known compression, as many records as offsets, and an idempotent batch alone in its partition's
-records. Records themselves are not looked at.
+A batch is intact, not larger than ``max.message.bytes``, begins at offset 0, is not a control batch, not of a
+transaction, not dated by a leader, of a known compression, has as many records as offsets, and is alone in its
+partition's records. Then its records are walked, decompressed if need be: as many as the header says, numbered from 0,
+each as long as it says, nothing behind the last one, and with a key where the topic is compacted. What passes can be
+read by every client; what does not would make the partition unreadable behind it.
+
+Stricter than Kafka, which repairs or stores it: offset deltas with gaps, attributes of a record (of which there are
+none), header names that are not UTF-8, lengths below −1, more than one frame of a codec, and more than
+:func:`most_uncompressed` bytes of records. As Kafka: a header whose largest timestamp is not that of the records is put
+right (:func:`.records.set_max_timestamp`).
 """
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
+from highwater_runtime.log.compression import decompress
 from highwater_runtime.log.errors import (
     CorruptRecord,
     InvalidRecord,
@@ -15,7 +25,30 @@ from highwater_runtime.log.errors import (
     TransactionalRecords,
     UnknownCompression,
 )
-from highwater_runtime.log.records import CODECS, HEADER_SIZE, BatchView, Buffer, batch_at
+from highwater_runtime.log.records import CODECS, HEADER_SIZE, NO_TIMESTAMP, BatchView, Buffer, batch_at
+from highwater_runtime.log.varint import read_varint
+
+_LEAST_UNCOMPRESSED: Final = 16 << 20
+_LEAST_RECORD: Final = 7
+"""Bytes of the smallest record: length, attributes, two deltas, null key, null value, no headers."""
+_NULL: Final = 1
+"""The length −1, zigzag."""
+_NEVER: Final = 1 << 65
+_MOST_REPORTED: Final = 100
+_MAX_INT64: Final = 2**63 - 1
+
+
+class Admission(NamedTuple):
+    """What a leader asks of its topic's batches."""
+
+    max_message_bytes: int
+    keyed: bool
+    """The topic is compacted: a record without key would never go."""
+
+
+def most_uncompressed(max_message_bytes: int) -> int:
+    """How many bytes of records one compressed batch may hold: producers bound them before they compress."""
+    return max(_LEAST_UNCOMPRESSED, 4 * max_message_bytes)
 
 
 def whole_batches(records: Buffer) -> list[BatchView]:
@@ -40,27 +73,34 @@ def whole_batches(records: Buffer) -> list[BatchView]:
     return batches
 
 
-def check_client_batch(batch: BatchView, max_message_bytes: int, *, alone: bool) -> None:
-    """Refuse what a client may not write.
+def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -> int:
+    """Refuse what a client may not write; returns the largest timestamp of the records.
 
     Raises:
-        RecordTooLarge, CorruptRecord, InvalidRecord: see the module.
+        RecordTooLarge, CorruptRecord, InvalidRecord, InvalidTimestamp: see the module.
     """
-    if batch.size_in_bytes > max_message_bytes:
-        raise RecordTooLarge(f"batch of {batch.size_in_bytes} bytes, at most {max_message_bytes}")
+    if batch.size_in_bytes > admission.max_message_bytes:
+        raise RecordTooLarge(f"batch of {batch.size_in_bytes} bytes, at most {admission.max_message_bytes}")
+    if not alone:
+        raise InvalidRecord("a batch comes alone in its partition's records")
     batch.ensure_valid()
+    if batch.base_offset != 0:
+        raise InvalidRecord(f"a producer's batch begins at offset 0, not at {batch.base_offset}")
     if not batch.is_plain:
         _check_attributes(batch)
-    if batch.record_count != batch.last_offset - batch.base_offset + 1:
-        raise InvalidRecord(f"{batch.record_count} records in a batch from {batch.base_offset} to {batch.last_offset}")
-    if batch.producer_id < 0:
-        return
-    if batch.base_sequence < 0 or batch.producer_epoch < 0:
+    count = batch.record_count
+    if count < 1 or count != batch.last_offset + 1:
+        raise InvalidRecord(f"{count} records in a batch from 0 to {batch.last_offset}")
+    if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
         raise InvalidRecord(
             f"producer {batch.producer_id} with epoch {batch.producer_epoch}, sequence {batch.base_sequence}"
         )
-    if not alone:
-        raise InvalidRecord("an idempotent batch comes alone in its partition's records")
+    begin, end = batch.position + HEADER_SIZE, batch.position + batch.size_in_bytes
+    if not batch.is_compressed:
+        return check_records(batch, batch.data, begin, end, keyed=admission.keyed)
+    payload = bytes(memoryview(batch.data)[begin:end])
+    records = decompress(batch.codec, payload, most_uncompressed(admission.max_message_bytes))
+    return check_records(batch, records, 0, len(records), keyed=admission.keyed)
 
 
 def _check_attributes(batch: BatchView) -> None:
@@ -72,3 +112,137 @@ def _check_attributes(batch: BatchView) -> None:
         raise InvalidTimestamp("a producer cannot date its records by LogAppendTime")
     if batch.codec not in CODECS:
         raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
+
+
+def check_records(batch: BatchView, data: Buffer, position: int, end: int, *, keyed: bool) -> int:
+    """Walk the records of ``batch``, which are ``data`` from ``position`` to ``end``; returns the largest timestamp.
+
+    Every number is zigzag: an odd one is negative. Those of one or two bytes are read in place, for a function call
+    would cost as much as the rest. Positions only grow, so a record whose parts end where it ends is whole.
+
+    Raises:
+        InvalidRecord: they are not what the header says, or (``keyed``) one has no key.
+        InvalidTimestamp: one is dated beyond 64 bits.
+    """
+    count = batch.record_count
+    if count * _LEAST_RECORD > end - position:
+        raise InvalidRecord(f"{count} records in {end - position} bytes")
+    latest, earliest = -1, _NEVER
+    without_key = list[int]()
+    index = 0
+    try:
+        for index in range(count):
+            length = data[position]
+            position += 1
+            if length > 0x7F:
+                if (second := data[position]) < 0x80:
+                    length, position = length & 0x7F | second << 7, position + 1
+                else:
+                    length, position = _zigzag32(data, position - 1)
+            if length & 1:
+                raise InvalidRecord(f"record {index} has a negative length")
+            record_end = position + (length >> 1)
+            if data[position]:
+                raise InvalidRecord(f"record {index} has attributes; there are none")
+            delta = data[position + 1]
+            position += 2
+            if delta > 0x7F:
+                delta, position = _timestamp_delta(batch, data, position - 1)
+            if delta & 1:
+                earliest = min(earliest, delta)
+            elif delta > latest:
+                latest = delta
+            number = data[position]
+            position += 1
+            if number > 0x7F:
+                if (second := data[position]) < 0x80:
+                    number, position = number & 0x7F | second << 7, position + 1
+                else:
+                    number, position = _zigzag32(data, position - 1)
+            if number != index << 1:
+                raise InvalidRecord(f"record {index} has another offset delta than its place")
+            size = data[position]
+            position += 1
+            if size > 0x7F:
+                size, position = _zigzag32(data, position - 1)
+            if not size & 1:
+                position += size >> 1
+            elif size != _NULL:
+                raise InvalidRecord(f"record {index} has a key of negative length")
+            elif keyed:
+                without_key.append(index)
+            size = data[position]
+            position += 1
+            if size > 0x7F:
+                if (second := data[position]) < 0x80:
+                    size, position = size & 0x7F | second << 7, position + 1
+                else:
+                    size, position = _zigzag32(data, position - 1)
+            if not size & 1:
+                position += size >> 1
+            elif size != _NULL:
+                raise InvalidRecord(f"record {index} has a value of negative length")
+            if data[position]:
+                position = _check_headers(data, position, record_end, index)
+            else:
+                position += 1
+            if position != record_end:
+                raise InvalidRecord(f"record {index} is {position - record_end} bytes longer than it says")
+    except IndexError as error:
+        raise InvalidRecord(f"record {index} is cut short") from error
+    if position != end:
+        raise InvalidRecord(f"{count} records end {position - end} bytes behind their batch's end")
+    if without_key:
+        raise InvalidRecord(
+            f"{len(without_key)} records without key in a compacted topic",
+            tuple((index, "a compacted topic needs a key") for index in without_key[:_MOST_REPORTED]),
+        )
+    delta = latest >> 1 if latest >= 0 else -(earliest >> 1) - 1
+    return max(_timestamp(batch, delta), NO_TIMESTAMP)
+
+
+def _zigzag32(data: Buffer, position: int) -> tuple[int, int]:
+    """A number of 32 bits as it is written, zigzag, and the position behind it. Kafka's decoder stops at five bytes."""
+    number, shift = 0, 0
+    for behind in range(position, position + 5):
+        byte = data[behind]
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, behind + 1
+        shift += 7
+    raise InvalidRecord(f"a number of more than 32 bits at byte {position} of the batch")
+
+
+def _timestamp_delta(batch: BatchView, data: Buffer, position: int) -> tuple[int, int]:
+    delta, position = read_varint(data, position)
+    _timestamp(batch, delta)
+    return (delta << 1 if delta >= 0 else (-delta << 1) - 1), position
+
+
+def _timestamp(batch: BatchView, delta: int) -> int:
+    timestamp: int = batch.base_timestamp + delta
+    if not (-_MAX_INT64 <= delta <= _MAX_INT64 and -_MAX_INT64 <= timestamp <= _MAX_INT64):
+        raise InvalidTimestamp(f"base timestamp {batch.base_timestamp} and delta {delta} do not make a timestamp")
+    return timestamp
+
+
+def _check_headers(data: Buffer, position: int, end: int, index: int) -> int:
+    count, position = _zigzag32(data, position)
+    if count & 1 or count > end - position:  # two bytes each, of a number that is written doubled
+        raise InvalidRecord(f"record {index} has {count / 2} headers in {end - position} bytes")
+    for _ in range(count >> 1):
+        size, position = _zigzag32(data, position)
+        name_end = position + (size >> 1)
+        if size & 1 or name_end > end:
+            raise InvalidRecord(f"record {index} has a header whose name does not end within it")
+        try:
+            str(memoryview(data)[position:name_end], "utf-8")
+        except UnicodeDecodeError as error:
+            raise InvalidRecord(f"record {index} has a header whose name is not UTF-8") from error
+        size, position = _zigzag32(data, name_end)
+        if size & 1:
+            if size != _NULL:
+                raise InvalidRecord(f"record {index} has a header of negative length")
+        else:
+            position += size >> 1
+    return position

@@ -51,6 +51,8 @@ class LogConfig:
     deletes: bool = True
     compacts: bool = False
     producer_id_expiration_ms: int = 86_400_000
+    truncation_sync: bool = True
+    """Switch ``truncation-sync``: a truncation is on the disk before anything is written behind it."""
 
     @classmethod
     def of(cls, node: NodeConfig, topic: Mapping[str, str] | None = None) -> LogConfig:

@@ -6,7 +6,8 @@ It answers "where does epoch e end here?", by which a follower finds the point w
   nothing was written leaves no trace).
 * It is truncated with the log, at both ends, and again after loading: the log is written without fsync and the
   checkpoint with, so that after a power loss the checkpoint may know epochs that the log has forgotten.
-* Every change is durable before it returns (:mod:`.checkpoints`).
+* :meth:`EpochCache.assign` is durable before it returns (:mod:`.checkpoints`). What is cut is so after
+  :meth:`EpochCache.save`; a checkpoint that still has it is cut when it is loaded.
 """
 
 from __future__ import annotations

@@ -29,13 +29,20 @@ class CorruptRecord(LogError):  # noqa: N818
 
 
 class InvalidRecord(LogError):  # noqa: N818
-    """A batch that is intact but that a client may not write: control batches, inconsistent counts or sequences."""
+    """A batch that is intact but that a client may not write: control batches, records that are not as announced.
+
+    ``record_errors``: index and fault of single records, where the others are fine (KIP-467).
+    """
 
     KAFKA_ERROR = "INVALID_RECORD"
 
+    def __init__(self, message: str, record_errors: tuple[tuple[int, str], ...] = ()) -> None:
+        super().__init__(message)
+        self.record_errors = record_errors
+
 
 class InvalidTimestamp(LogError):  # noqa: N818
-    """A batch that says that its leader has dated it, though that is for its leader to say."""
+    """A batch that says that its leader has dated it, though that is for its leader to say; or no timestamp at all."""
 
     KAFKA_ERROR = "INVALID_TIMESTAMP"
 
@@ -65,7 +72,7 @@ class UnknownCompression(LogError):  # noqa: N818
 
 
 class RecordTooLarge(LogError):  # noqa: N818
-    """A batch larger than ``max.message.bytes``."""
+    """A batch larger than ``max.message.bytes``, or one that is too large when it is decompressed."""
 
     KAFKA_ERROR = "MESSAGE_TOO_LARGE"
 

@@ -6,9 +6,13 @@ The rules that the rest of the system relies on:
 * Batches are opaque: an append reads headers, patches base offset and leader epoch, and writes the bytes as they came.
 * Appends go to the page cache. ``recovery_point`` is the offset below which all is known to be durable; it moves by a
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
-  kernel forgets the error, and the pages with it), so the log goes offline until the node restarts.
-* A truncation is durable when it returns, and whatever points into the log (epoch cache, producer state, checkpoints)
-  is cut back in the same step.
+  kernel forgets the error, and the pages with it), so the log goes offline until the node restarts. That is the end of
+  this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOffline`` does.
+* A truncation is durable when it returns, and the recovery point that it lowers before it begins. Apache Kafka syncs
+  nothing then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into
+  the log (epoch cache, producer state) is cut back in the same step.
+* A new epoch is in the checkpoint of epochs before the call returns; what is cut from it is written a little later, as
+  in Kafka since 3.9 (KAFKA-16541). Until then the file knows too much, which loading cuts off once more.
 
 See the package's docstring for the whole surface, and for which trace events a log emits itself.
 """
@@ -21,14 +25,16 @@ from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
-from highwater_runtime.log.admission import check_client_batch, whole_batches
+from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.checkpoints import read_partition_metadata, write_partition_metadata
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.errors import (
+    CorruptRecord,
     EpochRegression,
     InconsistentTopicId,
     InvalidRecord,
+    LogOffline,
     OffsetOutOfRange,
     RecordBatchTooLarge,
     UnexpectedAppendOffset,
@@ -37,7 +43,7 @@ from highwater_runtime.log.flush import FlushDone
 from highwater_runtime.log.names import parent
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
-from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, stamp_batch
+from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import deletable
@@ -57,11 +63,12 @@ class Log(ReadableLog):
     point says too much.
     """
 
-    __slots__ = ("on_recovery_point_lowered",)
+    __slots__ = ("_epochs_to_save", "on_recovery_point_lowered")
 
     def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
         super().__init__(loader, recovery, clock, topic_id)
         self.on_recovery_point_lowered: Callable[[], None] | None = None
+        self._epochs_to_save = False
 
     @classmethod
     def open(
@@ -138,9 +145,12 @@ class Log(ReadableLog):
 
         Raises:
             InconsistentTopicId: it has another one.
+            LogOffline: the disk failed.
         """
         if self.topic_id is None:
-            write_partition_metadata(self._disk, self._directory, topic_id)
+            self._ensure_online()
+            with self._failures_end_it():
+                write_partition_metadata(self._disk, self._directory, topic_id)
             self.topic_id = topic_id
         elif self.topic_id != topic_id:
             raise InconsistentTopicId(f"{self.partition} has topic id {self.topic_id.hex}, not {topic_id.hex}")
@@ -156,34 +166,38 @@ class Log(ReadableLog):
     ) -> AppendInfo:
         """Give ``records`` (whole batches) the next offsets and ``leader_epoch``, and write them.
 
-        ``origin="raft"`` is for batches this node built itself: no CRC, control or producer checks. ``now_ms`` is the
-        wall clock, by which a segment without timestamps ages.
+        ``origin="raft"`` is for batches this node built itself: no CRC, size, control or producer checks. ``now_ms`` is
+        the wall clock, by which a segment without timestamps ages.
 
         Raises:
             CorruptRecord, UnsupportedMessageFormat: the bytes are not intact batches v2.
-            InvalidRecord: no batch at all, or one that a client may not write.
+            InvalidRecord, InvalidTimestamp, UnknownCompression, TransactionalRecords: no batch at all, or one that a
+                client may not write (:mod:`.admission`).
             RecordTooLarge, RecordBatchTooLarge: above ``max.message.bytes`` or ``segment.bytes``.
             InvalidProducerEpoch, OutOfOrderSequence: see :mod:`.producer_state`.
-            LogOffline: an earlier disk error, or closed.
-            OSError: the disk failed now.
+            LogOffline: the disk failed, now or earlier, or the log was closed.
         """
         batches = whole_batches(records)
         if leader_epoch < self._epochs.latest_epoch:
             raise AssertionError(f"{self.partition}: append in epoch {leader_epoch} behind {self._epochs.latest_epoch}")
+        latest: int | None = None
         if origin == "client":
+            admission = Admission(self.config.max_message_bytes, self.config.compacts)
             for batch in batches:
-                check_client_batch(batch, self.config.max_message_bytes, alone=len(batches) == 1)
+                latest = check_client_batch(batch, admission, alone=len(batches) == 1)
                 duplicate = self._producers.check(batch) if batch.producer_id >= 0 else None
                 if duplicate is not None:
                     first, last, timestamp = duplicate.base_offset, duplicate.last_offset, duplicate.timestamp
                     return AppendInfo(first, last, timestamp, self.log_start_offset, True, ())
-        if len(records) > self.config.segment_bytes:
+        if origin == "client" and len(records) > self.config.segment_bytes:
             raise RecordBatchTooLarge(f"append of {len(records)} bytes, segments of {self.config.segment_bytes}")
         data = bytearray(records)
         offset = self.log_end_offset
         for batch in batches:
-            if origin == "client" and self.config.log_append_time:
+            if latest is not None and self.config.log_append_time:
                 stamp_batch(data, batch, now_ms)
+            elif latest is not None and latest != batch.max_timestamp:
+                set_max_timestamp(data, batch, latest)
             patch_batch(data, batch.position, offset, leader_epoch)
             batch.last_offset += offset - batch.base_offset
             batch.base_offset, batch.leader_epoch = offset, leader_epoch
@@ -198,7 +212,7 @@ class Log(ReadableLog):
         Raises:
             UnexpectedAppendOffset: they do not begin at the log end offset, or leave a gap between them.
             EpochRegression: a batch of an older epoch than the log ends with.
-            CorruptRecord, UnsupportedMessageFormat, InvalidRecord (no whole batch), LogOffline, OSError: as above.
+            CorruptRecord, UnsupportedMessageFormat, InvalidRecord (no whole batch), LogOffline: as above.
         """
         batches = list(iter_batches(records))
         if not batches:
@@ -239,9 +253,8 @@ class Log(ReadableLog):
             self.log_end_offset = end_offset = last_offset + 1
             if end_offset - self._flushes.recovery_point >= self.config.flush_messages:
                 self.flush()
-        except OSError as error:
-            self._go_offline(error)
-            raise
+        except (OSError, CorruptRecord, LogOffline) as error:
+            raise self._go_offline(error) from error
         if self._trace is not None and self._trace_appends:
             self._trace.emit(
                 LogAppended(
@@ -267,7 +280,7 @@ class Log(ReadableLog):
     def assign_epoch_start(self, epoch: int, start_offset: int) -> None:
         """A leader's first act in ``epoch``: it begins at ``start_offset``, even if nothing is ever written in it."""
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._epochs.assign(epoch, start_offset)
 
     # --- cutting -----------------------------------------------------------------------------------------------------
@@ -279,7 +292,7 @@ class Log(ReadableLog):
         them, and they may contradict the leader. Returns whether the log end offset moved.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -288,9 +301,8 @@ class Log(ReadableLog):
         elif offset < old_end:
             self._cut_to(offset)
         else:
-            with self._disk_errors_end_it():
-                self._epochs.truncate_from_end(offset)
-                self._epochs.save()
+            if self._epochs.truncate_from_end(offset):
+                self._save_epochs_soon()
             return False
         self._report_truncated(old_end, leader_epoch, reason)
         return True
@@ -299,7 +311,7 @@ class Log(ReadableLog):
         """Drop everything and begin anew, empty, at ``offset``: the leader has deleted all that this replica has.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -319,14 +331,12 @@ class Log(ReadableLog):
             )
 
     def _cut_to(self, offset: int) -> None:
-        with self._disk_errors_end_it():
-            self._will_end_at(self._chain.truncation_point(offset))
+        with self._failures_end_it(), self._recovery_point_at(self._chain.truncation_point(offset)):
             self._chain.truncate_to(offset)
             self._after_cut()
 
     def _begin_anew(self, offset: int) -> None:
-        with self._disk_errors_end_it():
-            self._will_end_at(offset)
+        with self._failures_end_it(), self._recovery_point_at(offset):
             self._chain.restart_at(offset)
             self.log_start_offset = offset
             self._epochs.clear()
@@ -337,17 +347,44 @@ class Log(ReadableLog):
         self.log_end_offset = end_offset = self._chain.end_offset
         self.log_start_offset = min(self.log_start_offset, end_offset)
         self._epochs.truncate_from_end(end_offset)
-        self._epochs.save()
+        self._save_epochs_soon()
         self._chain.remove_snapshots(lambda snapshot: snapshot > end_offset)
-        self._chain.sync_directory()
+        if self.config.truncation_sync:
+            self._chain.sync_directory()
         if len(self._producers):
             self._producers = load_producers(self._disk, self._directory, self._chain.segments, end_offset)
 
-    def _will_end_at(self, end_offset: int) -> None:
-        """Take back, also from the checkpoint, that what will be cut is durable; before it is, lest a crash between
-        leave a checkpoint that vouches for what is written there later."""
-        if self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None:
+    @contextmanager
+    def _recovery_point_at(self, end_offset: int) -> Iterator[None]:
+        """Around a truncation to ``end_offset``: what is cut is no longer durable, nor may a checkpoint say so.
+
+        The checkpoint is written first, lest a crash between leave one that vouches for what is written there later.
+        """
+        lowered = self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None
+        if lowered and self.config.truncation_sync:
+            self._checkpoint_recovery_point()
+        yield
+        if lowered and not self.config.truncation_sync:
+            self._checkpoint_recovery_point()
+
+    def _checkpoint_recovery_point(self) -> None:
+        if self.on_recovery_point_lowered is not None:
             self.on_recovery_point_lowered()
+
+    def _save_epochs_soon(self) -> None:
+        """Write what was cut from the epochs, in an event of its own: nobody waits for that."""
+        if not self._epochs_to_save:
+            self._epochs_to_save = True
+            self._clock.call_later(0, self._save_epochs)
+
+    def _save_epochs(self) -> None:
+        self._epochs_to_save = False
+        if self._offline is not None:
+            return
+        try:
+            self._epochs.save()
+        except OSError as error:
+            self._go_offline(error)  # nobody is there to hear of it
 
     # --- retention ---------------------------------------------------------------------------------------------------
 
@@ -371,8 +408,7 @@ class Log(ReadableLog):
         self._ensure_online()
         self.log_start_offset = offset
         if self._epochs.truncate_from_start(offset):
-            with self._disk_errors_end_it():
-                self._epochs.save()
+            self._save_epochs_soon()
         return True
 
     def _report_start(self, old: int, new: int, reason: str, age_ms: int = -1, size_left: int = -1) -> None:
@@ -404,7 +440,7 @@ class Log(ReadableLog):
         if doomed == 0:
             return 0
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             old, left = self.log_start_offset, self.size_in_bytes
             self._begin_at(segments[doomed].base_offset)
             for reason, segment in zip(reasons, segments[:doomed], strict=True):
@@ -421,7 +457,7 @@ class Log(ReadableLog):
         doomed = len(deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset))
         if doomed:
             self._ensure_online()
-            with self._disk_errors_end_it():
+            with self._failures_end_it():
                 self._drop_oldest(doomed)
         return doomed
 
@@ -448,8 +484,10 @@ class Log(ReadableLog):
 
         def guard(step: Callable[[], None]) -> None:
             if self._offline is None:
-                with self._disk_errors_end_it():
+                try:
                     step()
+                except (OSError, CorruptRecord, LogOffline) as error:
+                    self._go_offline(error)  # a step is an event of its own: nobody is there to hear of it
 
         limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
         return Compaction(
@@ -471,17 +509,17 @@ class Log(ReadableLog):
         """Make everything durable before returning. Blocks the node.
 
         Raises:
-            LogOffline, OSError: the disk.
+            LogOffline: the disk failed.
         """
         self._ensure_online()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             self._flushes.now(self._chain.unflushed_files(self.recovery_point), self.log_end_offset)
 
     def flush_later(self, on_done: FlushDone) -> None:
         """Make everything written so far durable; ``on_done`` runs later, with the error if there was one.
 
         Raises:
-            LogOffline, OSError: the disk failed before that.
+            LogOffline: the disk failed before that.
         """
         self._ensure_online()
 
@@ -489,7 +527,7 @@ class Log(ReadableLog):
             self._after_flush(error)
             on_done(error)
 
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
             files = self._chain.unflushed_files(self.recovery_point)
         if files:
             self._flushes.later(files, self.log_end_offset, done)
@@ -504,10 +542,11 @@ class Log(ReadableLog):
         """Flush, write a producer snapshot, release the files. What was closed can be opened as ``clean``.
 
         Raises:
-            LogOffline, OSError: the disk; the log cannot be called clean then.
+            LogOffline: the disk failed; the log cannot be called clean then.
         """
         self.flush()
-        with self._disk_errors_end_it():
+        with self._failures_end_it():
+            self._epochs.save()
             self._chain.seal()
             write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
             self._disk.fsync_dir(self._directory)
@@ -518,11 +557,3 @@ class Log(ReadableLog):
         if self._offline is None:
             self._offline = reason
         self._chain.release()
-
-    @contextmanager
-    def _disk_errors_end_it(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self._go_offline(error)
-            raise

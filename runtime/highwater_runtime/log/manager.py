@@ -3,11 +3,15 @@
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
   would switch recovery off), then opens every log, with recovery unless the marker was there.
 * From time to time it writes the recovery points, log start offsets and high watermarks. A recovery point that a
-  truncation lowers is written before the truncation, and all of them after loading: stale and too high, one would
-  vouch for bytes that were written anew since.
+  truncation lowers is written before the truncation (``truncation_sync`` false, as in Kafka: after it), and all of
+  them after loading: stale and too high, one would vouch for bytes that were written anew since.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
   after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began.
-* On shutdown everything is flushed and closed, then the checkpoints are written, then the marker.
+* A log that fails is passed over from then on, and ``on_failed`` is called once for it, in an event of its own. An
+  error in a file that all logs share (checkpoints, marker, the directory itself) is another matter: that is the
+  failure of the only log directory, an ``OSError`` that ends the node, as it does in Kafka.
+* On shutdown everything is flushed and closed, then the checkpoints are written, then the marker. Where a log has
+  failed there is no marker, and the next start recovers.
 
 ``__cluster_metadata-0`` lies in the same directory but belongs to the quorum's replica (:mod:`highwater_runtime.raft`).
 """
@@ -15,7 +19,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from errno import EIO
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -47,6 +51,8 @@ _LEAST_DIRTY_SHARE: Final = 0.5
 class LogManager:
     """Logs by partition, in ``logs``. ``high_watermarks`` tells the current HW of the partitions the broker runs.
 
+    A caller sets ``on_failed`` to hear of logs that go offline because of their files.
+
     ``clean_start``: the last incarnation was shut down cleanly, in broker epoch ``previous_broker_epoch`` (−1:
     unknown). Both are known after :meth:`start`.
     """
@@ -58,16 +64,20 @@ class LogManager:
         cluster_id: str,
         node_id: int,
         high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+        *,
+        truncation_sync: bool = True,
     ) -> None:
         self.logs: dict[TopicPartition, Log] = {}
         self.clean_start = False
         self.previous_broker_epoch = -1
+        self.on_failed: Callable[[TopicPartition], None] | None = None
         self._ports = ports
         self._disk = ports.disk
         self._config = config
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._high_watermarks = high_watermarks
+        self._truncation_sync = truncation_sync
         self._checkpointed_hw: dict[TopicPartition, int] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
         self._timers: dict[str, Timer] = {}
@@ -101,7 +111,7 @@ class LogManager:
             self.logs[tp] = Log.open(
                 self._disk,
                 name,
-                LogConfig.of(self._config, topic_properties(tp.topic) if topic_properties else None),
+                self._log_config(topic_properties(tp.topic) if topic_properties else None),
                 self._ports.clock,
                 clean=self.clean_start,
                 recovery_point=recovery_points.get(tp, 0),
@@ -140,6 +150,7 @@ class LogManager:
     def _adopt(self, tp: TopicPartition) -> None:
         log = self.logs[tp]
         log.on_recovery_point_lowered = self.checkpoint_recovery_points
+        log.on_failure = lambda: self._failed(tp, log)
         key = f"flush {tp}"
         timer = self._timers.pop(key, None)
         if timer is not None:
@@ -147,9 +158,24 @@ class LogManager:
         if log.config.flush_ms < _NEVER:
             self._every(key, max(1, log.config.flush_ms), lambda: self._flush_if_needed(log))
 
+    def _failed(self, tp: TopicPartition, log: Log) -> None:
+        self._ports.metrics.counter("highwater_log_failures_total")
+
+        def tell() -> None:
+            if self.logs.get(tp) is log and self.on_failed is not None:
+                self.on_failed(tp)
+
+        self._ports.clock.call_later(0, tell)
+
     def _flush_if_needed(self, log: Log) -> None:
         if log.is_online and log.recovery_point < log.log_end_offset:
-            log.flush_later(lambda _error: None)  # a failed flush takes the log offline by itself
+            try:
+                log.flush_later(lambda _error: None)
+            except LogOffline:
+                return  # this log's failure, which _failed has noted
+
+    def _log_config(self, properties: Mapping[str, str] | None) -> LogConfig:
+        return replace(LogConfig.of(self._config, properties), truncation_sync=self._truncation_sync)
 
     # --- partitions --------------------------------------------------------------------------------------------------
 
@@ -162,19 +188,24 @@ class LogManager:
     ) -> Log:
         """The log of a partition; created, durably, where there is none. ``properties``: the topic's own settings.
 
+        The log may have failed, also just now.
+
         Raises:
             InconsistentTopicId: the partition's directory belongs to another topic id.
-            OSError: the disk failed.
+            OSError: the disk failed, and there is no log.
         """
         tp = TopicPartition(topic, partition)
         log = self.logs.get(tp)
         if log is not None:
-            log.assign_topic_id(topic_id)
+            try:
+                log.assign_topic_id(topic_id)
+            except LogOffline:
+                return log  # as it is: the caller sees to a log that has failed
             return log
         log = self.logs[tp] = Log.open(
             self._disk,
             str(tp),
-            LogConfig.of(self._config, properties),
+            self._log_config(properties),
             self._ports.clock,
             topic_id=topic_id,
             trace=self._ports.trace,
@@ -185,7 +216,7 @@ class LogManager:
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
         tp = TopicPartition(topic, partition)
-        self.logs[tp].update_config(LogConfig.of(self._config, properties))
+        self.logs[tp].update_config(self._log_config(properties))
         self._adopt(tp)
 
     def delete(self, topic: str, partition: int) -> None:
@@ -200,7 +231,7 @@ class LogManager:
             self._abort_compaction()
         self._compacted_to.pop(tp, None)
         log = self.logs.pop(tp)
-        log.on_recovery_point_lowered = None
+        log.on_recovery_point_lowered = log.on_failure = None
         log.abandon("deleted")
         timer = self._timers.pop(f"flush {tp}", None)
         if timer is not None:
@@ -263,9 +294,13 @@ class LogManager:
         now_ms = self._ports.clock.wall_ms()
         high_watermarks = self._current_high_watermarks()
         for tp, log in self.logs.items():
-            if log.is_online:
+            if not log.is_online:
+                continue
+            try:
                 log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
                 log.remove_expired_producers(now_ms)
+            except LogOffline:
+                continue  # this log's failure, which _failed has noted: the others go on
         self.checkpoint_start_offsets()
         if self._compacting is not None and not self.logs[self._compacting[0]].is_online:
             self._compacting = None  # it went no further than the log did
@@ -300,46 +335,46 @@ class LogManager:
     def shutdown(self, on_done: Callable[[OSError | None], None], *, broker_epoch: int = -1) -> None:
         """Flush and close everything, then leave the marker; ``on_done`` runs once, within this call or later.
 
-        With an error there is no marker: the next start recovers. The logs must not be used after this call.
+        With an error, or if a log has failed, there is no marker: the next start recovers. The error is that of a file
+        that all logs share. The logs must not be used after this call.
         """
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._abort_compaction()
         flushing = [log for log in self.logs.values() if log.is_online]
-        failed = len(flushing) < len(self.logs)
         waiting = len(flushing)
-        error: OSError | None = OSError(EIO, "a log is offline") if failed else None
 
-        def flushed(failure: OSError | None) -> None:
-            nonlocal waiting, error
-            error = error or failure
+        def flushed(_failure: OSError | None) -> None:
+            nonlocal waiting
             waiting -= 1
             if waiting == 0:
-                on_done(self._finish(error, broker_epoch))
+                on_done(self._finish(broker_epoch))
 
         if not flushing:
-            on_done(self._finish(error, broker_epoch))
+            on_done(self._finish(broker_epoch))
         for log in flushing:
             try:
                 log.flush_later(flushed)
-            except OSError as failure:
-                flushed(failure)
+            except LogOffline:
+                flushed(None)  # whether a log has failed, _finish sees
 
-    def _finish(self, error: OSError | None, broker_epoch: int) -> OSError | None:
-        if error is not None:
-            for log in self.logs.values():
-                log.abandon("shut down")
-            return error
+    def _finish(self, broker_epoch: int) -> OSError | None:
+        for log in self.logs.values():
+            if log.is_online:
+                try:
+                    log.close()
+                except LogOffline:
+                    continue  # it has failed now, which is looked at below
+        clean = all(log.failure is None for log in self.logs.values())
+        for log in self.logs.values():
+            log.abandon("shut down")
         try:
-            for log in self.logs.values():
-                log.close()
             self.checkpoint_recovery_points()
             self.checkpoint_start_offsets()
             self.checkpoint_high_watermarks()
-            write_clean_shutdown(self._disk, broker_epoch)
-        except LogOffline as offline:
-            return OSError(EIO, str(offline))
+            if clean:
+                write_clean_shutdown(self._disk, broker_epoch)
         except OSError as failure:
             return failure
         return None

@@ -5,12 +5,13 @@ The state of a log is declared here; :class:`.log.Log` changes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.epoch_cache import EpochEnd
-from highwater_runtime.log.errors import LogOffline, OffsetOutOfRange
+from highwater_runtime.log.errors import CorruptRecord, LogOffline, OffsetOutOfRange
 from highwater_runtime.log.flush import Flushes
 from highwater_runtime.log.records import BatchView
 from highwater_runtime.log.recovery import Loader, Recovery
@@ -25,6 +26,10 @@ class ReadableLog:
     """``log_start_offset`` and ``log_end_offset`` (exclusive) bound what can be read.
 
     ``partition`` is the directory's name, ``recovery`` says how the log was found when it was opened.
+
+    A disk error, or files that do not hold what was written to them, takes the log offline until the node restarts
+    (``failure`` says why): that call and every later one raises ``LogOffline``. ``on_failure`` runs once, in the event
+    in which the log failed and perhaps deep inside of a call: it only notes that.
     """
 
     __slots__ = (
@@ -39,8 +44,10 @@ class ReadableLog:
         "_trace",
         "_trace_appends",
         "config",
+        "failure",
         "log_end_offset",
         "log_start_offset",
+        "on_failure",
         "partition",
         "recovery",
         "topic_id",
@@ -55,6 +62,9 @@ class ReadableLog:
         self._producers = loader.producers
         self._flushes = Flushes(loader.recovery_point)
         self._offline: str | None = None
+        self.failure: str | None = None
+        self.on_failure: Callable[[], None] | None = None
+        self._chain.on_error = self._go_offline
         self._trace: Trace | None = None
         self._trace_appends = False
         self.config: LogConfig = loader.config
@@ -96,7 +106,7 @@ class ReadableLog:
 
     @property
     def is_online(self) -> bool:
-        """Whether the log can still be used: no disk error yet, not closed."""
+        """Whether the log can still be used: it has not failed, and was not closed."""
         return self._offline is None
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -119,7 +129,10 @@ class ReadableLog:
         self._ensure_online()
         if offset == end_offset or (max_offset is not None and max_offset <= offset):
             return b""
-        return self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+        try:
+            return self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+        except (OSError, CorruptRecord, LogOffline) as error:
+            raise self._go_offline(error) from error
 
     def batches_between(self, from_offset: int, to_offset: int) -> Iterator[BatchView]:
         """The batches that hold any offset of [``from_offset``, ``to_offset``), each with its bytes.
@@ -129,12 +142,17 @@ class ReadableLog:
             LogOffline: an earlier disk error, or closed.
         """
         self._ensure_readable(from_offset, to_offset)
-        return self._chain.batches_between(from_offset, min(to_offset, self.log_end_offset))
+        return self._guarded(self._chain.batches_between(from_offset, min(to_offset, self.log_end_offset)))
+
+    def _guarded(self, batches: Iterator[BatchView]) -> Iterator[BatchView]:
+        with self._failures_end_it():
+            yield from batches
 
     def batch_marks(self, from_offset: int, to_offset: int) -> list[BatchMark]:
         """As :meth:`batches_between`, from the headers alone."""
         self._ensure_readable(from_offset, to_offset)
-        return self._chain.marks_between(from_offset, min(to_offset, self.log_end_offset))
+        with self._failures_end_it():
+            return self._chain.marks_between(from_offset, min(to_offset, self.log_end_offset))
 
     def _ensure_readable(self, from_offset: int, to_offset: int) -> None:
         if from_offset < self.log_start_offset and from_offset < to_offset:
@@ -147,7 +165,8 @@ class ReadableLog:
         Within a compressed batch, whose records cannot be read here, it is the batch's first offset that is told.
         """
         self._ensure_online()
-        return self._chain.first_not_earlier(timestamp, self.log_start_offset)
+        with self._failures_end_it():
+            return self._chain.first_not_earlier(timestamp, self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         """The first record with the largest timestamp of all (ListOffsets −3); None where no record has one."""
@@ -166,9 +185,21 @@ class ReadableLog:
 
     # --- its end -----------------------------------------------------------------------------------------------------
 
-    def _go_offline(self, error: OSError) -> None:
+    def _go_offline(self, error: Exception) -> LogOffline:
+        """The log failed: nothing is known about its files any more. Returns what to raise."""
         if self._offline is None:
-            self._offline = f"disk error: {error}"
+            self._offline = self.failure = f"disk error: {error}"
+            if self.on_failure is not None:
+                self.on_failure()
+        return LogOffline(f"{self.partition} is offline: {self._offline}")
+
+    @contextmanager
+    def _failures_end_it(self) -> Iterator[None]:
+        """Around what touches the files: whatever is wrong with them takes the log offline."""
+        try:
+            yield
+        except (OSError, CorruptRecord, LogOffline) as error:
+            raise self._go_offline(error) from error
 
     def _ensure_online(self) -> None:
         if self._offline is not None:

@@ -148,6 +148,11 @@ class BatchView:
         return bool(self.attributes & _LOG_APPEND_TIME)
 
     @property
+    def is_compressed(self) -> bool:
+        """Whether its records are compressed, however."""
+        return bool(self.attributes & _CODEC_MASK)
+
+    @property
     def codec(self) -> str:
         """The compression codec's name; ``codec-5`` and the like where the number is not one of Kafka's."""
         number = self.attributes & _CODEC_MASK
@@ -193,7 +198,7 @@ class BatchView:
             CompressedRecords: the payload is compressed.
             CorruptRecord: the payload is not what the header says.
         """
-        if self.attributes & _CODEC_MASK:
+        if self.is_compressed:
             raise CompressedRecords(
                 f"batch at offset {self.base_offset} is compressed with {self.codec}; only its header can be read"
             )
@@ -376,8 +381,13 @@ def stamp_batch(data: bytearray, batch: BatchView, timestamp: int) -> None:
     """Date every record of ``batch``, a view of ``data``, by its leader (``LogAppendTime``): two fields of the header,
     so that compressed records need not be read. They are under the CRC, which becomes another one."""
     batch.attributes |= _LOG_APPEND_TIME
-    batch.max_timestamp = timestamp
     _ATTRIBUTES.pack_into(data, batch.position + CRC_START, batch.attributes)
+    set_max_timestamp(data, batch, timestamp)
+
+
+def set_max_timestamp(data: bytearray, batch: BatchView, timestamp: int) -> None:
+    """Write the largest timestamp of ``batch``, a view of ``data``, and the CRC that follows from it."""
+    batch.max_timestamp = timestamp
     _MAX_TIMESTAMP.pack_into(data, batch.position + _MAX_TIMESTAMP_START, timestamp)
     end = batch.position + batch.size_in_bytes
     batch.crc = crc32c(memoryview(data)[batch.position + CRC_START : end])

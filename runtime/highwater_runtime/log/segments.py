@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from highwater_runtime.log.config import LogConfig
-from highwater_runtime.log.errors import CompressedRecords, LogOffline
+from highwater_runtime.log.errors import CompressedRecords, CorruptRecord, LogOffline
 from highwater_runtime.log.names import SNAPSHOT, file_name, join, offsets_in
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
@@ -35,6 +35,7 @@ class SegmentChain:
         "active",
         "config",
         "cuts",
+        "on_error",
         "segments",
     )
 
@@ -47,6 +48,8 @@ class SegmentChain:
         self.cuts = 0
         """How often the end was cut off, or everything."""
         self.config = config
+        self.on_error: Callable[[OSError], object] | None = None
+        """Gets a disk error of what the chain does by itself, in events of its own."""
         self.segments = segments
         self.active = segments[-1]
 
@@ -159,7 +162,7 @@ class SegmentChain:
         return self.holding(offset).truncation_point(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Drop the batch that holds ``offset`` and all behind it, durably."""
+        """Drop the batch that holds ``offset`` and all behind it; durably, unless the switch is off."""
         self.cuts += 1
         # The newest go first: whatever a crash leaves of this is a chain without a hole.
         while self.active.base_offset > offset:
@@ -168,16 +171,18 @@ class SegmentChain:
         self.active.truncate_to(offset)
         # Durable before anything is written behind it: pages of the old tail between those of a new one, with
         # batches of the same sizes, would pass every check and be a log that never was.
-        self.active.file.fsync()
-        self.sync_directory()
+        if self.config.truncation_sync:
+            self.active.file.fsync()
+            self.sync_directory()
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin anew at ``offset``, durably."""
+        """Drop everything and begin anew at ``offset``; durably, unless the switch is off."""
         self.cuts += 1
         while self.segments:
             self._set_aside(self.segments.pop())
         self._begin_segment(offset, self._clock.wall_ms())
-        self.sync_directory()
+        if self.config.truncation_sync:
+            self.sync_directory()
 
     def drop_oldest(self, count: int) -> None:
         """Drop the first ``count`` segments, which leaves one at least.
@@ -208,7 +213,12 @@ class SegmentChain:
     def _remover(self, path: str) -> Callable[[], None]:
         def remove() -> None:
             del self._removals[path]
-            self._disk.unlink(path)
+            try:
+                self._disk.unlink(path)
+            except OSError as error:
+                if self.on_error is None:
+                    raise
+                self.on_error(error)
 
         return remove
 
@@ -269,7 +279,7 @@ class SegmentChain:
 def _first_in_batch(batch: BatchView, timestamp: int, start_offset: int) -> TimestampOffset | None:
     try:
         records = batch.records()
-    except CompressedRecords:
+    except (CompressedRecords, CorruptRecord):  # the latter: written before records were validated
         return TimestampOffset(batch.max_timestamp, max(batch.base_offset, start_offset), batch.leader_epoch)
     for record in records:
         if record.timestamp >= timestamp and record.offset >= start_offset:

@@ -15,7 +15,7 @@ def write_varint(out: bytearray, value: int) -> None:
     out.append(rest)
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
+def read_varint(data: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     """The number at ``position`` and the position behind it.
 
     Raises:

@@ -35,6 +35,9 @@ class ConfigResource(NamedTuple):
     name: str
 
 
+LOST_DIRECTORY: Final = UUID(int=1)
+"""The directory id of a replica that is in no log directory that is online (Kafka's ``DirectoryId.LOST``)."""
+
 TOPIC_RESOURCE: Final = 2
 BROKER_RESOURCE: Final = 4
 

@@ -35,6 +35,12 @@ def _offline_means_disk_error() -> Iterator[None]:
         raise OSError(errno.EIO, str(error)) from error
 
 
+def close_metadata_log(log: Log) -> None:
+    """Close the log of a replica that has stopped. Raises ``OSError`` where the disk fails."""
+    with _offline_means_disk_error():
+        log.close()
+
+
 def _rewrite(disk: Disk, path: str) -> None:
     file = disk.open(path)
     try:

@@ -28,6 +28,7 @@ from highwater_runtime.broker import metrics
 from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, AskedPartition, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
+from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.metadata import reachable
 from highwater_runtime.ports import MS, InboundRequest
@@ -249,9 +250,12 @@ class DelayedFetch:
         end = visible_end(partition, self._who.replica_id)
         max_bytes = min(fetch.partition_max_bytes, budget)
         if fetch.fetch_offset < end and (max_bytes > 0 or first):
-            data.records = partition.log.read(
-                fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
-            )
+            try:
+                data.records = partition.log.read(
+                    fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
+                )
+            except LogError as refused:
+                return _failed(fetch.partition, ErrorCode[refused.KAFKA_ERROR])
             if self._request.version < ZSTD_SINCE and _has_zstd(data.records):
                 return _failed(fetch.partition, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
         return data

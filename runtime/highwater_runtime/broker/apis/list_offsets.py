@@ -11,7 +11,7 @@ from typing import Final
 
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
-from highwater_runtime.log.results import TimestampOffset
+from highwater_runtime.log.errors import LogError
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
@@ -70,7 +70,6 @@ def _answer(
     log, high_watermark = found.log, found.high_watermark
     limit = log.log_end_offset if replica_id >= 0 else high_watermark
     unsettled = replica_id < 0 and high_watermark < found.leading.start_offset
-    position: TimestampOffset | None
     match asked.timestamp:
         case value if value in (EARLIEST, EARLIEST_LOCAL):
             return _response(index, offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
@@ -78,12 +77,13 @@ def _answer(
             if unsettled:
                 return _response(index, unsettled_error)
             return _response(index, offset=limit, leader_epoch=found.leader_epoch)
-        case value if value == MAX_TIMESTAMP:
-            position = log.offset_of_max_timestamp()
         case value if value == LATEST_TIERED:
-            position = None  # nothing is tiered
-        case value if value >= 0:
-            position = log.offset_for_timestamp(value)
+            return _response(index)  # nothing is tiered
+        case value if value >= 0 or value == MAX_TIMESTAMP:
+            try:
+                position = log.offset_of_max_timestamp() if value == MAX_TIMESTAMP else log.offset_for_timestamp(value)
+            except LogError as refused:
+                return _response(index, ErrorCode[refused.KAFKA_ERROR])
         case _:
             return _response(index, ErrorCode.UNSUPPORTED_VERSION)
     if position is None:

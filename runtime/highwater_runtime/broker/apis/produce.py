@@ -29,6 +29,7 @@ from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
 from highwater_runtime.wire.messages.produce_response import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceResponse,
@@ -99,7 +100,13 @@ def _append(
     try:
         appended = leading.append(_one_batch(records, version))
     except LogError as error:
-        return _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error)), None
+        refusal = _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error))
+        if isinstance(error, InvalidRecord):
+            refusal.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=message)
+                for index, message in error.record_errors
+            ]
+        return refusal, None
     answer = PartitionProduceResponse(
         index=partition.index,
         error_code=ErrorCode.NONE,
@@ -161,7 +168,8 @@ def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: 
 def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:
     """How a waiting acks=all append ended, ``None`` while it has not."""
     if partition.leading is None:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        failed = partition.log.failure is not None
+        return ErrorCode.KAFKA_STORAGE_ERROR if failed else ErrorCode.NOT_LEADER_OR_FOLLOWER
     if partition.high_watermark < end_offset:
         return None
     return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE

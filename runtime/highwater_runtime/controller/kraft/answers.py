@@ -40,6 +40,7 @@ SERVED: Final = (
     ApiKey.BROKER_HEARTBEAT,
     ApiKey.UNREGISTER_BROKER,
     ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
 )
 """The APIs of a controller's listener, by key."""
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, without
-from highwater_runtime.metadata import NO_LEADER, MetadataImage
+from highwater_runtime.metadata import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
@@ -32,17 +32,24 @@ def remove_from_isrs(image: MetadataImage, broker_id: int) -> list[PartitionChan
     records = []
     for topic, index, partition in image.all_partitions():
         if broker_id in partition.isr:
-            record = change_partition(
-                partition,
-                replace(PartitionTarget.keep(partition), isr=without(partition.isr, (broker_id,))),
-                topic_id=topic.id,
-                index=index,
-                may_lead=lambda replica: is_active(image, replica),
-                metadata_version=image.metadata_version,
-            )
+            record = leave_isr(image, topic, index, partition, broker_id)
             if record is not None:
                 records.append(record)
     return records
+
+
+def leave_isr(
+    image: MetadataImage, topic: TopicImage, index: int, partition: PartitionRegistration, broker_id: int
+) -> PartitionChangeRecord | None:
+    """Take the broker out of one ISR (not where it is the last member) and out of the leadership; None: it is so."""
+    return change_partition(
+        partition,
+        replace(PartitionTarget.keep(partition), isr=without(partition.isr, (broker_id,))),
+        topic_id=topic.id,
+        index=index,
+        may_lead=lambda replica: is_active(image, replica),
+        metadata_version=image.metadata_version,
+    )
 
 
 def elect_leaderless(image: MetadataImage, returned: int) -> list[PartitionChangeRecord]:

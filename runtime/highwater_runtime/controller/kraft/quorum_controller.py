@@ -25,6 +25,7 @@ from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
 from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
+from highwater_runtime.controller.kraft.lost_replicas import assign_replicas_to_dirs
 from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
@@ -34,6 +35,7 @@ from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled
 from highwater_runtime.raft import NotLeader, RaftReplica
+from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
@@ -41,6 +43,7 @@ from highwater_runtime.wire.messages.alter_partition_reassignments_request impor
 from highwater_runtime.wire.messages.alter_partition_request import AlterPartitionRequest
 from highwater_runtime.wire.messages.alter_user_scram_credentials_request import AlterUserScramCredentialsRequest
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.broker_registration_request import BrokerRegistrationRequest
@@ -150,7 +153,7 @@ class QuorumController:
         self._step_down()
 
         def left() -> None:
-            log.close()
+            close_metadata_log(log)
             on_stopped()
 
         raft.stop(left)
@@ -263,6 +266,8 @@ class QuorumController:
     def _administer(self, request: InboundRequest, latest: MetadataImage) -> ApiMessage:
         decision: Any
         match request.body:
+            case AssignReplicasToDirsRequest() as body:
+                decision = assign_replicas_to_dirs(latest, body)
             case AllocateProducerIdsRequest() as body:
                 decision = settings.allocate_producer_ids(latest, body)
             case CreateTopicsRequest() as body:

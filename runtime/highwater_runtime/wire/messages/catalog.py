@@ -106,6 +106,8 @@ from highwater_runtime.wire.messages.unregister_broker_request import Unregister
 from highwater_runtime.wire.messages.unregister_broker_response import UnregisterBrokerResponse
 from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
+from highwater_runtime.wire.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
+from highwater_runtime.wire.messages.assign_replicas_to_dirs_response import AssignReplicasToDirsResponse
 from highwater_runtime.wire.messages.describe_topic_partitions_request import DescribeTopicPartitionsRequest
 from highwater_runtime.wire.messages.describe_topic_partitions_response import DescribeTopicPartitionsResponse
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
@@ -163,6 +165,7 @@ PAIRS: Final[tuple[tuple[type[Message], type[Message]], ...]] = (
     (BrokerHeartbeatRequest, BrokerHeartbeatResponse),
     (UnregisterBrokerRequest, UnregisterBrokerResponse),
     (AllocateProducerIdsRequest, AllocateProducerIdsResponse),
+    (AssignReplicasToDirsRequest, AssignReplicasToDirsResponse),
     (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
     (ReadOffsetRequest, ReadOffsetResponse),
     (MetadataReadRequest, MetadataReadResponse),

@@ -1,0 +1,287 @@
+"""What a producer may write: whatever gets in can be read by everybody, and what is refused changes nothing."""
+
+from __future__ import annotations
+
+import zlib
+from struct import pack
+
+import cramjam
+import lz4.frame
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kafka.record import MemoryRecords
+
+from highwater_runtime.log import LogError, Record, build_batch
+from highwater_runtime.log.admission import Admission, check_client_batch, most_uncompressed, whole_batches
+from highwater_runtime.log.compression import XERIAL_MAGIC, decompress
+from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, InvalidTimestamp, RecordTooLarge
+from highwater_runtime.log.records import HEADER_SIZE, BatchView, assemble_batch
+from highwater_runtime.wire.errors import ErrorCode
+
+MOST = 1 << 20
+TOPIC = Admission(MOST, keyed=False)
+REFUSALS = {
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.INVALID_RECORD,
+    ErrorCode.INVALID_TIMESTAMP,
+    ErrorCode.INVALID_TXN_STATE,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+}
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+
+
+def xerial(payload: bytes) -> bytes:
+    blocks = [bytes(cramjam.snappy.compress_raw(payload[i : i + 100])) for i in range(0, len(payload), 100)]
+    return XERIAL_MAGIC + pack(">ii", 1, 1) + b"".join(pack(">I", len(block)) + block for block in blocks)
+
+
+PACK = {
+    "none": bytes,
+    "gzip": lambda payload: zlib.compress(payload, wbits=31),
+    "snappy": lambda payload: bytes(cramjam.snappy.compress_raw(payload)),
+    "lz4": lambda payload: lz4.frame.compress(payload, block_linked=False),
+    "zstd": lambda payload: bytes(cramjam.zstd.compress(payload)),
+    "xerial": xerial,
+}
+
+
+def batch_of(payload: bytes, count: int, codec: str = "none", *, last: int | None = None, **header: int) -> bytes:
+    number = CODECS.index("snappy" if codec == "xerial" else codec)
+    fields = {"base_offset": 0, "leader_epoch": -1, "base_timestamp": 1000, "max_timestamp": 1000, **header}
+    fields["last_offset"] = count - 1 if last is None else last
+    return assemble_batch(PACK[codec](payload), record_count=count, attributes=number, **fields)
+
+
+def payload_of(*records: Record | bytes, timestamp_ms: int = 1000) -> bytes:
+    return build_batch(records, timestamp_ms=timestamp_ms)[HEADER_SIZE:]
+
+
+def check(data: bytes, admission: Admission = TOPIC) -> int:
+    batches = whole_batches(data)
+    return max([check_client_batch(batch, admission, alone=len(batches) == 1) for batch in batches])
+
+
+FIVE = payload_of(b"a", b"b", Record(key=b"k", value=None, headers=(("h", b"v"), ("é", None))), b"d" * 200, b"e")
+
+
+# --- the two of issue 10 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [5, 2**31 - 1])
+def test_a_count_that_the_records_do_not_bear_out_changes_nothing(world, count):
+    """69 bytes that made a partition unreadable behind them, or moved its end by two billion offsets."""
+    log = world.open()
+    attack = batch_of(payload_of(b"a"), count)
+    assert len(attack) == 69
+    with pytest.raises(InvalidRecord, match="in 8 bytes"):
+        log.append_as_leader(attack, 1, 0)
+    assert (log.log_end_offset, log.size_in_bytes) == (0, 0)
+
+
+# --- what is right gets in ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", [*CODECS, "xerial"])
+def test_what_clients_send_gets_in(codec):
+    assert check(batch_of(FIVE, 5, codec)) == 1000
+    many = payload_of(*[b"x" * n for n in range(300)])
+    assert check(batch_of(many, 300, codec)) == 1000
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_kafka_python_writes_gets_in(codec):
+    from kafka.record.default_records import DefaultRecordBatchBuilder
+
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=CODECS.index(codec),
+        is_transactional=False,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        batch_size=1 << 20,
+    )
+    for n in range(100):
+        builder.append(n, timestamp=1000 + n, key=b"k%d" % n, value=b"v" * n, headers=[("h", b"v")])
+    assert check(bytes(builder.build())) == 1099
+
+
+def test_the_header_says_the_largest_timestamp_of_the_records(world):
+    """As Kafka puts it right: an index by time is made of headers alone."""
+    log = world.open()
+    log.append_as_leader(batch_of(payload_of(b"a", Record(value=b"b", timestamp=1500)), 2, max_timestamp=99), 1, 0)
+    (batch,) = log.batches_between(0, 2)
+    batch.ensure_valid()
+    assert batch.max_timestamp == 1500
+    assert log.offset_for_timestamp(1200).offset == 1
+
+
+# --- what is not is refused ---------------------------------------------------------------------------------------
+
+ONE = payload_of(b"a")
+"""Length 14, attributes, timestamp delta, offset delta, null key, value of 1 byte, no headers."""
+
+
+def one(**bytes_at: int) -> bytes:
+    data = bytearray(ONE)
+    for name, value in bytes_at.items():
+        data[int(name[1:])] = value
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (batch_of(FIVE, 4), InvalidRecord),
+        (batch_of(FIVE, 6), InvalidRecord),
+        (batch_of(FIVE, 5, last=5), InvalidRecord),
+        (batch_of(FIVE, 5, last=3), InvalidRecord),
+        (batch_of(b"", 0, last=0), InvalidRecord),
+        (batch_of(FIVE, -1, last=0), CorruptRecord),
+        (batch_of(ONE + b"\x00", 1), InvalidRecord),
+        (batch_of(one(_1=1), 1), InvalidRecord),
+        (batch_of(one(_3=2), 1), InvalidRecord),
+        (batch_of(ONE + ONE, 2), InvalidRecord),
+        (batch_of(one(_0=12), 1), InvalidRecord),
+        (batch_of(one(_0=16), 1), InvalidRecord),
+        (batch_of(one(_4=3), 1), InvalidRecord),
+        (batch_of(one(_4=60), 1), InvalidRecord),
+        (batch_of(one(_5=3), 1), InvalidRecord),
+        (batch_of(one(_5=60), 1), InvalidRecord),
+        (batch_of(one(_7=2), 1), InvalidRecord),
+        (batch_of(one(_7=1), 1), InvalidRecord),
+        (batch_of(payload_of(Record(value=b"", headers=(("h", b""),))).replace(b"h", b"\xff"), 1), InvalidRecord),
+        (batch_of(b"\x18" + ONE[1:3] + b"\x80\x80\x80\x80\x80\x00" + ONE[4:], 1), InvalidRecord),
+        (batch_of(payload_of(Record(value=b"a", timestamp=2**63 - 1), timestamp_ms=0), 1), InvalidTimestamp),
+        (batch_of(ONE, 1, base_offset=3, last=3), InvalidRecord),
+        (batch_of(ONE, 1, producer_id=7, producer_epoch=0), InvalidRecord),
+        (batch_of(b"d" * MOST, 1), RecordTooLarge),
+    ],
+)
+def test_what_is_refused(data, error):
+    with pytest.raises(LogError) as refusal:
+        check(data)
+    assert type(refusal.value) is error
+
+
+def test_a_record_without_key_is_not_for_a_compacted_topic():
+    keyed = Admission(MOST, keyed=True)
+    assert check(batch_of(payload_of(Record(key=b"", value=b"v")), 1), keyed) == 1000
+    with pytest.raises(InvalidRecord) as refusal:
+        check(batch_of(payload_of(Record(key=b"k"), b"a", b"b"), 3), keyed)
+    assert [index for index, _ in refusal.value.record_errors] == [1, 2]
+
+
+# --- compression --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd", "xerial"])
+def test_a_bomb_is_refused_at_its_bound(codec):
+    bomb = PACK[codec](bytes(3 << 20))
+    name = "snappy" if codec == "xerial" else codec
+    with pytest.raises(RecordTooLarge):
+        decompress(name, bomb, (3 << 20) - 1)
+    assert len(decompress(name, bomb, 3 << 20)) == 3 << 20
+
+
+def test_a_bomb_is_refused_by_the_leader(world):
+    log = world.open()
+    bomb = batch_of(payload_of(bytes(most_uncompressed(log.config.max_message_bytes))), 1, "zstd")
+    assert len(bomb) < 10_000
+    with pytest.raises(RecordTooLarge):
+        log.append_as_leader(bomb, 1, 0)
+    assert log.log_end_offset == 0
+
+
+def test_a_block_of_snappy_that_promises_gigabytes_gets_no_buffer():
+    with pytest.raises(RecordTooLarge):
+        decompress("snappy", b"\xff\xff\xff\xff\x0f", 1000)
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd", "xerial"])
+@pytest.mark.parametrize("damage", ["cut", "garbage", "tail", "twice"])
+def test_a_payload_is_one_whole_frame(codec, damage):
+    packed = PACK[codec](FIVE)
+    data = {"cut": packed[:-1], "garbage": b"garbage", "tail": packed + b"\0", "twice": packed + packed}[damage]
+    with pytest.raises(InvalidRecord):
+        decompress("snappy" if codec == "xerial" else codec, data, MOST)
+
+
+def test_lz4_blocks_that_depend_on_each_other_are_unreadable_for_kafka():
+    linked = lz4.frame.compress(bytes(200_000), block_linked=True)
+    with pytest.raises(InvalidRecord, match="depend"):
+        decompress("lz4", linked, MOST)
+
+
+# --- anything -----------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def mutations(draw):
+    """A right batch with bytes of its records (before or after compression) or fields of its header changed."""
+    codec = draw(st.sampled_from([*CODECS, "xerial"]))
+    inner = bytearray(FIVE)
+    for _ in range(draw(st.integers(0, 2))):
+        _mutate(draw, inner)
+    count = draw(st.sampled_from([5, 5, 5, 0, 1, 4, 6, 64, 2**31 - 1, -1]))
+    last = draw(st.sampled_from([count - 1, count - 1, 4, 5, 2**31 - 1, -1]))
+    outer = bytearray(batch_of(bytes(inner), max(count, 0), codec, last=max(0, last)))
+    body = bytearray(outer[HEADER_SIZE:])
+    for _ in range(draw(st.integers(0, 2))):
+        _mutate(draw, body)
+    view = BatchView(bytes(outer))
+    return assemble_batch(
+        bytes(body),
+        record_count=count,
+        attributes=view.attributes ^ draw(st.sampled_from([0, 0, 0, 0, 1, 4, 8, 16, 32])),
+        base_offset=draw(st.sampled_from([0, 0, 0, 0, 1])),
+        last_offset=last,
+        leader_epoch=-1,
+        base_timestamp=draw(st.sampled_from([1000, 1000, -1, 2**63 - 1])),
+        max_timestamp=draw(st.sampled_from([1000, 1000, -1, 0])),
+    )
+
+
+def _mutate(draw, data: bytearray) -> None:
+    if not data:
+        return
+    at = draw(st.integers(0, len(data) - 1))
+    match draw(st.sampled_from(["change", "insert", "delete", "cut"])):
+        case "change":
+            data[at] = draw(st.integers(0, 255))
+        case "insert":
+            data[at:at] = draw(st.binary(min_size=1, max_size=3))
+        case "delete":
+            del data[at]
+        case "cut":
+            del data[at:]
+
+
+@settings(max_examples=1500, deadline=None)
+@given(mutations())
+def test_what_gets_in_can_be_read_and_what_does_not_is_refused_by_a_code_of_kafkas(data):
+    latest = _latest_or_code(data)
+    if isinstance(latest, ErrorCode):
+        assert latest in REFUSALS
+        return
+    records = [record for batch in _kafka_python(data) for record in batch]
+    assert [record.offset for record in records] == list(range(BatchView(data).record_count))
+    assert max(record.timestamp for record in records) == latest or latest == -1
+    if not BatchView(data).is_compressed:
+        assert [r.value for r in BatchView(data).records()] == [r.value for r in records]
+
+
+def _latest_or_code(data: bytes) -> int | ErrorCode:
+    try:
+        return check(data)
+    except LogError as refusal:
+        return ErrorCode[refusal.KAFKA_ERROR]
+
+
+def _kafka_python(data: bytes):
+    batches = MemoryRecords(data)
+    while batches.has_next():
+        yield batches.next_batch()
