@@ -21,6 +21,7 @@ from highwater_chaos.backends.protocol import (
     MetricRow,
     NodeState,
     PowerLossReport,
+    ProcessState,
     RpcRule,
     TimedEvent,
     broker_names,
@@ -72,8 +73,8 @@ class SimBackend:
         self._cluster: Cluster
         self._events: list[TimedEvent] = []
         self._stopping: set[str] = set()
-        self._cuts: dict[tuple[str, str], list[Cut]] = {}
-        self._rules: list[SimRule] = []
+        self._cuts: dict[str, Cut] = {}
+        self._rules: dict[str, SimRule] = {}
         self._flush_probes: dict[str, _FlushProbe] = {}
 
     # --- before the run ---
@@ -160,6 +161,13 @@ class SimBackend:
     def reachable(self, source: str, destination: str) -> bool:
         """Whether no cut is in force on the way."""
         return (source, destination) not in self.simulator.fabric.cuts
+
+    def process_state(self, node: str) -> ProcessState:
+        """From the simulator's process."""
+        machine = self.simulator.nodes[node]
+        if not machine.is_alive:
+            return "gone"
+        return "stopped" if machine.is_paused else "running"
 
     def clock_error(self, node: str) -> tuple[int, float]:
         """From the node's clock."""
@@ -276,19 +284,18 @@ class SimBackend:
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """Silence one way."""
         del until_ns
-        cut = self.simulator.faults.cut(source, destination, "aToB")
-        self._cuts.setdefault((source, destination), []).append(cut)
+        self._cuts[cut] = self.simulator.faults.cut(source, destination, "aToB")
 
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """End one such silence."""
-        cuts = self._cuts.get((source, destination))
-        if cuts:
-            self.simulator.faults.heal(cuts.pop())
+        made = self._cuts.pop(cut, None)
+        if made is not None:
+            self.simulator.faults.heal(made)
 
-    def add_rule(self, rule: RpcRule) -> int:
+    def add_rule(self, name: str, rule: RpcRule) -> None:
         """One of the simulator's rules."""
         faults = self.simulator.faults
         clients, servers = rule.sources or None, rule.destinations or None
@@ -301,16 +308,25 @@ class SimBackend:
                 made = faults.delay(rule.delay_ns, rule.rpc, from_nodes=clients, to_nodes=servers, direction=rule.part)
             case "duplicate":
                 made = faults.duplicate(rule.rpc, from_nodes=clients, to_nodes=servers)
-        self._rules.append(made)
-        return len(self._rules) - 1
+        self._rules[name] = made
 
-    def rule_matches(self, rule_id: int) -> int:
+    def rule_matches(self, name: str) -> int:
         """What it has caught."""
-        return self._rules[rule_id].caught
+        return self._rules[name].caught if name in self._rules else 0
 
-    def remove_rule(self, rule_id: int) -> None:
+    def remove_rule(self, name: str) -> None:
         """Heal it."""
-        self.simulator.faults.heal(self._rules[rule_id])
+        if name in self._rules:
+            self.simulator.faults.heal(self._rules[name])
+
+    def rule_left(self, name: str) -> str | None:
+        """From the simulated network."""
+        made = self._rules.get(name)
+        if made is None:
+            return None
+        if made in self.simulator.fabric.rules:
+            return f"the network still applies a rule about {made.api or 'any RPC'}"
+        return f"{len(made.held)} messages are still held back" if made.held else None
 
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """Quota, errors or stall."""
