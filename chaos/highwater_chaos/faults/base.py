@@ -8,8 +8,8 @@ is drawn at random, and how it is injected, probed, healed and probed again. Its
    is undone, since heals go by the intent.
 2. *injected*: a probe saw each touched thing as the fault should make it (:meth:`FaultContext.saw`).
 3. *undone*: :meth:`Fault.heal` undoes every touched thing. It is idempotent.
-4. *healed*: :meth:`Fault.probe` saw each touched thing as it was before. The fault manager repeats the probe until then,
-   and again after other faults on the same nodes have been healed.
+4. *healed*: :meth:`Fault.probe` saw each touched thing as it was before. The fault manager repeats the probe until
+   then, and again after other faults on the same nodes have been healed.
 
 **No evidence is no evidence.** Evidence is what a probe saw, not that a command returned. A fault with a touched thing
 that no probe saw injected, or that no probe saw healed, makes the verdict inconclusive, never pass.
@@ -134,9 +134,9 @@ class FaultRecord:
             seen = next((item.what for item in self.inject_evidence if not item.ok), "no evidence")
             return f"{title} never took hold: {seen}"
         if not self.healed:
-            last = {item.of: item.what for item in self.heal_evidence}
-            seen = next((last[touch.name] for touch in self.unhealed if touch.name in last), "no evidence")
-            return f"{title} is not known to be healed: {seen}"
+            left = {touch.name for touch in self.unhealed}
+            looks = dict.fromkeys(item.what for item in self.heal_evidence if item.of in left and not item.ok)
+            return f"{title} is not known to be healed: {'; '.join(looks) or 'no evidence'}"
         return None
 
     def to_dict(self) -> dict[str, Any]:
@@ -262,10 +262,17 @@ class FaultContext:
         self.record.heal_evidence.append(Evidence(self.backend.now_ns(), seen.what, seen.ok, seen.data, touch.name))
 
     def confirm(self, predicate: Callable[[], bool], what: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
-        """Wait until a probe succeeds; returns whether it did in time."""
+        """Wait until a probe succeeds; returns whether it did in time. Raises ``BackendError`` if the first look does."""
         if predicate():
             return True
-        met = yield Until(predicate, timeout_ns, what)
+
+        def again() -> bool:
+            try:
+                return predicate()
+            except BackendError:
+                return False  # what cannot be seen is not confirmed
+
+        met = yield Until(again, timeout_ns, what)
         return met
 
     def undo_each(self, undo: Callable[[Touch], None], kind: str | None = None) -> None:

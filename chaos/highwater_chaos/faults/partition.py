@@ -123,7 +123,7 @@ class Partition(OneOf, Fault):
         yield Sleep(0)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
-        """Send a probe across the link. One that another fault still cuts is looked at again when that one is healed."""
+        """Send a probe across the link. One that another fault cuts too is looked at again after that fault's heal."""
         source, destination = touch.nodes
         reached = context.backend.reachable(source, destination)
         what = f"a probe from {source} to {destination} {'got through' if reached else 'is still lost'}"
