@@ -76,6 +76,7 @@ class SimBackend:
         self._cuts: dict[str, Cut] = {}
         self._rules: dict[str, SimRule] = {}
         self._flush_probes: dict[str, _FlushProbe] = {}
+        self._doubts: list[str] = []
 
     # --- before the run ---
 
@@ -224,15 +225,18 @@ class SimBackend:
 
     def replica_dump(self) -> list[dict[str, Any]]:
         """From the files of every broker's disk."""
-        return [
-            row
-            for name in broker_names(self._cluster)
-            for row in dump_replicas(node_id(name), self.simulator.nodes[name].disk)
-        ]
+        rows: list[dict[str, Any]] = []
+        for name in broker_names(self._cluster):
+            try:
+                rows += dump_replicas(node_id(name), self.simulator.nodes[name].disk)
+            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
+                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
+                return []
+        return rows
 
     def doubts(self) -> Sequence[str]:
-        """Nothing goes on here that the simulator does not see; a node that crashes is a finding."""
-        return ()
+        """A disk that could not be read; a node that crashes is a finding."""
+        return self._doubts
 
     def files(self) -> Mapping[str, bytes]:
         """There are no processes that could have left any."""

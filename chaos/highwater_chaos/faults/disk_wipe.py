@@ -40,7 +40,8 @@ class DiskWipe(NodeDownFault):
         for touch in context.aim(self.target):
             node = touch.name
             context.backend.kill(node)
-            context.backend.wipe(node)
-            yield from seen_down(context, touch, "kill")
-            empty = context.backend.disk_is_empty(node)
-            context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)
+            down = yield from seen_down(context, touch, "kill")
+            if down:
+                context.backend.wipe(node)
+                empty = context.backend.disk_is_empty(node)
+                context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

@@ -62,9 +62,7 @@ class PowerLoss(NodeDownFault):
             drawn = context.random.choice(_KEEP_MODES)
             keep = drawn if self.keep is None else self.keep
             report = context.backend.power_loss(node, keep)
-            if self.wipe:
-                context.backend.wipe(node)
-            yield from seen_down(context, touch, "power-loss")
+            down = yield from seen_down(context, touch, "power-loss")
             context.saw(
                 touch,
                 f"{node} lost {report.lost_bytes} unsynced bytes",
@@ -72,6 +70,7 @@ class PowerLoss(NodeDownFault):
                 lostBytes=report.lost_bytes,
                 keep=keep,
             )
-            if self.wipe:
+            if self.wipe and down:
+                context.backend.wipe(node)
                 empty = context.backend.disk_is_empty(node)
                 context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

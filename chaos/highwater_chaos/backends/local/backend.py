@@ -293,7 +293,11 @@ class LocalBackend:
         rows: list[dict[str, Any]] = []
         for name in broker_names(self.plan.cluster):
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
-            rows += dump_replicas(node_id(name), disk)
+            try:
+                rows += dump_replicas(node_id(name), disk)
+            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
+                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
+                return []
         return rows
 
     def doubts(self) -> Sequence[str]:
