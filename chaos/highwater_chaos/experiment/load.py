@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.experiment.errors import ExperimentError, Problem
-from highwater_chaos.experiment.faults import Inject, with_all_kinds
+from highwater_chaos.experiment.faults import FaultKindError, Inject, with_all_kinds
 from highwater_chaos.experiment.model import ChaosExperiment
 
 _KEPT: Final = 60
@@ -56,6 +56,8 @@ def parse_experiment(text: str, source: str, *, references: bool = False) -> Cha
     except ValidationError as error:
         problems = _without_echoes([(details["type"], _problem(details, data)) for details in _details(error)])
         raise ExperimentError(source, lines.placed(problems)) from None
+    except FaultKindError as error:
+        raise ExperimentError(source, [Problem("", str(error))]) from error
     problems = problems_of(experiment, references=references)
     if problems:
         raise ExperimentError(source, lines.placed(problems))
