@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.faults import Evidence, FaultRecord, Touch
 from highwater_runtime.ports import SECOND
 
 
@@ -221,6 +222,20 @@ def test_a_target_that_names_nobody_is_an_error_of_the_fault(harness):
 def test_a_fault_without_heal_is_a_doubt(harness):
     record = harness.inject(kill={"target": {"broker": 2}})
     assert "not known to be healed" in record.inconclusive_reason()
+
+
+def test_no_evidence_is_no_evidence():
+    record = FaultRecord("fault-1", None, "kill", {}, healed_ns=2, injected_ns=1)
+    assert not record.confirmed
+    assert not record.healed
+    one, two = (Touch("node", name, (name,)) for name in ("broker-1", "broker-2"))
+    record.intent = [one, two]
+    record.inject_evidence = [Evidence(1, "down", True, {}, "broker-1")]
+    assert not record.confirmed, "nobody looked at broker-2"
+    record.heal_evidence = [Evidence(2, "up", True, {}, "broker-1"), Evidence(2, "down", False, {}, "broker-2")]
+    assert [touch.name for touch in record.unhealed] == ["broker-2"]
+    record.heal_evidence.append(Evidence(3, "up", True, {}, "broker-2"))
+    assert record.healed, "the last look counts"
 
 
 def test_records_become_rows(harness):

@@ -262,7 +262,7 @@ class FaultContext:
         self.record.heal_evidence.append(Evidence(self.backend.now_ns(), seen.what, seen.ok, seen.data, touch.name))
 
     def confirm(self, predicate: Callable[[], bool], what: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
-        """Wait until a probe succeeds; returns whether it did in time. Raises ``BackendError`` if its first look does."""
+        """Wait until a probe succeeds; returns whether it did in time. Raises what its first look raises."""
         if predicate():
             return True
 

@@ -1,8 +1,9 @@
 """Faults as the backend asks for them: written down, asked for, confirmed, healed, with the outcome written down.
 
 A fault that an agent refuses, or whose probe did not see it, is a
-:class:`~highwater_chaos.backends.protocol.BackendError`: the fault manager records that it did not take hold, and undoes
-what else the fault has touched. What could not be healed stays open in the journal and is an inconclusive reason.
+:class:`~highwater_chaos.backends.protocol.BackendError`: the fault manager records that it did not take hold, and
+undoes what else the fault has touched. What could not be healed stays open in the journal and is an inconclusive
+reason.
 """
 
 from __future__ import annotations

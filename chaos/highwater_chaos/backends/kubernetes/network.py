@@ -1,7 +1,7 @@
 """Cuts between pods: each is a fault at the destination's agent, which drops what comes from the source's address.
 
-Asked for on other threads, since an agent looks for a while before it believes that nothing gets through. Whether a link
-works is asked of the source's agent: it makes a real connection from inside the source's pod to the destination's
+Asked for on other threads, since an agent looks for a while before it believes that nothing gets through. Whether a
+link works is asked of the source's agent: it makes a real connection from inside the source's pod to the destination's
 listener. A connection needs both ways, so a link works only when its way back does.
 """
 
