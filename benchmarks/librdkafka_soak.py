@@ -38,10 +38,10 @@ from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.faults import FaultRecord
+from highwater_chaos.process import Process, Scheduler
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
-from highwater_chaos.schedule.faultline import Faultline
-from highwater_chaos.schedule.process import Process, Scheduler
+from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.history import HistoryRecorder
@@ -267,16 +267,16 @@ class Soak:
             on_turn=lambda: self.view.observe(self.backend.events_since(self.view.next_seq)),
             poll_ns=self.backend.poll_ns,
         )
-        faultline = Faultline(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
+        fault_manager = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
         recorder = HistoryRecorder(self.backend.now_ns)
         clients = Clients(self.backend, self.experiment, recorder)
         clients.start_admin()
         administration = Administration(clients, self.view, self.backend)
         self.runner = ScheduleRunner(
             self.cluster,
-            World(self.backend, self.view, recorder, faultline.caught),
+            World(self.backend, self.view, recorder, fault_manager.caught),
             self.scheduler,
-            faultline,
+            fault_manager,
             administration.run,
             Random,
         )
@@ -297,7 +297,7 @@ class Soak:
         self._tell(self.consumer, b"to %d\nend\n" % self.records)
         self._until(lambda: "done" in self.consumer.said, "the consumer to read to the end")
         self.seconds = time.monotonic() - began
-        return faultline.records
+        return fault_manager.records
 
     def _start(self, client: Client, role: str) -> None:
         bootstrap = ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self.backend.bootstrap())
@@ -436,7 +436,7 @@ def main() -> int:
 def report(soak: Soak, faults: list[FaultRecord], leader_changes: int, power_losses: int) -> int:
     """Print what was counted; the exit status."""
     sent, read = soak.producer.said, soak.consumer.said
-    confirmed = [fault for fault in faults if fault.doubt() is None]
+    confirmed = [fault for fault in faults if fault.inconclusive_reason() is None]
     power = [fault for fault in confirmed if fault.kind == "powerLoss"]
     print(f"records acknowledged        {sent['acknowledged']}")
     print(f"records read                {read['read']}")
@@ -454,7 +454,11 @@ def report(soak: Soak, faults: list[FaultRecord], leader_changes: int, power_los
     wrong = [
         *(f"the producer: {error}" for error in sent["errors"]),
         *(f"the consumer: {error}" for error in read["errors"]),
-        *(f"{fault.id} ({fault.kind}): {fault.doubt()}" for fault in faults if fault.doubt() is not None),
+        *(
+            f"{fault.id} ({fault.kind}): {fault.inconclusive_reason()}"
+            for fault in faults
+            if fault.inconclusive_reason() is not None
+        ),
     ]
     if sent["acknowledged"] != soak.records:
         wrong.append(f"{soak.records - sent['acknowledged']} records were not acknowledged")

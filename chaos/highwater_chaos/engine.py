@@ -35,15 +35,15 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
-from highwater_chaos.experiment.units import Nanoseconds, format_duration
-from highwater_chaos.faults import FaultRecord, fault_of
+from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.faults import Fault, FaultRecord, fault_of, kind_named
+from highwater_chaos.process import Process, Scheduler, Sleep
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
-from highwater_chaos.schedule.faultline import Faultline
-from highwater_chaos.schedule.process import Process, Scheduler, Sleep
+from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers import DRIVERS
@@ -114,9 +114,9 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
     missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
     capabilities = backend.can(experiment.cluster)
-    for inject in _injects(experiment.spec.schedule):
-        for capability in sorted(fault_of(inject).needs - capabilities, key=lambda one: one.name):
-            missing[f"{inject.choice} {_lacking(experiment, backend, capability)}"] = None
+    for fault in _faults(experiment.spec.schedule):
+        for capability in sorted(fault.needs - capabilities, key=lambda one: one.name):
+            missing[f"{fault.KIND} {_lacking(experiment, backend, capability)}"] = None
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
@@ -136,7 +136,7 @@ def _lacking(experiment: ChaosExperiment, backend: Abilities, capability: Capabi
 
 def available_faults(capabilities: frozenset[Capability]) -> list[str]:
     """The kinds of faults that a backend with these capabilities can inject."""
-    return [kind for kind in FAULT_KINDS if fault_of(_example(kind)).needs <= capabilities]
+    return [kind for kind in fault_kinds() if kind_named(kind).example().needs <= capabilities]
 
 
 def run_experiment(
@@ -213,7 +213,7 @@ class _Run:
         self._begin("")
         replica_log = self.backend.replica_dump()  # first: that it could not be had is a doubt
         self.doubts += [*self.backend.doubts(), *self.clients.doubts()]
-        self.doubts += [doubt for record in self.faults if (doubt := record.doubt()) is not None]
+        self.doubts += [why for record in self.faults if (why := record.inconclusive_reason()) is not None]
         if self.recorder.acknowledged == 0 and spec.workload.acks != "0":
             self.doubts.append("no write was acknowledged, so none can have been lost")
         return RunResult(
@@ -326,7 +326,7 @@ class _Run:
 
     def _fault(self) -> None:
         seed = self.experiment.spec.seed
-        faultline = Faultline(
+        fault_manager = FaultManager(
             self.backend,
             self.cluster,
             self.view,
@@ -334,13 +334,13 @@ class _Run:
             lambda number: derive_random(seed, "fault", number),
             self.deadline_ns,
         )
-        self.faults = faultline.records
+        self.faults = fault_manager.records
         self.show_faults(self.faults)
         runner = ScheduleRunner(
             self.cluster,
-            World(self.backend, self.view, self.recorder, faultline.caught),
+            World(self.backend, self.view, self.recorder, fault_manager.caught),
             self.scheduler,
-            faultline,
+            fault_manager,
             Administration(self.clients, self.view, self.backend).run,
             lambda number: derive_random(seed, "random", number),
         )
@@ -357,7 +357,7 @@ class _Run:
         finally:
             self.doubts += runner.doubts
             runner.cancel()
-            heal = self.scheduler.spawn("heal all", faultline.heal_all())
+            heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
 
     def _recover(self) -> None:
@@ -455,31 +455,16 @@ class _Run:
         return ", ".join(wrong) or "topics are missing"
 
 
-def _injects(steps: Sequence[Step]) -> list[Inject]:
+def _faults(steps: Sequence[Step]) -> list[Fault]:
     """Every fault that the steps can inject, with one of each kind for ``random``."""
-    found: list[Inject] = []
+    found: list[Fault] = []
     for step in steps:
         if step.inject is not None:
-            found.append(step.inject)
+            found.append(fault_of(step.inject))
         for branch in step.parallel or []:
-            found += _injects(branch)
+            found += _faults(branch)
         if step.repeat is not None:
-            found += _injects(step.repeat.steps)
+            found += _faults(step.repeat.steps)
         if step.random is not None:
-            found += [_example(kind) for kind in step.random.faults]
+            found += [kind_named(kind).example() for kind in step.random.faults]
     return found
-
-
-def _example(kind: str) -> Inject:
-    """A fault of this kind with as little in it as the format allows."""
-    target: dict[str, Any] = {"broker": 0}
-    match kind:
-        case "partition":
-            body: dict[str, Any] = {"isolate": target}
-        case "hold" | "drop" | "delay" | "duplicate":
-            body = {"rpc": "Fetch", **({"by": Nanoseconds(SECOND)} if kind == "delay" else {})}
-        case "clockSkew":
-            body = {"target": target, "offset": Nanoseconds(SECOND)}
-        case _:
-            body = {"target": target}
-    return Inject.model_validate({kind: body})

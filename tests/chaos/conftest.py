@@ -13,10 +13,10 @@ from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.steps import Step
+from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
-from highwater_chaos.schedule.faultline import Faultline
-from highwater_chaos.schedule.process import Scheduler
+from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.history import HistoryRecorder
@@ -108,14 +108,14 @@ class Harness:
             on_turn=lambda: self.view.observe(self.backend.events_since(self.view.next_seq)),
         )
         self.clients = Clients(self.backend, self.experiment, self.recorder)
-        self.faultline = Faultline(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
-        self.world = World(self.backend, self.view, self.recorder, self.faultline.caught)
+        self.faults = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
+        self.world = World(self.backend, self.view, self.recorder, self.faults.caught)
         self.administration = Administration(self.clients, self.view, self.backend)
         self.runner = ScheduleRunner(
             self.cluster,
             self.world,
             self.scheduler,
-            self.faultline,
+            self.faults,
             self.administration.run,
             Random,
         )
@@ -158,10 +158,10 @@ class Harness:
     def inject(self, **inject):
         """Inject one fault; returns its record."""
         self.steps({"inject": inject})
-        return self.faultline.records[-1]
+        return self.faults.records[-1]
 
     def heal_all(self):
-        self.run(self.faultline.heal_all())
+        self.run(self.faults.heal_all())
 
 
 @pytest.fixture

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.faults import Evidence, FaultRecord, Touch
 from highwater_runtime.ports import SECOND
 
 
 def healed(harness, record):
     harness.heal_all()
-    assert record.confirmed, record.doubt()
-    assert record.healed, record.doubt()
-    assert record.doubt() is None
+    assert record.confirmed, record.inconclusive_reason()
+    assert record.healed, record.inconclusive_reason()
+    assert record.inconclusive_reason() is None
     assert record.injected_ns <= record.heal_started_ns <= record.healed_ns
     harness.run(iter_heal(harness))  # healing once more is harmless
 
 
 def iter_heal(harness):
-    yield from harness.faultline.heal_all()
+    yield from harness.faults.heal_all()
 
 
 def test_power_loss(harness):
@@ -38,7 +39,7 @@ def test_power_loss_with_wipe(harness):
     assert any("empty" in item.what for item in record.inject_evidence)
     assert harness.until(lambda: record.healed_ns is not None, seconds=5), "it restarts by itself"
     assert record.healed_ns - record.started_ns == pytest.approx(2 * SECOND, rel=0.1)
-    assert record.doubt() is None
+    assert record.inconclusive_reason() is None
 
 
 @pytest.mark.parametrize("kind", ["kill", "stop"])
@@ -54,13 +55,13 @@ def test_a_kill_of_what_is_dead_already_did_not_happen(harness):
     harness.inject(powerLoss={"target": {"broker": 2}})
     record = harness.inject(kill={"target": {"broker": 2}})
     assert not record.confirmed
-    assert "never took hold" in record.doubt()
+    assert "never took hold" in record.inconclusive_reason()
 
 
 def test_rolling_restart_waits_for_each_to_be_in_sync_again(busy_harness):
     harness = busy_harness
     record = harness.inject(restart={"target": {"all": "brokers"}})
-    assert record.confirmed, record.doubt()
+    assert record.confirmed, record.inconclusive_reason()
     assert [harness.backend.incarnation(f"broker-{i}") for i in range(3)] == [2, 2, 2]
     assert sorted(harness.view.partitions["orders-0"].isr) == [0, 1]
     assert harness.until(lambda: record.healed_ns is not None, seconds=5)
@@ -76,7 +77,7 @@ def test_disk_wipe(harness):
 def test_failing_disks_are_seen_by_a_probe(busy_harness, kind, probe):
     harness = busy_harness
     record = harness.inject(**{kind: {"target": {"broker": 1}}})
-    assert record.confirmed, record.doubt()
+    assert record.confirmed, record.inconclusive_reason()
     assert record.inject_evidence[0].data["probe"] == probe
     healed(harness, record)
     assert record.heal_evidence[0].data["probe"] == "ok"
@@ -94,7 +95,7 @@ def test_pause(harness):
 def test_a_pause_of_what_is_down_did_not_happen(harness):
     harness.inject(kill={"target": {"broker": 2}})
     record = harness.inject(pause={"target": {"broker": 2}})
-    assert "never took hold" in record.doubt()
+    assert "never took hold" in record.inconclusive_reason()
 
 
 def test_session_expiry_is_seen_expired_while_the_broker_lives(harness):
@@ -109,13 +110,13 @@ def test_session_expiry_is_seen_expired_while_the_broker_lives(harness):
 
 def test_a_controller_has_no_broker_session(harness):
     record = harness.inject(sessionExpiry={"target": {"controller": 0}})
-    assert "no broker session" in record.doubt()
+    assert "no broker session" in record.inconclusive_reason()
 
 
 def test_a_fenced_broker_has_no_session_to_lose(harness):
     harness.inject(sessionExpiry={"target": {"broker": 1}})
     record = harness.inject(sessionExpiry={"target": {"broker": 1}})
-    assert "no session to lose" in record.doubt()
+    assert "no session to lose" in record.inconclusive_reason()
 
 
 def test_partition_between_cuts_both_ways_and_nothing_else(harness):
@@ -159,33 +160,33 @@ def test_shapes(harness, shape, links):
 
 def test_a_node_on_both_sides_is_refused(harness):
     record = harness.inject(partition={"between": [{"broker": 0}, {"leaderOf": "orders-0"}]})
-    assert "both sides" in record.doubt()
-    assert harness.faultline.active == []
+    assert "both sides" in record.inconclusive_reason()
+    assert harness.faults.active == []
 
 
 def test_a_cut_that_another_fault_holds_stays_cut(harness):
     harness.inject(name="one", partition={"between": [{"broker": 0}, {"broker": 1}]})
     harness.inject(name="two", partition={"isolate": {"broker": 0}})
-    harness.run(harness.faultline.heal("one"))
+    harness.run(harness.faults.heal("one"))
     assert not harness.backend.reachable("broker-0", "broker-1")
-    harness.run(harness.faultline.heal("two"))
+    harness.run(harness.faults.heal("two"))
     assert harness.backend.reachable("broker-0", "broker-1")
-    assert [record.doubt() for record in harness.faultline.records] == [None, None]
+    assert [record.inconclusive_reason() for record in harness.faults.records] == [None, None]
 
 
 @pytest.mark.parametrize("kind", ["hold", "drop", "delay", "duplicate"])
 def test_message_faults_are_confirmed_by_what_they_catch(harness, kind):
     fault = {"rpc": "BrokerHeartbeat", "from": {"broker": 1}}
     record = harness.inject(name="mute", **{kind: {**fault, "by": "50ms"} if kind == "delay" else fault})
-    assert harness.until(lambda: harness.faultline.caught("mute") >= 2)
+    assert harness.until(lambda: harness.faults.caught("mute") >= 2)
     healed(harness, record)
-    assert harness.faultline.caught("mute") >= 2, "the count outlives the fault"
+    assert harness.faults.caught("mute") >= 2, "the count outlives the fault"
     assert record.inject_evidence[0].data["caught"] >= 2
 
 
 def test_responses_can_be_caught_too(harness):
     record = harness.inject(name="deaf", drop={"rpc": "BrokerHeartbeat", "from": {"broker": 1}, "of": "response"})
-    assert harness.until(lambda: harness.faultline.caught("deaf") >= 1)
+    assert harness.until(lambda: harness.faults.caught("deaf") >= 1)
     healed(harness, record)
 
 
@@ -193,8 +194,8 @@ def test_a_message_fault_that_caught_nothing_never_took_hold(harness):
     record = harness.inject(hold={"rpc": "AlterPartition"})
     harness.pass_time(2)
     harness.heal_all()
-    assert "never took hold" in record.doubt()
-    assert "caught 0" in record.doubt()
+    assert "never took hold" in record.inconclusive_reason()
+    assert "caught 0" in record.inconclusive_reason()
 
 
 def test_clock_skew(harness):
@@ -209,18 +210,32 @@ def test_clock_skew(harness):
 
 def test_a_skew_of_nothing_did_not_happen(harness):
     record = harness.inject(clockSkew={"target": {"broker": 1}})
-    assert "never took hold" in record.doubt()
+    assert "never took hold" in record.inconclusive_reason()
 
 
 def test_a_target_that_names_nobody_is_an_error_of_the_fault(harness):
     record = harness.inject(kill={"target": {"lastIsrOf": "orders-0"}})
-    assert "not a single replica" in record.doubt()
-    assert harness.faultline.active == []
+    assert "not a single replica" in record.inconclusive_reason()
+    assert harness.faults.active == []
 
 
 def test_a_fault_without_heal_is_a_doubt(harness):
     record = harness.inject(kill={"target": {"broker": 2}})
-    assert "not known to be healed" in record.doubt()
+    assert "not known to be healed" in record.inconclusive_reason()
+
+
+def test_no_evidence_is_no_evidence():
+    record = FaultRecord("fault-1", None, "kill", {}, healed_ns=2, injected_ns=1)
+    assert not record.confirmed
+    assert not record.healed
+    one, two = (Touch("node", name, (name,)) for name in ("broker-1", "broker-2"))
+    record.intent = [one, two]
+    record.inject_evidence = [Evidence(1, "down", True, {}, "broker-1")]
+    assert not record.confirmed, "nobody looked at broker-2"
+    record.heal_evidence = [Evidence(2, "up", True, {}, "broker-1"), Evidence(2, "down", False, {}, "broker-2")]
+    assert [touch.name for touch in record.unhealed] == ["broker-2"]
+    record.heal_evidence.append(Evidence(3, "up", True, {}, "broker-2"))
+    assert record.healed, "the last look counts"
 
 
 def test_records_become_rows(harness):

@@ -26,7 +26,7 @@ def test_await_not_met_in_time_ends_the_schedule_and_says_what_there_was(harness
         {"inject": {"kill": {"target": {"broker": 0}}}},
     )
     assert not done
-    assert harness.faultline.records == []
+    assert harness.faults.records == []
     (doubt,) = harness.runner.doubts
     assert "within 1s" in doubt
     assert "ISR [0, 1]" in doubt
@@ -43,7 +43,7 @@ def test_for_ends_a_fault_by_itself(harness):
 def test_heal_by_name_by_list_and_all(harness):
     for index, name in enumerate(("a", "b", "c", "d")):
         harness.inject(name=name, clockSkew={"target": {"broker": index % 3}, "offset": "5s"})
-    names = lambda: [record.name for record in harness.faultline.active]  # noqa: E731
+    names = lambda: [record.name for record in harness.faults.active]  # noqa: E731
     assert harness.steps({"heal": "b"})
     assert names() == ["a", "c", "d"]
     assert harness.steps({"heal": ["a", "d"]})
@@ -62,7 +62,7 @@ def test_parallel_branches_run_side_by_side(harness):
     branch = [{"wait": "2s"}, {"inject": {"clockSkew": {"target": {"broker": 0}, "offset": "1s"}}}]
     assert harness.steps({"parallel": [branch, [{"wait": "3s"}], branch]})
     assert 3 * SECOND <= harness.backend.now_ns() - before < 4 * SECOND
-    assert len(harness.faultline.records) == 2
+    assert len(harness.faults.records) == 2
 
 
 def test_a_branch_that_fails_stops_the_others(harness):
@@ -75,14 +75,14 @@ def test_a_branch_that_fails_stops_the_others(harness):
 def test_repeat(harness):
     skew = {"inject": {"name": "s", "clockSkew": {"target": {"broker": 0}, "offset": "1s"}}}
     assert harness.steps({"repeat": {"times": 3, "steps": [skew, {"heal": "s"}]}})
-    assert [record.doubt() for record in harness.faultline.records] == [None] * 3
+    assert [record.inconclusive_reason() for record in harness.faults.records] == [None] * 3
 
 
 def test_heal_waits_for_an_injection_under_way(harness):
     expiry = {"inject": {"name": "expiry", "sessionExpiry": {"target": {"broker": 1}}}}
     assert harness.steps({"parallel": [[expiry], [{"wait": "500ms"}, {"heal": "expiry"}]]})
-    record = harness.faultline.records[-1]
-    assert record.doubt() is None
+    record = harness.faults.records[-1]
+    assert record.inconclusive_reason() is None
     assert record.healed_ns >= record.injected_ns
 
 
@@ -118,29 +118,29 @@ def random_step(**fields):
 
 def test_random_faults_are_over_when_the_step_is(harness):
     assert harness.steps(random_step())
-    records = harness.faultline.records
+    records = harness.faults.records
     assert len(records) > 10
     assert len({record.kind for record in records}) >= 4
-    assert [record.doubt() for record in records] == [None] * len(records)
+    assert [record.inconclusive_reason() for record in records] == [None] * len(records)
 
 
 def test_random_faults_stay_within_their_targets(harness):
     assert harness.steps(random_step(targets=["controllers"], faults={"kill": 1, "pause": 1}))
-    assert harness.faultline.records
-    assert all(node.startswith("controller") for record in harness.faultline.records for node in record.targets)
+    assert harness.faults.records
+    assert all(node.startswith("controller") for record in harness.faults.records for node in record.targets)
 
 
 def test_random_faults_spare_the_last_in_sync_replica_unless_told_otherwise(busy_harness):
     plan = {"targets": ["brokers"], "faults": {"powerLoss": 1}, "for": "30s", "lasting": "2s"}
     busy_harness.inject(partition={"between": [{"broker": 0}, {"broker": 1}]})
     assert busy_harness.steps({"await": {"isr": {"partition": "orders-0", "equals": [0]}, "within": "60s"}})
-    before = len(busy_harness.faultline.records)
+    before = len(busy_harness.faults.records)
     assert busy_harness.steps(random_step(**plan))
-    hit = {node for record in busy_harness.faultline.records[before:] for node in record.targets}
+    hit = {node for record in busy_harness.faults.records[before:] for node in record.targets}
     assert hit == {"broker-2"}, "broker 0 is the last in-sync replica; broker 1 is under a fault already"
-    before = len(busy_harness.faultline.records)
+    before = len(busy_harness.faults.records)
     busy_harness.heal_all()
     busy_harness.inject(partition={"between": [{"broker": 2}, {"broker": 1}]})
     assert busy_harness.steps(random_step(**plan, spare="none"))
-    hit = {node for record in busy_harness.faultline.records[before + 1 :] for node in record.targets}
+    hit = {node for record in busy_harness.faults.records[before + 1 :] for node in record.targets}
     assert "broker-0" in hit

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.experiment.faults import FAULT_KINDS
+from highwater_chaos.experiment.faults import fault_kinds
 from highwater_pipeline.java import JavaNotFound
 
 
@@ -77,7 +77,7 @@ def test_doctor_says_what_works_and_why_not(highwater: Any) -> None:
     assert found["python"]["works"] is True
     assert found["--backend sim"]["works"] is True
     listed = found["--backend sim"]["detail"].removeprefix("faults: ").split(", ")
-    assert listed == list(FAULT_KINDS)
+    assert listed == list(fault_kinds())
     assert found["--backend kubernetes"]["works"] is True
     assert "highwater-operator" in found["--backend kubernetes"]["detail"]
 

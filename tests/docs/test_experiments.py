@@ -12,7 +12,7 @@ from highwater_chaos.assertions.recorded import LOOKBACK_MS
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import PHASES, Assertion, Cluster, PrometheusServer, Workload, parse_experiment
 from highwater_chaos.experiment.conditions import Await, BrokerCondition
-from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.faults import fault_kinds, with_all_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, MetadataWorkload
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
@@ -95,8 +95,8 @@ def test_administration(experiments: Any) -> None:
 
 def test_faults_and_their_fields(experiments: Any) -> None:
     rows = experiments.table("Faults")
-    assert [name for row in rows for name in quoted(row)] == list(FAULT_KINDS)
-    models = fields(Inject)
+    assert [name for row in rows for name in quoted(row)] == list(fault_kinds())
+    models = fields(with_all_kinds())
     for row, (listed, _) in rows.items():
         (kind,) = quoted(row)
         (model,) = [part for part in models[kind].annotation.__args__ if part is not type(None)]

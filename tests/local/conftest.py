@@ -82,7 +82,7 @@ def leftovers(root: Path) -> list[str]:
     return left + [f"run {path.name}" for path in run_directories(root)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def experiment() -> Callable[..., ChaosExperiment]:
     """A small experiment with this schedule (lines of YAML), and other fields of the cluster."""
 

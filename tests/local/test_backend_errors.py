@@ -17,13 +17,13 @@ CUT = "- inject: {name: cut, partition: {between: [{broker: 0}, {broker: 1}]}}\n
 
 
 class CannotCut(SimBackend):
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         raise BackendError(f"cut: nft refuses {source}")
 
 
 class CannotJoin(SimBackend):
-    def uncut(self, source: str, destination: str) -> None:
-        raise BackendError(f"uncut: nft refuses {source}")
+    def uncut(self, cut: str) -> None:
+        raise BackendError(f"uncut: nft refuses {cut}")
 
 
 def test_a_fault_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
@@ -34,7 +34,9 @@ def test_a_fault_that_the_machine_refuses(experiment: Callable[..., ChaosExperim
 
 def test_a_heal_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
     result = run_experiment(experiment(CUT, timeout="40s"), CannotJoin())
-    assert "fault fault-1 (cut) is not known to be healed: uncut: nft refuses broker-0" in result.doubts
+    (reason,) = [one for one in result.doubts if "is not known to be healed" in one]
+    assert "uncut: nft refuses fault-1 broker-0 -> broker-1" in reason
+    assert "a probe from broker-0 to broker-1 is still lost" in reason
 
 
 @pytest.mark.parametrize("error", [MachineError("no way"), OSError(28, "No space left on device")])

@@ -95,6 +95,7 @@ class RpcRule:
 
 
 KeepMode = Literal["none", "prefix", "torn"]
+ProcessState = Literal["running", "stopped", "gone"]
 DiskTrouble = Literal["full", "error", "stall"]
 
 
@@ -231,6 +232,9 @@ class Backend(Protocol):
     def reachable(self, source: str, destination: str) -> bool:
         """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
 
+    def process_state(self, node: str) -> ProcessState:
+        """Probe: the node's process as its kernel has it."""
+
     def clock_error(self, node: str) -> tuple[int, float]:
         """Probe: the node's wall clock minus the right one in ns, and its rate (1.0: right)."""
 
@@ -289,21 +293,26 @@ class Backend(Protocol):
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
-        """Lose every message from ``source`` to ``destination``, on old and new connections. Cuts are counted:
-        each needs its own :meth:`uncut`."""
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
+        """Lose every message from ``source`` to ``destination``, on old and new connections. ``cut`` is the caller's
+        name for it. Two cuts of one link are both in force."""
 
-    def uncut(self, source: str, destination: str) -> None:
-        """Undo one :meth:`cut`."""
+    def uncut(self, cut: str) -> None:
+        """Undo one :meth:`cut`, also one that failed halfway. Idempotent; nothing if there never was one."""
 
-    def add_rule(self, rule: RpcRule) -> int:
-        """Put a rule into force; returns its id."""
+    def add_rule(self, name: str, rule: RpcRule) -> None:
+        """Put a rule into force. ``name`` is the caller's name for it."""
 
-    def rule_matches(self, rule_id: int) -> int:
-        """How many messages the rule has acted upon, exactly once it is out of force; before, as far as is known."""
+    def rule_matches(self, name: str) -> int:
+        """How many messages the rule has acted upon, exactly once it is out of force; before, as far as is known. 0 if
+        there never was one."""
 
-    def remove_rule(self, rule_id: int) -> None:
-        """Take a rule out of force; what it holds back is let go. Idempotent."""
+    def remove_rule(self, name: str) -> None:
+        """Take a rule out of force, also one that failed halfway; what it holds back is let go. Idempotent."""
+
+    def rule_left(self, name: str) -> str | None:
+        """Probe, after :meth:`remove_rule`: ask the nodes for the rules that they apply. Returns what is left of this
+        one (in force, or messages held back), or None. A node that cannot be asked is something left."""
 
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """Make the node's disk full, failing or stalled."""

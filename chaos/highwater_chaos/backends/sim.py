@@ -21,6 +21,7 @@ from highwater_chaos.backends.protocol import (
     MetricRow,
     NodeState,
     PowerLossReport,
+    ProcessState,
     RpcRule,
     TimedEvent,
     broker_names,
@@ -72,9 +73,10 @@ class SimBackend:
         self._cluster: Cluster
         self._events: list[TimedEvent] = []
         self._stopping: set[str] = set()
-        self._cuts: dict[tuple[str, str], list[Cut]] = {}
-        self._rules: list[SimRule] = []
+        self._cuts: dict[str, Cut] = {}
+        self._rules: dict[str, SimRule] = {}
         self._flush_probes: dict[str, _FlushProbe] = {}
+        self._doubts: list[str] = []
 
     # --- before the run ---
 
@@ -161,6 +163,13 @@ class SimBackend:
         """Whether no cut is in force on the way."""
         return (source, destination) not in self.simulator.fabric.cuts
 
+    def process_state(self, node: str) -> ProcessState:
+        """From the simulator's process."""
+        machine = self.simulator.nodes[node]
+        if not machine.is_alive:
+            return "gone"
+        return "stopped" if machine.is_paused else "running"
+
     def clock_error(self, node: str) -> tuple[int, float]:
         """From the node's clock."""
         clock = self.simulator.nodes[node].clock
@@ -216,15 +225,18 @@ class SimBackend:
 
     def replica_dump(self) -> list[dict[str, Any]]:
         """From the files of every broker's disk."""
-        return [
-            row
-            for name in broker_names(self._cluster)
-            for row in dump_replicas(node_id(name), self.simulator.nodes[name].disk)
-        ]
+        rows: list[dict[str, Any]] = []
+        for name in broker_names(self._cluster):
+            try:
+                rows += dump_replicas(node_id(name), self.simulator.nodes[name].disk)
+            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
+                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
+                return []
+        return rows
 
     def doubts(self) -> Sequence[str]:
-        """Nothing goes on here that the simulator does not see; a node that crashes is a finding."""
-        return ()
+        """A disk that could not be read; a node that crashes is a finding."""
+        return self._doubts
 
     def files(self) -> Mapping[str, bytes]:
         """There are no processes that could have left any."""
@@ -276,19 +288,18 @@ class SimBackend:
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """Silence one way."""
         del until_ns
-        cut = self.simulator.faults.cut(source, destination, "aToB")
-        self._cuts.setdefault((source, destination), []).append(cut)
+        self._cuts[cut] = self.simulator.faults.cut(source, destination, "aToB")
 
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """End one such silence."""
-        cuts = self._cuts.get((source, destination))
-        if cuts:
-            self.simulator.faults.heal(cuts.pop())
+        made = self._cuts.pop(cut, None)
+        if made is not None:
+            self.simulator.faults.heal(made)
 
-    def add_rule(self, rule: RpcRule) -> int:
+    def add_rule(self, name: str, rule: RpcRule) -> None:
         """One of the simulator's rules."""
         faults = self.simulator.faults
         clients, servers = rule.sources or None, rule.destinations or None
@@ -301,16 +312,25 @@ class SimBackend:
                 made = faults.delay(rule.delay_ns, rule.rpc, from_nodes=clients, to_nodes=servers, direction=rule.part)
             case "duplicate":
                 made = faults.duplicate(rule.rpc, from_nodes=clients, to_nodes=servers)
-        self._rules.append(made)
-        return len(self._rules) - 1
+        self._rules[name] = made
 
-    def rule_matches(self, rule_id: int) -> int:
+    def rule_matches(self, name: str) -> int:
         """What it has caught."""
-        return self._rules[rule_id].caught
+        return self._rules[name].caught if name in self._rules else 0
 
-    def remove_rule(self, rule_id: int) -> None:
+    def remove_rule(self, name: str) -> None:
         """Heal it."""
-        self.simulator.faults.heal(self._rules[rule_id])
+        if name in self._rules:
+            self.simulator.faults.heal(self._rules[name])
+
+    def rule_left(self, name: str) -> str | None:
+        """From the simulated network."""
+        made = self._rules.get(name)
+        if made is None:
+            return None
+        if made in self.simulator.fabric.rules:
+            return f"the network still applies a rule about {made.api or 'any RPC'}"
+        return f"{len(made.held)} messages are still held back" if made.held else None
 
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """Quota, errors or stall."""

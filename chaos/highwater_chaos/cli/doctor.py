@@ -19,7 +19,7 @@ from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import available_faults
-from highwater_chaos.experiment.faults import FAULT_KINDS
+from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.machine.capabilities import available
 from highwater_pipeline.java import JavaNotFound, find_java
 
@@ -44,7 +44,7 @@ def doctor(
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
     ]
-    faults = {kind: _fault(kind) for kind in FAULT_KINDS}
+    faults = {kind: _fault(kind) for kind in fault_kinds()}
     if as_json:
         rows = [*general, *machine]
         rows += [

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
-from highwater_chaos.experiment.faults import FAULT_KINDS, Inject
+from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
 from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
@@ -276,14 +276,10 @@ def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem
         yield Problem(path, f"topic {topic!r} has partitions 0 to {topics[topic] - 1}; found {name!r}")
 
 
-_DRAWABLE: Final = frozenset(FAULT_KINDS) - {"hold", "drop", "delay", "duplicate"}
-"""Kinds that ``random`` can draw without being told which RPC."""
-
-
 def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
     for kind in random.faults:
-        if kind not in _DRAWABLE:
-            yield Problem(f"{path}.faults.{kind}", f"cannot be drawn at random; known are {_list(sorted(_DRAWABLE))}")
+        if kind not in fault_kinds():
+            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault; known are {_list(sorted(fault_kinds()))}")
 
 
 def _list(names: list[str]) -> str:

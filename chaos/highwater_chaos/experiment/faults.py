@@ -1,171 +1,131 @@
-"""The faults an experiment can inject, as data. What each does to a cluster is in ``highwater_chaos.faults``."""
+"""The kinds of faults that an experiment can name, and ``inject``, which holds one of them.
+
+A fault is one class in one file (:mod:`highwater_chaos.faults.base`). This module is below those files and must not
+import them, so it finds them when an experiment is first read: the modules of ``highwater_chaos.faults``, and whatever
+another distribution declares as an entry point of the group :data:`GROUP`::
+
+    [project.entry-points."highwater.faults"]
+    bitRot = "bit_rot:BitRot"
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, create_model
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, core_schema
 
 from highwater_chaos.experiment.base import Model, OneOf
-from highwater_chaos.experiment.targets import Target, Victims
-from highwater_chaos.experiment.units import Duration
+from highwater_chaos.experiment.units import Duration, Nanoseconds
 
-RestartAfter = Annotated[
-    Duration | None,
-    Field(description="Started again after so long (a duration such as 2s); absent: when the fault is healed."),
-]
-"""When a node that a fault has stopped comes back."""
+if TYPE_CHECKING:
+    from pydantic.json_schema import JsonSchemaValue
 
-
-class PowerLoss(Model):
-    """Hard reboot: the page cache is lost, peers hear nothing. ``keep`` says what survives of unsynced writes
-    (nothing, a prefix, or torn pages; drawn by the seed where absent); ``wipe`` replaces the disk as well."""
-
-    target: Victims
-    keep: Annotated[
-        Literal["none", "prefix", "torn"] | None,
-        Field(description="What survives of unsynced writes; absent: drawn by the seed."),
-    ] = None
-    wipe: Annotated[bool, Field(description="The disk is replaced by an empty one, too.")] = False
-    restart_after: RestartAfter = None
-
-
-class Kill(Model):
-    """SIGKILL: the process is gone at once, the page cache stays."""
-
-    target: Victims
-    restart_after: RestartAfter = None
-
-
-class Stop(Model):
-    """SIGTERM: controlled shutdown."""
-
-    target: Victims
-    restart_after: RestartAfter = None
+GROUP: Final = "highwater.faults"
+"""The group of entry points that name faults of other distributions."""
+_BUILT_IN: Final = "highwater_chaos.faults"
+_FIRST: Final = (
+    "powerLoss",
+    "kill",
+    "stop",
+    "restart",
+    "diskWipe",
+    "diskFull",
+    "diskError",
+    "diskStall",
+    "pause",
+    "sessionExpiry",
+    "partition",
+    "hold",
+    "drop",
+    "delay",
+    "duplicate",
+    "clockSkew",
+)
+"""The order in which documents list kinds. Other kinds follow, by name."""
 
 
-class Restart(Model):
-    """Clean restart of each target in turn, the next once the one before is back (rolling)."""
-
-    target: Victims
+class FaultKindError(Exception):
+    """An entry point does not name a fault, or two name the same kind. The message says which and what to do."""
 
 
-class DiskWipe(Model):
-    """The disk is replaced by an empty one under a stopped node, which is then started again."""
+class FaultModel(Model):
+    """What a file says about one fault. :class:`highwater_chaos.faults.base.Fault` adds what the fault does."""
 
-    target: Victims
-    restart_after: RestartAfter = None
-
-
-class DiskFull(Model):
-    """Every write that needs space fails with ENOSPC."""
-
-    target: Victims
+    KIND: ClassVar[str] = ""
+    """The name under ``inject`` and ``random.faults``, in camelCase."""
 
 
-class DiskError(Model):
-    """Reads and writes fail with EIO."""
+@cache
+def fault_kinds() -> Mapping[str, type[FaultModel]]:
+    """Every known kind of fault by its name, in the order in which documents list them.
 
-    target: Victims
-
-
-class DiskStall(Model):
-    """Flushes do not complete until healed."""
-
-    target: Victims
-
-
-class Pause(Model):
-    """SIGSTOP, as a long garbage collection would; SIGCONT on heal."""
-
-    target: Victims
-
-
-class SessionExpiry(Model):
-    """The broker's session with the controller expires although the broker lives."""
-
-    target: Victims
-
-
-class Partition(OneOf):
-    """Messages between groups of nodes are lost. ``between`` two groups, ``isolate`` nodes from all others, or a
-    ``shape``: ``halves``; ``majoritiesRing`` (each node sees a majority, no two the same); ``bridge`` (two halves
-    that share one node). ``direction`` cuts one way only: ``aToB`` from the first group to the second."""
-
-    between: Annotated[
-        list[Target | list[Target]] | None,
-        Field(min_length=2, max_length=2, description="Two groups, each a target or a list of targets: {broker: 0}."),
-    ] = None
-    isolate: Annotated[Target | None, Field(description="These nodes, from all others.")] = None
-    shape: Annotated[
-        Literal["halves", "majoritiesRing", "bridge"] | None,
-        Field(description="Of the whole cluster, with the seed: who is cut from whom."),
-    ] = None
-    direction: Annotated[
-        Literal["both", "aToB", "bToA"], Field(description="Which way messages are lost, where there are two sides.")
-    ] = "both"
-
-    @classmethod
-    def common(cls) -> frozenset[str]:
-        """The direction stands beside the choice."""
-        return frozenset({"direction"})
-
-    @model_validator(mode="after")
-    def _one_way_needs_sides(self) -> Self:
-        if self.shape is not None and self.direction != "both":
-            raise PydanticCustomError(
-                "direction",
-                "direction {found} needs between or isolate: a shape has no sides",
-                {"found": self.direction},
+    Raises:
+        FaultKindError: an entry point cannot be used.
+    """
+    found: dict[str, type[FaultModel]] = {}
+    for source, kind in (*_built_in(), *_of_entry_points()):
+        if kind.KIND in found:
+            other = found[kind.KIND]
+            raise FaultKindError(
+                f"two faults are called {kind.KIND!r}: {other.__module__}.{other.__name__} and {source};"
+                " rename or uninstall one"
             )
-        return self
+        found[kind.KIND] = kind
+    ranks = {name: rank for rank, name in enumerate(_FIRST)}
+    ordered = sorted(found, key=lambda name: (ranks.get(name, len(ranks)), name))
+    return MappingProxyType({name: found[name] for name in ordered})
 
 
-class _OnMessages(Model):
-    """Which messages: those of one RPC (Kafka's name, ``AlterPartition``), from and to whom, requests or responses."""
+def _built_in() -> Iterator[tuple[str, type[FaultModel]]]:
+    package = importlib.import_module(_BUILT_IN)
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{_BUILT_IN}.{info.name}")
+        for kind in _defined_in(module):
+            yield module.__name__, kind
 
-    rpc: Annotated[
-        str,
-        Field(
-            min_length=1, max_length=60, description="The RPC by its name in Kafka, such as AlterPartition or Fetch."
-        ),
+
+def _defined_in(module: ModuleType) -> list[type[FaultModel]]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, FaultModel)
+        and value.__module__ == module.__name__
+        and value.KIND
     ]
-    from_: Annotated[Target | None, Field(alias="from", description="Its client; absent: any node.")] = None
-    to: Annotated[Target | None, Field(description="Its server; absent: any node.")] = None
-    of: Annotated[Literal["request", "response"], Field(description="Which of its messages.")] = "request"
 
 
-class Hold(_OnMessages):
-    """Messages are kept back and delivered, in order, on heal."""
-
-
-class Drop(_OnMessages):
-    """Messages are lost; the connection breaks as a lost segment without retransmission would break it."""
-
-
-class Delay(_OnMessages):
-    """Messages arrive later by ``by``."""
-
-    by: Annotated[Duration, Field(description="How much later. A duration such as 500ms.")]
-
-
-class Duplicate(_OnMessages):
-    """Requests arrive twice, as retries do."""
-
-
-class ClockSkew(Model):
-    """The target's clock runs at ``rate`` times real time and its wall clock is off by ``offset``."""
-
-    target: Victims
-    rate: Annotated[
-        float, Field(gt=0, le=100, strict=False, description="Seconds of its clock in a second of real time.")
-    ] = 1.0
-    offset: Annotated[Duration, Field(description="How far ahead its wall clock is. A duration such as 90s.")] = 0
+def _of_entry_points() -> Iterator[tuple[str, type[FaultModel]]]:
+    for point in sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value)):
+        source = f"entry point {point.name!r} = {point.value!r}"
+        try:
+            value = point.load()
+        except (ImportError, AttributeError) as error:
+            raise FaultKindError(f"{source} of group {GROUP} cannot be loaded: {error}") from error
+        if not (isinstance(value, type) and issubclass(value, FaultModel)):
+            raise FaultKindError(f"{source} of group {GROUP}: expected a class of highwater_chaos.faults.Fault")
+        if point.name != value.KIND or to_camel(_field(value.KIND)) != value.KIND:
+            raise FaultKindError(
+                f"{source} of group {GROUP}: expected the entry point's name to be the fault's KIND, in camelCase;"
+                f" found {value.KIND!r}"
+            )
+        yield source, value
 
 
 class Inject(OneOf):
     """One fault. Without ``for`` it lasts until healed by ``name`` or by the schedule's end."""
+
+    # What is validated is a subclass that has a field for each kind of fault (see :func:`_with_all_kinds`). It is made
+    # when a file is first read, since faults are above this module.
 
     name: Annotated[
         str | None,
@@ -182,30 +142,44 @@ class Inject(OneOf):
             description="A duration such as 20s; absent: it lasts until healed by name, or until the schedule ends.",
         ),
     ] = None
-    power_loss: PowerLoss | None = None
-    kill: Kill | None = None
-    stop: Stop | None = None
-    restart: Restart | None = None
-    disk_wipe: DiskWipe | None = None
-    disk_full: DiskFull | None = None
-    disk_error: DiskError | None = None
-    disk_stall: DiskStall | None = None
-    pause: Pause | None = None
-    session_expiry: SessionExpiry | None = None
-    partition: Partition | None = None
-    hold: Hold | None = None
-    drop: Drop | None = None
-    delay: Delay | None = None
-    duplicate: Duplicate | None = None
-    clock_skew: ClockSkew | None = None
 
     @classmethod
     def common(cls) -> frozenset[str]:
         """Name and length stand beside the fault."""
         return frozenset({"name", "for_"})
 
+    @classmethod
+    def of(cls, fault: FaultModel, *, for_: int | None = None, name: str | None = None) -> Inject:
+        """One that injects ``fault`` for ``for_`` nanoseconds of run time (None: see the class)."""
+        lasts = None if for_ is None else Nanoseconds(for_)
+        return cls.model_validate({"name": name, "for_": lasts, _field(fault.KIND): fault})
 
-FAULT_KINDS: tuple[str, ...] = tuple(
-    field.alias or name for name, field in Inject.model_fields.items() if name not in Inject.common()
-)
-"""Every fault's name as files write it."""
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Validate by the model that has all kinds."""
+        if OneOf not in cls.__bases__:
+            return handler(source)
+        # It is dumped as what it is, by its own model.
+        return core_schema.no_info_plain_validator_function(
+            lambda found: with_all_kinds().model_validate(found),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda value: value, return_schema=core_schema.any_schema()
+            ),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The JSON schema of the model that has all kinds."""
+        return handler(schema if OneOf not in cls.__bases__ else with_all_kinds().__pydantic_core_schema__)
+
+
+@cache
+def with_all_kinds() -> type[Inject]:
+    """The model behind :class:`Inject`: a field for each kind of fault. Raises ``FaultKindError``."""
+    fields: dict[str, Any] = {_field(name): (kind | None, None) for name, kind in fault_kinds().items()}
+    return create_model("Inject", __base__=Inject, __doc__=Inject.__doc__, __module__=__name__, **fields)
+
+
+def _field(kind: str) -> str:
+    """The Python name of a kind: ``power_loss`` for ``powerLoss``."""
+    return re.sub(r"([A-Z])", r"_\1", kind).lower()

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.experiment.errors import ExperimentError, Problem
+from highwater_chaos.experiment.faults import FaultKindError, Inject, with_all_kinds
 from highwater_chaos.experiment.model import ChaosExperiment
 
 _KEPT: Final = 60
@@ -55,6 +56,8 @@ def parse_experiment(text: str, source: str, *, references: bool = False) -> Cha
     except ValidationError as error:
         problems = _without_echoes([(details["type"], _problem(details, data)) for details in _details(error)])
         raise ExperimentError(source, lines.placed(problems)) from None
+    except FaultKindError as error:
+        raise ExperimentError(source, [Problem("", str(error))]) from error
     problems = problems_of(experiment, references=references)
     if problems:
         raise ExperimentError(source, lines.placed(problems))
@@ -194,6 +197,8 @@ def _fields_around(loc: tuple[int | str, ...]) -> list[str]:
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if annotation is Inject:
+        return [with_all_kinds()]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in getattr(annotation, "__args__", ()) for model in _models_in(part)]

@@ -1,23 +1,41 @@
 """What every fault is, and what is written down about it.
 
-A fault is one value that carries its inject, its heal and how each is confirmed. **Confirmed or it did not happen**:
-an injection records evidence that it took effect and a heal that it is gone; one that cannot be confirmed makes the
-verdict inconclusive, never pass. Evidence is what a probe saw, not that a command returned.
+A fault is one class in one file: what a file says about it (it is a pydantic model), what it needs of a backend, how it
+is drawn at random, and how it is injected, probed, healed and probed again. Its life:
+
+1. *intent*: :meth:`Fault.inject` notes each node, link or rule (:class:`Touch`) that it is going to touch in the record
+   (:meth:`FaultContext.aim`, :meth:`~FaultContext.cut`, :meth:`~FaultContext.add_rule`), then acts. What fails halfway
+   is undone, since heals go by the intent.
+2. *injected*: a probe saw each touched thing as the fault should make it (:meth:`FaultContext.saw`).
+3. *undone*: :meth:`Fault.heal` undoes every touched thing. It is idempotent.
+4. *healed*: :meth:`Fault.probe` saw each touched thing as it was before. The fault manager repeats the probe until
+   then, and again after other faults on the same nodes have been healed.
+
+**No evidence is no evidence.** Evidence is what a probe saw, not that a command returned. A fault with a touched thing
+that no probe saw injected, or that no probe saw healed, makes the verdict inconclusive, never pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
-from highwater_chaos.backends.protocol import Backend, Capability
+from highwater_chaos.backends.protocol import (
+    Backend,
+    BackendError,
+    Capability,
+    RpcRule,
+    broker_names,
+    controller_names,
+)
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.faults import FaultModel
+from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.faults.targets import resolve
-from highwater_chaos.schedule.process import Process, Until
+from highwater_chaos.process import Process, Until
 from highwater_runtime.ports import SECOND
 
 CONFIRM_NS: Final = 30 * SECOND
@@ -25,22 +43,46 @@ CONFIRM_NS: Final = 30 * SECOND
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """One thing that a fault acts upon: a node, the link from one node to another, or a rule about messages."""
+
+    kind: Literal["node", "link", "rule"]
+    name: str
+    """Unique among the touched things of one fault; evidence refers to it."""
+    nodes: tuple[str, ...]
+    """The node; the link's sender and receiver; the nodes in which the rule acts."""
+    incarnation: int = 0
+    """Of a node, before the fault acted."""
+
+
+class Seen(NamedTuple):
+    """What one look at a touched thing found. ``ok``: it is as it should be."""
+
+    ok: bool
+    what: str
+    data: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a probe saw at ``time_ns`` of run time. ``ok`` is false where it did not see what it should have."""
+    """What a probe saw at ``time_ns`` of run time. ``ok`` is false if it did not see what it should have. ``of`` is the
+    name of the touched thing."""
 
     time_ns: int
     what: str
     ok: bool
     data: Mapping[str, Any]
+    of: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As a line of ``faults.jsonl`` has it."""
-        return {"time_ns": self.time_ns, "what": self.what, "ok": self.ok, **({"data": self.data} if self.data else {})}
+        row: dict[str, Any] = {"time_ns": self.time_ns, "what": self.what, "ok": self.ok}
+        return {**row, **({"of": self.of} if self.of else {}), **({"data": dict(self.data)} if self.data else {})}
 
 
 @dataclass(slots=True)
 class FaultRecord:
-    """One fault's life. Times in ns of run time, None for what has not come about."""
+    """One fault's life. Times in ns of run time, None for what has not happened."""
 
     id: str
     name: str | None
@@ -52,31 +94,49 @@ class FaultRecord:
     deadline_ns: int | None = None
     heal_started_ns: int | None = None
     healed_ns: int | None = None
+    intent: list[Touch] = field(default_factory=list)
+    """What the fault is going to touch, noted before it does."""
     inject_evidence: list[Evidence] = field(default_factory=list)
     heal_evidence: list[Evidence] = field(default_factory=list)
     error: str | None = None
+    drawn: bool = False
+    """Whether ``random`` drew it."""
+    idle: bool = False
+    """Whether it was in force and met nothing to act upon, as a rule about messages that nobody sent."""
 
     @property
     def confirmed(self) -> bool:
-        """Whether it is certain that the fault took hold."""
-        return self.error is None and bool(self.inject_evidence) and all(item.ok for item in self.inject_evidence)
+        """Whether a probe saw every touched thing as the fault should make it."""
+        return (
+            self.error is None
+            and bool(self.intent)
+            and all(item.ok for item in self.inject_evidence)
+            and all(any(item.of == touch.name for item in self.inject_evidence) for touch in self.intent)
+        )
 
     @property
     def healed(self) -> bool:
-        """Whether it is certain that the fault is gone."""
-        return self.healed_ns is not None and all(item.ok for item in self.heal_evidence)
+        """Whether, at the last look, a probe saw every touched thing as it was before."""
+        return self.healed_ns is not None and bool(self.intent) and not self.unhealed
 
-    def doubt(self) -> str | None:
-        """Why the run cannot be judged because of this fault; None where everything is confirmed."""
+    @property
+    def unhealed(self) -> list[Touch]:
+        """What no probe has seen healed yet."""
+        last = {item.of: item.ok for item in self.heal_evidence}
+        return [touch for touch in self.intent if not last.get(touch.name, False)]
+
+    def inconclusive_reason(self) -> str | None:
+        """Why the run cannot be judged because of this fault; None if injection and heal are confirmed."""
         title = f"fault {self.id} ({self.name or self.kind})"
         if self.error is not None:
             return f"{title} did not take hold: {self.error}"
-        if not self.confirmed:
+        if not self.confirmed and not (self.idle and self.drawn):
             seen = next((item.what for item in self.inject_evidence if not item.ok), "no evidence")
             return f"{title} never took hold: {seen}"
         if not self.healed:
-            seen = next((item.what for item in self.heal_evidence if not item.ok), "no evidence")
-            return f"{title} is not known to be healed: {seen}"
+            left = {touch.name for touch in self.unhealed}
+            looks = dict.fromkeys(item.what for item in self.heal_evidence if item.of in left and not item.ok)
+            return f"{title} is not known to be healed: {'; '.join(looks) or 'no evidence'}"
         return None
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,6 +147,9 @@ class FaultRecord:
             "kind": self.kind,
             "parameters": self.parameters,
             "targets": list(self.targets),
+            "intent": [touch.name for touch in self.intent],
+            "drawn": self.drawn,
+            "idle": self.idle,
             "started_ns": self.started_ns,
             "injected_ns": self.injected_ns,
             "deadline_ns": self.deadline_ns,
@@ -116,59 +179,199 @@ class FaultContext:
     def undone_by_ns(self) -> int | None:
         """The run time at which the machine's guardian undoes the fault, if the harness has not done so.
 
-        Some time after the deadline. The harness itself ends a fault in time, and where it is gone, the guardian ends
+        Some time after the deadline. The harness itself ends a fault in time, and if it is gone, the guardian ends
         everything at once; but a short fault on a busy machine must not be undone before it is seen to have taken hold.
         """
         deadline = self.record.deadline_ns
         return None if deadline is None else deadline + CONFIRM_NS
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes of the cluster, brokers first."""
+        return (*broker_names(self.cluster), *controller_names(self.cluster))
+
+    def look(self) -> None:
+        """Take what has happened until now into the view, in the middle of a turn."""
+        self.view.observe(self.backend.events_since(self.view.next_seq))
+
+    # --- intent, then action ---
+
     def resolve(self, target: Target | None) -> tuple[str, ...]:
-        """Resolve a target (None: ``()``, meaning any node) and note the nodes in the record."""
+        """Resolve a target (None: ``()``, meaning any node) and note the nodes as the record's targets.
+
+        Raises:
+            TargetError: the target names no node at this moment.
+        """
         if target is None:
             return ()
         nodes = resolve(target, self.cluster, self.view, self.random)
         self.record.targets = tuple(dict.fromkeys((*self.record.targets, *nodes)))
         return nodes
 
-    def look(self) -> None:
-        """Take what has happened until now into the view, in the middle of a turn."""
-        self.view.observe(self.backend.events_since(self.view.next_seq))
+    def aim(self, target: Target) -> list[Touch]:
+        """Resolve a target and note the intent to act upon its nodes. Raises ``TargetError``."""
+        return [self.intend("node", node, (node,)) for node in self.resolve(target)]
 
-    def saw(self, what: str, ok: bool = True, **data: Any) -> None:
-        """Evidence about the injection, seen now."""
-        self.record.inject_evidence.append(Evidence(self.backend.now_ns(), what, ok, data))
+    def intend(self, kind: Literal["node", "link", "rule"], name: str, nodes: Sequence[str]) -> Touch:
+        """Note the intent to act upon one thing."""
+        incarnation = self.backend.incarnation(nodes[0]) if kind == "node" else 0
+        touch = Touch(kind, name, tuple(nodes), incarnation)
+        if all(other.name != name for other in self.record.intent):
+            self.record.intent.append(touch)
+        return touch
 
-    def saw_healed(self, what: str, ok: bool = True, **data: Any) -> None:
-        """Evidence about the heal, seen now."""
-        self.record.heal_evidence.append(Evidence(self.backend.now_ns(), what, ok, data))
+    def cut(self, source: str, destination: str) -> Touch:
+        """Cut the link from one node to another, until :meth:`join`. Raises ``BackendError``."""
+        touch = self.intend("link", f"{source} -> {destination}", (source, destination))
+        self.backend.cut(self.key(touch), source, destination, self.undone_by_ns)
+        return touch
+
+    def join(self, touch: Touch) -> None:
+        """Undo :meth:`cut`. Raises ``BackendError``."""
+        self.backend.uncut(self.key(touch))
+
+    def add_rule(self, rule: RpcRule) -> Touch:
+        """Put a rule about messages into force, until :meth:`remove_rule`. Raises ``BackendError``."""
+        number = sum(touch.kind == "rule" for touch in self.record.intent) + 1
+        nodes = rule.destinations or self.nodes
+        touch = self.intend("rule", f"rule {number}: {rule.action} {rule.rpc} {rule.part}s", nodes)
+        self.backend.add_rule(self.key(touch), rule)
+        return touch
+
+    def remove_rule(self, touch: Touch) -> None:
+        """Undo :meth:`add_rule`. Raises ``BackendError``."""
+        self.backend.remove_rule(self.key(touch))
+
+    def caught(self) -> int:
+        """How many messages the fault's rules have acted upon so far."""
+        return sum(self.backend.rule_matches(self.key(touch)) for touch in self.record.intent if touch.kind == "rule")
+
+    def key(self, touch: Touch) -> str:
+        """By which the backend knows a cut or a rule."""
+        return f"{self.record.id} {touch.name}"
+
+    # --- evidence ---
+
+    def saw(self, touch: Touch | None, what: str, ok: bool = True, **data: Any) -> None:
+        """Note evidence about the injection, seen now. ``touch``: of what; None: of the fault as a whole."""
+        of = "" if touch is None else touch.name
+        self.record.inject_evidence.append(Evidence(self.backend.now_ns(), what, ok, data, of))
+
+    def saw_healed(self, touch: Touch, seen: Seen) -> None:
+        """Note evidence about the heal of one touched thing, seen now."""
+        self.record.heal_evidence.append(Evidence(self.backend.now_ns(), seen.what, seen.ok, seen.data, touch.name))
 
     def confirm(self, predicate: Callable[[], bool], what: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
-        """Wait until a probe succeeds; returns whether it did in time."""
+        """Wait until a probe succeeds; returns whether it did in time. Raises what its first look raises."""
         if predicate():
             return True
-        met = yield Until(predicate, timeout_ns, what)
+
+        def again() -> bool:
+            try:
+                return predicate()
+            except BackendError:
+                return False  # what cannot be seen is not confirmed
+
+        met = yield Until(again, timeout_ns, what)
         return met
 
+    def undo_each(self, undo: Callable[[Touch], None], kind: str | None = None) -> None:
+        """Undo every touched thing (of one kind), the latest first. One that fails does not keep the others from being
+        undone; that it is not healed is what its probe sees, so the error is noted and not raised."""
+        for touch in reversed(self.record.intent):
+            if kind not in (None, touch.kind):
+                continue
+            try:
+                undo(touch)
+            except BackendError as error:
+                self.saw_healed(touch, Seen(False, str(error)))
 
-class Fault(Protocol):
-    """One kind of fault with its parameters. Injected at most once, healed any number of times."""
 
-    KIND: ClassVar[str]
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What a fault may be drawn from. ``brokers`` and ``controllers`` are those that may be hit now; ``groups`` are the
+    ones that ``random.targets`` names."""
+
+    random: Random
+    cluster: Cluster
+    view: ClusterView
+    brokers: Sequence[str]
+    controllers: Sequence[str]
+    groups: Sequence[Group]
+
+    def node(self, *roles: Group) -> str | None:
+        """Draw a node of these roles; None if none may be hit now."""
+        groups = [name for name in self.groups if name in roles]
+        candidates = [node for name in groups for node in (self.brokers if name == "brokers" else self.controllers)]
+        return self.random.choice(candidates) if candidates else None
+
+
+class Drawn(NamedTuple):
+    """A fault that was drawn, and the nodes that it is aimed at in the sense of :mod:`highwater_chaos.schedule.spare`
+    (a broker cut off from all controllers: the broker)."""
+
+    fault: Fault
+    nodes: tuple[str, ...]
+
+
+class Fault(FaultModel):
+    """One kind of fault with its parameters: subclass it, with ``KIND``, in a file of its own.
+
+    A value is immutable and may be injected several times, at the same time too. What one injection has to remember is
+    in its :class:`FaultContext`. The class's docstring and its fields' descriptions are what ``kubectl explain`` shows.
+    """
+
+    LOSES_CACHE: ClassVar[bool] = False
+    """Whether its targets lose what they had not synced to their disks."""
 
     @property
     def needs(self) -> frozenset[Capability]:
         """Primitives that the backend must have."""
+        raise NotImplementedError(f"{type(self).__name__}.needs")
 
     @property
     def lasts_ns(self) -> int | None:
         """After how long the fault ends by itself; None: when it is healed."""
+        return None
+
+    @property
+    def healed_within_ns(self) -> int:
+        """How long after its undoing the probe may take to see it."""
+        return CONFIRM_NS
+
+    @classmethod
+    def example(cls) -> Self:
+        """A fault of this kind with as little in it as the format allows; what it needs, the kind needs."""
+        return cls.model_validate({"target": Target(broker=0)})
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw a fault of this kind with ``drawing.random`` alone; None if it can hit nothing now."""
+        raise NotImplementedError(f"{cls.__name__}.draw")
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Bring the fault about and return once it is confirmed, or known not to have come about (see evidence).
+        """Note the intent, act, and return once it is confirmed, or known not to have taken hold (see evidence).
 
         Raises:
-            TargetError: where a target names no node at this moment.
+            TargetError: a target names no node at this moment.
+            BackendError: the backend could not do it; what was touched is healed then.
         """
+        raise NotImplementedError(f"{type(self).__name__}.inject")
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Undo the fault, also one that was only half brought about; return once that is confirmed. Idempotent."""
+        """Undo whatever the record's intent names, also if it was only half brought about. Idempotent."""
+        raise NotImplementedError(f"{type(self).__name__}.heal")
+
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Look once, after :meth:`heal`, whether a touched thing is as it was before. Waits for nothing.
+
+        Raises:
+            BackendError: it cannot be seen now, which is no evidence.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.probe")
+
+
+def target_of(node: str) -> Target:
+    """The target that names one node."""
+    role, _, index = node.rpartition("-")
+    return Target(broker=int(index)) if role == "broker" else Target(controller=int(index))

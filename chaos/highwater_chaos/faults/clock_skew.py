@@ -2,60 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Self
+
+from pydantic import Field
 
 from highwater_chaos.backends.protocol import Capability
-from highwater_chaos.experiment.faults import ClockSkew
-from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.schedule.process import Process, Sleep
-from highwater_runtime.ports import MS
+from highwater_chaos.experiment.targets import Target, Victims
+from highwater_chaos.experiment.units import Duration, Nanoseconds
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.process import Process, Sleep
+from highwater_runtime.ports import MS, SECOND
 
 
-@dataclass(frozen=True, slots=True)
-class ClockSkewFault:
-    """Confirmed by reading the node's clock beside the right one."""
+class ClockSkew(Fault):
+    """The target's clock runs at ``rate`` times real time and its wall clock is off by ``offset``."""
 
     KIND: ClassVar[str] = "clockSkew"
-    model: ClockSkew
+    target: Victims
+    rate: Annotated[
+        float, Field(gt=0, le=100, strict=False, description="Seconds of its clock in a second of real time.")
+    ] = 1.0
+    offset: Annotated[Duration, Field(description="How far ahead its wall clock is. A duration such as 90s.")] = 0
 
     @property
     def needs(self) -> frozenset[Capability]:
         """Clock skew."""
         return frozenset({Capability.CLOCK_SKEW})
 
-    @property
-    def lasts_ns(self) -> int | None:
-        """Until healed."""
-        return None
+    @classmethod
+    def example(cls) -> Self:
+        """A skew of nothing would be none."""
+        return cls(target=Target(broker=0), offset=Nanoseconds(SECOND))
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw any node, a rate and an offset of less than a minute."""
+        node = drawing.node("brokers", "controllers")
+        if node is None:
+            return None
+        rate = drawing.random.choice([0.9, 0.99, 1.01, 1.1])
+        offset = Nanoseconds(drawing.random.randrange(60 * SECOND))
+        return Drawn(cls(target=target_of(node), rate=rate, offset=offset), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Skew the clocks."""
-        nodes = context.resolve(self.model.target)
-        for node in nodes:
-            context.backend.skew_clock(node, self.model.offset, self.model.rate)
+        """Skew the clocks. Confirmed by reading each node's clock beside the right one."""
+        touched = context.aim(self.target)
+        for touch in touched:
+            context.backend.skew_clock(touch.name, self.offset, self.rate)
         yield Sleep(10 * MS)
-        for node in nodes:
-            offset, rate = context.backend.clock_error(node)
+        for touch in touched:
+            offset, rate = context.backend.clock_error(touch.name)
             # The rate moves the offset while time goes by.
-            right = abs(offset - self.model.offset) <= 1_000 * MS and abs(rate - self.model.rate) < 1e-6
-            skewed = self.model.offset != 0 or self.model.rate != 1.0
+            right = abs(offset - self.offset) <= 1_000 * MS and abs(rate - self.rate) < 1e-6
+            skewed = self.offset != 0 or self.rate != 1.0
             context.saw(
-                f"the clock of {node} is {offset / 1e9:+.3f} s off and runs at rate {rate:g}",
-                right and skewed,
-                node=node,
-                offsetNs=offset,
-                rate=rate,
+                touch, _text(touch, offset, rate), right and skewed, node=touch.name, offsetNs=offset, rate=rate
             )
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Set the clocks right."""
-        for node in context.record.targets:
-            context.backend.skew_clock(node, 0, 1.0)
-            offset, rate = context.backend.clock_error(node)
-            context.saw_healed(
-                f"the clock of {node} is {offset / 1e9:+.3f} s off and runs at rate {rate:g}",
-                offset == 0 and rate == 1.0,
-                node=node,
-            )
+        context.undo_each(lambda touch: context.backend.skew_clock(touch.name, 0, 1.0))
         yield Sleep(0)
+
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Read the node's clock beside the right one."""
+        offset, rate = context.backend.clock_error(touch.name)
+        return Seen(offset == 0 and rate == 1.0, _text(touch, offset, rate), {"node": touch.name})
+
+
+def _text(touch: Touch, offset: int, rate: float) -> str:
+    return f"the clock of {touch.name} is {offset / 1e9:+.3f} s off and runs at rate {rate:g}"

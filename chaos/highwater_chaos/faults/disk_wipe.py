@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from highwater_chaos.backends.protocol import Capability
-from highwater_chaos.experiment.faults import DiskWipe
-from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.faults.nodes import bring_back, seen_down
-from highwater_chaos.schedule.process import Process
+from highwater_chaos.experiment.targets import Victims
+from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
+from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
+from highwater_chaos.process import Process
 
 
-@dataclass(frozen=True, slots=True)
-class DiskWipeFault:
-    """Confirmed by a look at the empty disk."""
+class DiskWipe(NodeDownFault):
+    """The disk is replaced by an empty one under a stopped node, which is then started again."""
 
     KIND: ClassVar[str] = "diskWipe"
-    model: DiskWipe
+    LOSES_CACHE: ClassVar[bool] = True
+    target: Victims
+    restart_after: RestartAfter = None
 
     @property
     def needs(self) -> frozenset[Capability]:
@@ -27,17 +27,21 @@ class DiskWipeFault:
     @property
     def lasts_ns(self) -> int | None:
         """Until ``restartAfter``."""
-        return self.model.restart_after
+        return self.restart_after
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw a broker: a voter that forgets its vote breaks Raft's own assumptions."""
+        node = drawing.node("brokers")
+        return None if node is None else Drawn(cls(target=target_of(node)), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Kill, then wipe."""
-        for node in context.resolve(self.model.target):
+        """Kill, then wipe. Confirmed by a look at the empty disk."""
+        for touch in context.aim(self.target):
+            node = touch.name
             context.backend.kill(node)
-            context.backend.wipe(node)
-            yield from seen_down(context, node, "kill")
-            empty = context.backend.disk_is_empty(node)
-            context.saw(f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)
-
-    def heal(self, context: FaultContext) -> Process[None]:
-        """Start them again, on the new disk."""
-        yield from bring_back(context, context.record.targets)
+            down = yield from seen_down(context, touch, "kill")
+            if down:
+                context.backend.wipe(node)
+                empty = context.backend.disk_is_empty(node)
+                context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from highwater_chaos.backends.protocol import Capability
-from highwater_chaos.experiment.faults import Kill
+from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.faults.nodes import bring_back, seen_down
-from highwater_chaos.schedule.process import Process
+from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
+from highwater_chaos.process import Process
 
 
-@dataclass(frozen=True, slots=True)
-class KillFault:
-    """Confirmed by the host's event that the process was killed."""
+class Kill(NodeDownFault):
+    """SIGKILL: the process is gone at once, the page cache stays."""
 
     KIND: ClassVar[str] = "kill"
-    model: Kill
+    target: Victims
+    restart_after: RestartAfter = None
 
     @property
     def needs(self) -> frozenset[Capability]:
@@ -27,16 +26,12 @@ class KillFault:
     @property
     def lasts_ns(self) -> int | None:
         """Until ``restartAfter``."""
-        return self.model.restart_after
+        return self.restart_after
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Kill all targets."""
-        nodes = context.resolve(self.model.target)
-        for node in nodes:
-            context.backend.kill(node)
-        for node in nodes:
-            yield from seen_down(context, node, "kill")
-
-    def heal(self, context: FaultContext) -> Process[None]:
-        """Start them again."""
-        yield from bring_back(context, context.record.targets)
+        """Kill all targets. Confirmed by the host's event that the process was killed."""
+        touched = context.aim(self.target)
+        for touch in touched:
+            context.backend.kill(touch.name)
+        for touch in touched:
+            yield from seen_down(context, touch, "kill")

@@ -1,31 +1,60 @@
-"""What faults on processes share: how a node is seen to be gone, and how it is brought back."""
+"""What faults on processes share: how a node is seen to be gone, how it is brought back, and how that is seen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from typing import Annotated, Final
+
+from pydantic import Field
 
 from highwater_chaos.backends.protocol import NodeState
-from highwater_chaos.faults.base import CONFIRM_NS, FaultContext
-from highwater_chaos.schedule.process import Process
+from highwater_chaos.experiment.units import Duration
+from highwater_chaos.faults.base import CONFIRM_NS, Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.process import Process, Sleep, Until
+from highwater_runtime.ports import SECOND
+
+RestartAfter = Annotated[
+    Duration | None,
+    Field(description="Started again after so long (a duration such as 2s); absent: when the fault is healed."),
+]
+"""When a node that a fault has stopped comes back."""
+
+SHUTDOWN_NS: Final = 60 * SECOND
+"""How long a clean shutdown may take: longer than Kafka's own bound on a controlled shutdown (30 s)."""
 
 
-def seen_down(context: FaultContext, node: str, reason: str, timeout_ns: int | None = None) -> Process[bool]:
-    """Evidence that the node's process is gone and that the host's event says why. A node that was down before (it was
-    stopped, and now its machine loses power) has a newer event to look at."""
-    backend, view = context.backend, context.view
+class NodeDownFault(Fault):
+    """A fault after which its targets do not run. Healed when each runs again, in a new incarnation."""
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw any node."""
+        node = drawing.node("brokers", "controllers")
+        return None if node is None else Drawn(cls.model_validate({"target": target_of(node)}), (node,))
+
+    def heal(self, context: FaultContext) -> Process[None]:
+        """Start them again."""
+        yield from start_all_again(context)
+
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Look whether it runs: in a new incarnation, if it was seen to go down."""
+        ended = any(item.ok and item.of == touch.name for item in context.record.inject_evidence)
+        return runs(context, touch, touch.incarnation if ended else 0)
+
+
+def seen_down(context: FaultContext, touch: Touch, reason: str, timeout_ns: int = CONFIRM_NS) -> Process[bool]:
+    """Note evidence that the node's process is gone and that the host's event says why. A node that was down before (it
+    was stopped, and now its machine loses power) has a newer event to look at."""
+    backend, view, node = context.backend, context.view, touch.name
     context.look()
 
     def gone() -> bool:
         seen = view.nodes.get(node)
         return backend.state(node) is NodeState.DOWN and seen is not None and not seen.up
 
-    if timeout_ns is None:
-        down = yield from context.confirm(gone, f"{node} is down")
-    else:
-        down = yield from context.confirm(gone, f"{node} is down", timeout_ns)
+    down = yield from context.confirm(gone, f"{node} is down", timeout_ns)
     found = view.nodes[node].last_stop_reason if node in view.nodes else ""
     context.saw(
+        touch,
         f"{node} is {'down' if down else 'still ' + backend.state(node).value}",
         down and found == reason,
         node=node,
@@ -34,30 +63,34 @@ def seen_down(context: FaultContext, node: str, reason: str, timeout_ns: int | N
     return down
 
 
-def bring_back(context: FaultContext, nodes: Sequence[str]) -> Process[None]:
-    """Start those of the nodes that are down; evidence that each runs again, in which incarnation. Where somebody else
-    starts processes, and lets one wait, so do we."""
+def start_all_again(context: FaultContext) -> Process[None]:
+    """Start every touched node that is down; one that is still stopping is waited for."""
     backend = context.backend
-    for node in nodes:
-        if backend.state(node) is NodeState.DOWN:
-            backend.start(node)
-    for node in nodes:
-        runs = partial(_runs, context, node)
-        up = yield from context.confirm(runs, f"{node} runs")
-        held_up = None if up else backend.held_up(node)
-        if held_up is not None:
-            up = yield from context.confirm(runs, held_up.why, held_up.at_most_ns + CONFIRM_NS)
-            held_up = None if up else backend.held_up(node) or held_up
-        why = backend.state(node).value if held_up is None else held_up.why
-        context.saw_healed(
-            f"{node} {'runs again' if up else 'does not run: ' + why}",
-            up,
-            node=node,
-            incarnation=backend.incarnation(node),
-        )
+
+    def stopping() -> bool:
+        return any(backend.state(touch.name) is NodeState.STOPPING for touch in context.record.intent)
+
+    def start(touch: Touch) -> None:
+        if backend.state(touch.name) is NodeState.DOWN:
+            backend.start(touch.name)
+
+    if stopping():
+        yield Until(lambda: not stopping(), SHUTDOWN_NS, "nodes have stopped")
+    context.undo_each(start)
+    yield Sleep(0)
 
 
-def _runs(context: FaultContext, node: str) -> bool:
+def runs(context: FaultContext, touch: Touch, after: int = 0) -> Seen:
+    """Look whether the node runs, by its own event, in an incarnation later than ``after``."""
+    node, backend = touch.name, context.backend
     seen = context.view.nodes.get(node)
-    state = context.backend.state(node)
-    return state in (NodeState.UP, NodeState.PAUSED) and seen is not None and seen.up
+    state = backend.state(node)
+    incarnation = 0 if seen is None else seen.incarnation
+    started = state in (NodeState.UP, NodeState.PAUSED)
+    ok = started and seen is not None and seen.up and incarnation > after
+    data = {"node": node, "incarnation": incarnation}
+    if ok:
+        return Seen(True, f"{node} runs again", data)
+    held_up = backend.held_up(node)
+    why = held_up.why if held_up is not None else "no event of it has come since" if started else state.value
+    return Seen(False, f"{node} does not run: {why}", data)

@@ -7,52 +7,110 @@ finds out by its own time-outs. Clients are outside every group: they reach whom
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import ClassVar
+from typing import Annotated, ClassVar, Final, Literal, Self
 
-from highwater_chaos.backends.protocol import Capability, broker_names, controller_names
-from highwater_chaos.experiment.faults import Partition
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.targets import TargetError
-from highwater_chaos.schedule.process import Process, Sleep
+from highwater_chaos.process import Process, Sleep
 
 Link = tuple[str, str]
 """Messages from the first node to the second."""
+Direction = Literal["both", "aToB", "bToA"]
+_SHAPES: Final[tuple[Literal["halves", "bridge"], ...]] = ("halves", "bridge")
+_DIRECTIONS: Final[tuple[Direction, ...]] = ("both", "both", "both", "aToB", "bToA")
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFault:
-    """Confirmed by probes across every cut link, at the start and at the end."""
+class Partition(OneOf, Fault):
+    """Messages between groups of nodes are lost. ``between`` two groups, ``isolate`` nodes from all others, or a
+    ``shape``: ``halves``; ``majoritiesRing`` (each node sees a majority, no two the same); ``bridge`` (two halves
+    that share one node). ``direction`` cuts one way only: ``aToB`` from the first group to the second."""
 
     KIND: ClassVar[str] = "partition"
-    model: Partition
-    cuts: list[Link] = field(default_factory=list)
+    between: Annotated[
+        list[Target | list[Target]] | None,
+        Field(min_length=2, max_length=2, description="Two groups, each a target or a list of targets: {broker: 0}."),
+    ] = None
+    isolate: Annotated[Target | None, Field(description="These nodes, from all others.")] = None
+    shape: Annotated[
+        Literal["halves", "majoritiesRing", "bridge"] | None,
+        Field(description="Of the whole cluster, with the seed: who is cut from whom."),
+    ] = None
+    direction: Annotated[
+        Literal["both", "aToB", "bToA"], Field(description="Which way messages are lost, where there are two sides.")
+    ] = "both"
+
+    @classmethod
+    def common(cls) -> frozenset[str]:
+        """The direction stands beside the choice."""
+        return frozenset({"direction"})
+
+    @model_validator(mode="after")
+    def _one_way_needs_sides(self) -> Self:
+        if self.shape is not None and self.direction != "both":
+            raise PydanticCustomError(
+                "direction",
+                "direction {found} needs between or isolate: a shape has no sides",
+                {"found": self.direction},
+            )
+        return self
 
     @property
     def needs(self) -> frozenset[Capability]:
         """Cuts."""
         return frozenset({Capability.CUT})
 
-    @property
-    def lasts_ns(self) -> int | None:
-        """Until healed."""
-        return None
+    @classmethod
+    def example(cls) -> Self:
+        """One broker alone."""
+        return cls(isolate=Target(broker=0))
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw a node alone, a broker without controllers, two brokers apart, or a shape over all nodes."""
+        node = drawing.node("brokers", "controllers")
+        if node is None:
+            return None
+        random, brokers, controllers = drawing.random, drawing.brokers, drawing.controllers
+        direction = random.choice(_DIRECTIONS)
+        peers = [other for other in brokers if other != node]
+        forms = ["isolate"]
+        if node.startswith("broker-"):
+            forms += ["from-controllers"] * 2 if controllers else []
+            forms += ["from-broker"] * 2 if peers else []
+        if len(brokers) + len(controllers) > 2:
+            forms.append("shape")
+        match random.choice(forms):
+            case "isolate":
+                return Drawn(cls(isolate=target_of(node), direction=direction), (node,))
+            case "from-controllers":
+                others: list[Target] = [target_of(name) for name in controllers]
+                return Drawn(cls(between=[target_of(node), others], direction=direction), (node,))
+            case "from-broker":
+                peer = random.choice(peers)
+                return Drawn(cls(between=[target_of(node), target_of(peer)], direction=direction), (node, peer))
+            case _:
+                # Raft is safe in any partition, and the length bounds how long there may be no active controller.
+                return Drawn(cls(shape=random.choice(_SHAPES)), tuple(brokers))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Cut the links."""
-        links = self._links(context)
-        for source, destination in links:
-            context.backend.cut(source, destination, context.undone_by_ns)
-            self.cuts.append((source, destination))
-        for source, destination in links:
+        """Cut the links. Confirmed by a probe across each of them that is lost."""
+        touched = [context.cut(source, destination) for source, destination in self._links(context)]
+        for touch in touched:
+            source, destination = touch.nodes
             lost = yield from context.confirm(
                 partial(_lost, context, source, destination),
                 f"nothing gets from {source} to {destination}",
             )
             context.saw(
+                touch,
                 f"a probe from {source} to {destination} {'was lost' if lost else 'got through'}",
                 lost,
                 source=source,
@@ -60,36 +118,32 @@ class PartitionFault:
             )
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Join them again. A link that another fault still cuts stays cut, and that is no fault of this one."""
-        healed, self.cuts[:] = list(self.cuts), []
-        for source, destination in healed:
-            context.backend.uncut(source, destination)
-        for source, destination in healed:
-            reachable = context.backend.reachable(source, destination)
-            seen = "got through" if reachable else "is still lost to another cut"
-            context.saw_healed(
-                f"a probe from {source} to {destination} {seen}",
-                source=source,
-                destination=destination,
-            )
+        """Join them again."""
+        context.undo_each(context.join)
         yield Sleep(0)
 
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Send a probe across the link. One that another fault cuts too is looked at again after that fault's heal."""
+        source, destination = touch.nodes
+        reached = context.backend.reachable(source, destination)
+        what = f"a probe from {source} to {destination} {'got through' if reached else 'is still lost'}"
+        return Seen(reached, what, {"source": source, "destination": destination})
+
     def _links(self, context: FaultContext) -> list[Link]:
-        everyone = (*broker_names(context.cluster), *controller_names(context.cluster))
-        model = self.model
-        if model.shape is not None:
-            links = shape_links(model.shape, everyone, context.random)
+        everyone = context.nodes
+        if self.shape is not None:
+            links = shape_links(self.shape, everyone, context.random)
             context.record.targets = tuple(dict.fromkeys(node for link in links for node in link))
             return links
-        if model.between is not None:
-            side_a, side_b = (_side(context, side) for side in model.between)
+        if self.between is not None:
+            side_a, side_b = (_side(context, side) for side in self.between)
         else:
-            assert model.isolate is not None
-            side_a = list(context.resolve(model.isolate))
+            assert self.isolate is not None
+            side_a = list(context.resolve(self.isolate))
             side_b = [node for node in everyone if node not in side_a]
         if both := [node for node in side_a if node in side_b]:
             raise TargetError(f"partition: {', '.join(both)} would be on both sides of the cut")
-        return cross(side_a, side_b, model.direction)
+        return cross(side_a, side_b, self.direction)
 
 
 def _lost(context: FaultContext, source: str, destination: str) -> bool:

@@ -2,72 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 from highwater_chaos.backends.protocol import Capability, NodeState
-from highwater_chaos.experiment.faults import Pause
-from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.schedule.process import Process, Sleep
+from highwater_chaos.experiment.targets import Victims
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS
 
 
-@dataclass(frozen=True, slots=True)
-class PauseFault:
-    """Confirmed by the process state, and by the node's silence in its event stream for a moment."""
+class Pause(Fault):
+    """SIGSTOP, as a long garbage collection would; SIGCONT on heal."""
 
     KIND: ClassVar[str] = "pause"
-    model: Pause
+    target: Victims
 
     @property
     def needs(self) -> frozenset[Capability]:
         """Pause."""
         return frozenset({Capability.PAUSE})
 
-    @property
-    def lasts_ns(self) -> int | None:
-        """Until healed."""
-        return None
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw any node."""
+        node = drawing.node("brokers", "controllers")
+        return None if node is None else Drawn(cls(target=target_of(node)), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Pause all targets."""
-        nodes = context.resolve(self.model.target)
-        for node in nodes:
-            if context.backend.state(node) is not NodeState.UP:
-                context.saw(f"{node} is {context.backend.state(node).value}: nothing to pause", False, node=node)
-                continue
-            context.backend.pause(node, context.undone_by_ns)
+        """Pause all targets. Confirmed by the process state, and by the node's silence in its events for a moment."""
+        backend = context.backend
+        touched = context.aim(self.target)
+        for touch in touched:
+            if backend.state(touch.name) is NodeState.UP:
+                backend.pause(touch.name, context.undone_by_ns)
+            else:
+                state = backend.state(touch.name).value
+                context.saw(touch, f"{touch.name} is {state}: nothing to pause", False, node=touch.name)
         # What it said before it stood still may not have been looked at yet.
         context.look()
-        before = {node: _events(context, node) for node in nodes}
+        before = {touch.name: _events(context, touch) for touch in touched}
         yield Sleep(20 * MS)
-        for node in nodes:
-            paused = context.backend.state(node) is NodeState.PAUSED
-            said = _events(context, node) - before[node]
+        for touch in touched:
+            process = backend.process_state(touch.name)
+            said = _events(context, touch) - before[touch.name]
             context.saw(
-                f"{node} is {context.backend.state(node).value} and said {said} things in 20 ms",
-                paused and said == 0,
-                node=node,
+                touch,
+                f"the process of {touch.name} is {process} and said {said} things in 20 ms",
+                process == "stopped" and said == 0,
+                node=touch.name,
             )
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Resume those still paused."""
-        for node in context.record.targets:
-            if context.backend.state(node) is NodeState.PAUSED:
-                context.backend.resume(node)
-        for node in context.record.targets:
-            running = yield from context.confirm(
-                partial(_not_paused, context, node),
-                f"{node} runs on",
-            )
-            context.saw_healed(f"{node} is {context.backend.state(node).value}", running, node=node)
+        context.undo_each(lambda touch: context.backend.resume(touch.name))
+        yield Sleep(0)
+
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Look at the process: the kernel has it running, or it has ended (by another fault) and its pause with it."""
+        state = context.backend.process_state(touch.name)
+        return Seen(state != "stopped", f"the process of {touch.name} is {state}", {"node": touch.name})
 
 
-def _events(context: FaultContext, node: str) -> int:
-    seen = context.view.nodes.get(node)
+def _events(context: FaultContext, touch: Touch) -> int:
+    seen = context.view.nodes.get(touch.name)
     return seen.events if seen is not None else 0
-
-
-def _not_paused(context: FaultContext, node: str) -> bool:
-    return context.backend.state(node) is not NodeState.PAUSED

@@ -8,51 +8,69 @@ The target need not run: a machine whose node was stopped or killed before loses
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
 
 from highwater_chaos.backends.protocol import Capability, KeepMode
-from highwater_chaos.experiment.faults import PowerLoss
-from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.faults.nodes import bring_back, seen_down
-from highwater_chaos.schedule.process import Process
+from highwater_chaos.experiment.targets import Victims
+from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
+from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
+from highwater_chaos.process import Process
 
-_KEEP_MODES: tuple[KeepMode, ...] = ("none", "prefix", "torn")
+_KEEP_MODES: Final[tuple[KeepMode, ...]] = ("none", "prefix", "torn")
 
 
-@dataclass(frozen=True, slots=True)
-class PowerLossFault:
-    """Confirmed by the host's event that the power went, with the bytes that were lost; by an empty disk if wiped."""
+class PowerLoss(NodeDownFault):
+    """Hard reboot: the page cache is lost, peers hear nothing. ``keep`` says what survives of unsynced writes
+    (nothing, a prefix, or torn pages; drawn by the seed where absent); ``wipe`` replaces the disk as well."""
 
     KIND: ClassVar[str] = "powerLoss"
-    model: PowerLoss
+    LOSES_CACHE: ClassVar[bool] = True
+    target: Victims
+    keep: Annotated[
+        Literal["none", "prefix", "torn"] | None,
+        Field(description="What survives of unsynced writes; absent: drawn by the seed."),
+    ] = None
+    wipe: Annotated[bool, Field(description="The disk is replaced by an empty one, too.")] = False
+    restart_after: RestartAfter = None
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """Power loss, and disk wipe where asked for."""
-        return frozenset({Capability.POWER_LOSS} | ({Capability.DISK_WIPE} if self.model.wipe else set()))
+        """Power loss, and disk wipe if asked for."""
+        return frozenset({Capability.POWER_LOSS} | ({Capability.DISK_WIPE} if self.wipe else set()))
 
     @property
     def lasts_ns(self) -> int | None:
         """Until ``restartAfter``."""
-        return self.model.restart_after
+        return self.restart_after
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw any node. A machine that comes back with another disk is the rarer and the harsher case."""
+        node = drawing.node("brokers", "controllers")
+        if node is None:
+            return None
+        wipe = node.startswith("broker-") and drawing.random.random() < 0.3
+        return Drawn(cls(target=target_of(node), wipe=wipe), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Take the power away from all targets at the same instant."""
-        for node in context.resolve(self.model.target):
+        """Take the power away from all targets at the same instant. Confirmed by the host's event that the power went,
+        with the bytes that were lost, and by an empty disk if wiped."""
+        for touch in context.aim(self.target):
+            node = touch.name
             drawn = context.random.choice(_KEEP_MODES)
-            keep = drawn if self.model.keep is None else self.model.keep
+            keep = drawn if self.keep is None else self.keep
             report = context.backend.power_loss(node, keep)
-            if self.model.wipe:
-                context.backend.wipe(node)
-            yield from seen_down(context, node, "power-loss")
+            down = yield from seen_down(context, touch, "power-loss")
             context.saw(
-                f"{node} lost {report.lost_bytes} unsynced bytes", node=node, lostBytes=report.lost_bytes, keep=keep
+                touch,
+                f"{node} lost {report.lost_bytes} unsynced bytes",
+                node=node,
+                lostBytes=report.lost_bytes,
+                keep=keep,
             )
-            if self.model.wipe:
+            if self.wipe and down:
+                context.backend.wipe(node)
                 empty = context.backend.disk_is_empty(node)
-                context.saw(f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)
-
-    def heal(self, context: FaultContext) -> Process[None]:
-        """Power on."""
-        yield from bring_back(context, context.record.targets)
+                context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

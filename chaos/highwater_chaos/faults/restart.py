@@ -3,28 +3,25 @@ before is back and in sync, as an operator rolls a cluster."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
 from highwater_chaos.backends.protocol import Capability, NodeState, node_id
-from highwater_chaos.experiment.faults import Restart
+from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.faults.nodes import bring_back, seen_down
-from highwater_chaos.faults.stop import SHUTDOWN_NS
-from highwater_chaos.schedule.process import Process
+from highwater_chaos.faults.nodes import SHUTDOWN_NS, NodeDownFault, seen_down
+from highwater_chaos.process import Process
 from highwater_runtime.ports import SECOND
 
 BACK_NS: Final = 60 * SECOND
 """How long a restarted node may take to be in sync again."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestartFault:
-    """Confirmed by each node's new incarnation, unfenced and in the ISR of what it replicates."""
+class Restart(NodeDownFault):
+    """Clean restart of each target in turn, the next once the one before is back (rolling)."""
 
     KIND: ClassVar[str] = "restart"
-    model: Restart
+    target: Victims
 
     @property
     def needs(self) -> frozenset[Capability]:
@@ -37,12 +34,12 @@ class RestartFault:
         return 0
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Roll."""
+        """Roll. Confirmed by each node's new incarnation, unfenced and in the ISR of what it replicates."""
         backend = context.backend
-        for node in context.resolve(self.model.target):
-            before = backend.incarnation(node)
+        for touch in context.aim(self.target):
+            node, before = touch.name, backend.incarnation(touch.name)
             backend.stop(node)
-            down = yield from seen_down(context, node, "stop", SHUTDOWN_NS)
+            down = yield from seen_down(context, touch, "stop", SHUTDOWN_NS)
             if not down:
                 return
             backend.start(node)
@@ -53,6 +50,7 @@ class RestartFault:
             )
             now = backend.incarnation(node)
             context.saw(
+                touch,
                 f"{node} {'is back' if back else 'is not back in sync'} in incarnation {now}",
                 back and now > before,
                 node=node,
@@ -61,15 +59,11 @@ class RestartFault:
             if not back:
                 return
 
-    def heal(self, context: FaultContext) -> Process[None]:
-        """Make sure that all run."""
-        yield from bring_back(context, context.record.targets)
-
 
 def _is_back(context: FaultContext, node: str, before: int) -> bool:
     view = context.view
     if context.backend.state(node) is not NodeState.UP or context.backend.incarnation(node) <= before:
-        return False  # where others start nodes, the one that was stopped may still be what one hears of
+        return False  # on Kubernetes the incarnation that was stopped may be the last one heard of
     if node.startswith("controller-"):
         return view.active_controller() is not None
     broker = node_id(node)

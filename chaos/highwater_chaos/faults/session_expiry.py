@@ -7,29 +7,27 @@ touched: it goes on leading and fetching, unaware, which is what makes an expire
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
 from highwater_chaos.backends.protocol import Capability, RpcRule, node_id
-from highwater_chaos.experiment.faults import SessionExpiry
-from highwater_chaos.faults.base import FaultContext
-from highwater_chaos.faults.rules import Rules
-from highwater_chaos.schedule.process import Process, Sleep
+from highwater_chaos.experiment.targets import Victims
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.messages import rule_is_gone
+from highwater_chaos.process import Process, Sleep
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
 _SLACK_NS: Final = 60 * SECOND
-"""On top of the session time-out: other faults may leave no controller active for a while; a new one counts anew."""
+"""On top of the session time-out: other faults may leave no controller active for a while, and a new one counts from
+its election."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionExpiryFault:
-    """Confirmed by the controllers' record that fences the broker; healed once heartbeats pass again."""
+class SessionExpiry(Fault):
+    """The broker's session with the controller expires although the broker lives."""
 
     KIND: ClassVar[str] = "sessionExpiry"
-    model: SessionExpiry
-    rules: Rules
+    target: Victims
 
     @property
     def needs(self) -> frozenset[Capability]:
@@ -37,41 +35,62 @@ class SessionExpiryFault:
         return frozenset({Capability.RPC_RULES})
 
     @property
-    def lasts_ns(self) -> int | None:
-        """Until healed: the broker stays fenced as long."""
-        return None
+    def healed_within_ns(self) -> int:
+        """Heartbeats that pass again may have to wait for a controller to be elected."""
+        return _SLACK_NS
+
+    @classmethod
+    def draw(cls, drawing: Drawing) -> Drawn | None:
+        """Draw a broker; None if it has no session to lose."""
+        node = drawing.node("brokers")
+        if node is None or not drawing.view.is_unfenced(node_id(node)):
+            return None
+        return Drawn(cls(target=target_of(node)), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Lose heartbeats until each target is fenced."""
+        """Lose heartbeats until each target is fenced. Confirmed by the controllers' record that fences the broker."""
         view = context.view
-        nodes = context.resolve(self.model.target)
-        with_session: list[str] = []
-        for node in nodes:
+        with_session: list[Touch] = []
+        for touch in context.aim(self.target):
+            node = touch.name
             if node.startswith("controller-"):
-                context.saw(f"{node} is a controller and has no broker session", False, node=node)
+                context.saw(touch, f"{node} is a controller and has no broker session", False, node=node)
             elif not view.is_unfenced(node_id(node)):
-                context.saw(f"{node} is fenced or not registered: it has no session to lose", False, node=node)
+                context.saw(touch, f"{node} is fenced or not registered: it has no session to lose", False, node=node)
             else:
-                with_session.append(node)
-        before = {node: view.fenced_count.get(node_id(node), 0) for node in with_session}
-        for node in with_session:
-            self.rules.add(context, RpcRule("drop", "BrokerHeartbeat", sources=(node,)))
+                with_session.append(touch)
+        before = {touch.name: view.fenced_count.get(node_id(touch.name), 0) for touch in with_session}
+        rules = {
+            touch.name: context.add_rule(RpcRule("drop", "BrokerHeartbeat", (touch.name,))) for touch in with_session
+        }
         timeout = NodeConfig.of(context.cluster.config).broker_session_timeout_ms * MS + _SLACK_NS
-        for node in with_session:
+        for touch in with_session:
+            node = touch.name
             fenced = yield from context.confirm(
                 partial(_fenced_since, context, node_id(node), before[node]),
                 f"the session of {node} has expired",
                 timeout,
             )
-            context.saw(
-                f"the session of {node} {'was seen expired' if fenced else 'did not expire'}", fenced, node=node
-            )
+            what = f"the session of {node} {'was seen expired' if fenced else 'did not expire'}"
+            context.saw(touch, what, fenced, node=node)
+            context.saw(rules[node], what, fenced, node=node)
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Let heartbeats pass."""
-        self.rules.remove_all(context)
-        context.saw_healed("heartbeats pass again")
+        context.undo_each(context.remove_rule, "rule")
         yield Sleep(0)
+
+    def probe(self, context: FaultContext, touch: Touch) -> Seen:
+        """Look whether the rule is gone, and whether the controllers have the broker unfenced, with a session."""
+        if touch.kind == "rule":
+            return rule_is_gone(context, touch)
+        node = touch.name
+        if node.startswith("controller-"):
+            return Seen(True, f"{node} has no broker session")
+        live = context.view.is_unfenced(node_id(node))
+        return Seen(
+            live, f"{node} {'is unfenced: it has a session again' if live else 'has no session'}", {"node": node}
+        )
 
 
 def _fenced_since(context: FaultContext, broker: int, before: int) -> bool:

@@ -21,7 +21,7 @@ from highwater_chaos.experiment.steps import (
     Reassign,
     UpgradeMetadata,
 )
-from highwater_chaos.schedule.process import Process, Until
+from highwater_chaos.process import Process, Until
 from highwater_chaos.workload.admin import AdminOutcome
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVersion

@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names, node_id
+from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.steps import Admin, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.faults import Drawing
+from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, found, is_met
-from highwater_chaos.schedule.faultline import Faultline
-from highwater_chaos.schedule.process import Process, Scheduler, Sleep, Task, Until
+from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault
 from highwater_chaos.schedule.spare import Touches, why_not
 from highwater_runtime.config import NodeConfig
@@ -40,7 +41,7 @@ class ScheduleRunner:
         cluster: Cluster,
         world: World,
         scheduler: Scheduler,
-        faultline: Faultline,
+        faults: FaultManager,
         run_admin: RunAdmin,
         random_for: Callable[[int], Random],
     ) -> None:
@@ -50,7 +51,7 @@ class ScheduleRunner:
         self._cluster = cluster
         self._world = world
         self._scheduler = scheduler
-        self._faultline = faultline
+        self._faults = faults
         self._run_admin = run_admin
         self._random_for = random_for
         self._random_steps = 0
@@ -69,16 +70,16 @@ class ScheduleRunner:
         """Stop whatever the schedule has started."""
         for task in self._tasks:
             task.cancel()
-        self._faultline.abandon_injections()
+        self._faults.abandon_injections()
 
     def _step(self, step: Step) -> Process[bool]:
         if step.inject is not None:
             # What failed is in the fault's own record, which makes the run inconclusive.
-            took_hold = yield from self._faultline.inject(step.inject)
+            took_hold = yield from self._faults.inject(step.inject)
             return took_hold
         if step.heal is not None:
             for name in [step.heal] if isinstance(step.heal, str) else step.heal:
-                yield from self._faultline.heal_all() if name == "all" else self._faultline.heal(name)
+                yield from self._faults.heal_all() if name == "all" else self._faults.heal(name)
             return True
         if step.wait is not None:
             yield Sleep(step.wait)
@@ -146,7 +147,7 @@ class ScheduleRunner:
         random = self._random_for(self._random_steps)
         end = self._scheduler.now_ns() + plan.for_
         started: list[Task] = []
-        first = len(self._faultline.records)
+        first = len(self._faults.records)
         while True:
             pause = max(1, int(random.expovariate(1.0) * plan.every))
             remaining = end - self._scheduler.now_ns()
@@ -155,12 +156,14 @@ class ScheduleRunner:
                 break
             drawn = self._draw(plan, random)
             if drawn is not None:
-                started.append(self._spawn(f"random {drawn.kind}", self._faultline.inject(drawn.inject, drawn.nodes)))
-        mine = self._faultline.records[first:]
+                started.append(
+                    self._spawn(f"random {drawn.kind}", self._faults.inject(drawn.inject, drawn.nodes, drawn=True))
+                )
+        mine = self._faults.records[first:]
         yield Until(
             lambda: (
                 all(task.done for task in started)
-                and not any(record in mine and record.deadline_ns is not None for record in self._faultline.active)
+                and not any(record in mine and record.deadline_ns is not None for record in self._faults.active)
             ),
             plan.lasting + 120 * SECOND,
             "random faults are over",
@@ -168,30 +171,35 @@ class ScheduleRunner:
 
     def _draw(self, plan: RandomFaults, random: Random) -> DrawnFault | None:
         """A fault that may be injected now; None where chance finds none."""
-        faultline, backend = self._faultline, self._world.backend
+        faults, backend = self._faults, self._world.backend
 
         def free(nodes: Sequence[str]) -> list[str]:
-            return [node for node in nodes if backend.state(node) is NodeState.UP and not faultline.touches_now(node)]
+            return [node for node in nodes if backend.state(node) is NodeState.UP and not faults.touches_now(node)]
 
         session_ns = _session_timeout_ms(self._cluster) * MS
         touches = Touches(
-            faultline.touches_now,
-            lambda node: faultline.touched_within(node, session_ns),
-            faultline.lost_cache,
+            faults.touches_now,
+            lambda node: faults.touched_within(node, session_ns),
+            faults.lost_cache,
             lambda time_ns: self._scheduler.now_ns() - time_ns > session_ns,
         )
         for _ in range(_DRAWS):
-            drawn = draw_fault(plan, free(broker_names(self._cluster)), free(controller_names(self._cluster)), random)
-            if drawn is None or (drawn.kind == "sessionExpiry" and not self._has_session(drawn.nodes[0])):
+            drawing = Drawing(
+                random,
+                self._cluster,
+                self._world.view,
+                free(broker_names(self._cluster)),
+                free(controller_names(self._cluster)),
+                plan.targets,
+            )
+            drawn = draw_fault(plan, drawing)
+            if drawn is None:
                 continue
             if plan.spare == "none":
                 return drawn
             if why_not(drawn.kind, drawn.nodes, self._world.view, touches, self._cluster.controllers) is None:
                 return drawn
         return None
-
-    def _has_session(self, node: str) -> bool:
-        return self._world.view.is_unfenced(node_id(node))
 
 
 def _session_timeout_ms(cluster: Cluster) -> int:

@@ -12,6 +12,8 @@
                                          ``X-Highwater-Size``
 ``GET /v1/pods/<ns>/<pod>/dump``         rows of the broker's replicas, a JSON object a line
 ``GET /v1/pods/<ns>/<pod>/metrics``      the node's own metrics
+``GET /v1/pods/<ns>/<pod>/reaches``      whether ``?peer=`` (an IP address) answers a TCP connection to ``&port=`` from
+                                         inside the pod's network: ``{"answers": true}``; a refusal is an answer
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
 ======================================== ===============================================================================
 """
@@ -32,10 +34,11 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
-from highwater_operator.agent.containers import node_container
+from highwater_operator.agent.containers import network_of, node_container
 from highwater_operator.agent.pods import Pod, Pods, check
+from highwater_operator.agent.probes import answering
 from highwater_operator.agent.refusals import Refusal
-from highwater_operator.agent.requests import read_fault, read_volume
+from highwater_operator.agent.requests import read_fault, read_peer, read_volume
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import Settings
 from highwater_operator.agent.volumes import VolumeRecord, Volumes
@@ -44,6 +47,8 @@ LARGEST_BODY: Final = 256 * 1024
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
 _ID: Final = re.compile(r"^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,98}[a-zA-Z0-9])?$")
 _THREADS: Final = 16
+_ANSWERS_WITHIN: Final = 0.7
+"""Seconds. A peer answers within milliseconds; a cut is what this waits for."""
 
 T = TypeVar("T")
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -80,6 +85,7 @@ class Api:
                 web.get("/v1/pods/{namespace}/{pod}/events", self._events),
                 web.get("/v1/pods/{namespace}/{pod}/dump", self._dump),
                 web.get("/v1/pods/{namespace}/{pod}/metrics", self._pod_metrics),
+                web.get("/v1/pods/{namespace}/{pod}/reaches", self._reaches),
             ]
         )
         return app
@@ -197,6 +203,12 @@ class Api:
         except MachineError as error:
             raise Refusal(502, str(error), expected="the node's admin server", found="nobody") from error
         return web.Response(status=status, body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
+
+    async def _reaches(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        target = read_peer(request.query.get("peer", ""), request.query.get("port", ""))
+        answered = await self._blocking(lambda: answering(network_of(pod), [target], _ANSWERS_WITHIN))
+        return web.json_response({"peer": target[0], "port": target[1], "answers": target in answered})
 
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]

@@ -166,6 +166,17 @@ def read_volume(body: bytes) -> VolumeRequest:
         raise _refusal(error) from error
 
 
+def read_peer(peer: str, port: str) -> tuple[str, int]:
+    """An address to probe. Raises ``Refusal`` (400)."""
+    try:
+        address, number = _address(peer), int(port) if port.isdecimal() else 0
+    except ValueError as error:
+        raise Refusal(400, "peer is no IP address", expected="such as 10.244.1.7", found=peer[:60]) from error
+    if not 1 <= number <= 65535:
+        raise Refusal(400, "port is no TCP port", expected="1 to 65535", found=port[:60])
+    return address, number
+
+
 def plain(request: FaultRequest) -> dict[str, Any]:
     """As JSON has it; equal for equal requests."""
     return request.model_dump(mode="json", by_alias=True)

@@ -84,6 +84,8 @@ class _Converter:
                 made = {**dict(_ANYTHING), **({"description": made["description"]} if "description" in made else {})}
         if default is not None:
             made["default"] = default
+        if "properties" in made and (choice := self._choices.get(node.get("title", ""))) is not None:
+            made["x-kubernetes-validations"] = [_one_of(choice, made["properties"])]
         return made
 
     def _reference(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
@@ -95,10 +97,7 @@ class _Converter:
             if text := beside.get("description") or definition.get("description"):
                 made["description"] = _one_paragraph(text)
             return made
-        made = self.convert({**definition, **beside}, (*within, name))
-        if name in self._choices:
-            made["x-kubernetes-validations"] = [_one_of(self._choices[name], made["properties"])]
-        return made
+        return self.convert({**definition, **beside}, (*within, name))
 
     def _union(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
         options = [option for option in node["anyOf"] if option.get("type") != "null"]

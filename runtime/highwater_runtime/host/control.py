@@ -9,7 +9,8 @@
 ``ruleMatches`` ``rule`` or ``key``                                       how many messages it has acted upon
 ``removeRule``  ``rule``                                                  lets go what is held, in order
 ``dropRule``    ``key``                                                   the same; nothing for a key without a rule
-``hasRule``     ``key``                                                   whether the rule of that key is in force
+``hasRule``     ``key``                                                   whether the server applies the rule of that
+                                                                          key, or still holds messages because of it
 ``metrics``                                                               ``[{"name":…, "labels":{…}, "value":…}]``
 ``clock``       ``offsetNs``, ``rate``                                    skews the node's clock
 ``clockError``                                                            ``{"offsetNs":…, "rate":…}`` as it is now
@@ -64,7 +65,7 @@ class ControlServer:
             ),
             "removeRule": lambda params: node.server.interference.remove(params["rule"]),
             "dropRule": self._drop_rule,
-            "hasRule": lambda params: params["key"] in self._keys,
+            "hasRule": lambda params: self._has_rule(params["key"]),
             "metrics": lambda _: [
                 {"name": name, "labels": dict(labels), "value": value} for name, labels, value in self._samples()
             ],
@@ -128,7 +129,7 @@ class ControlServer:
 
     def _add_rule(self, params: dict[str, Any]) -> int:
         key = params.get("key")
-        if key is not None and key in self._keys:
+        if key is not None and self._has_rule(key):
             return self._keys[key]
         number = self._node.server.interference.add(
             ServerRule(
@@ -146,11 +147,15 @@ class ControlServer:
 
     def _drop_rule(self, params: dict[str, Any]) -> int | None:
         """Returns how many messages it has acted upon; None: there was none of that key."""
-        number = self._keys.pop(params["key"], None)
-        if number is None:
+        if not self._has_rule(params["key"]):
             return None
+        number = self._keys[params["key"]]
         self._node.server.interference.remove(number)
         return self._node.server.interference.matches(number)
+
+    def _has_rule(self, key: str) -> bool:
+        """As the server has it: what was asked for is no evidence."""
+        return self._keys.get(key) in self._node.server.interference.rules
 
     def _stall_disk(self, params: dict[str, Any]) -> None:
         disk = self._node.disk

@@ -29,6 +29,25 @@ def test_a_partition_cuts_one_peer_off_and_no_other(agent: Agent, world: World, 
     assert answering(pod.namespace, targets, 10) == set(targets)
 
 
+def test_whether_a_pod_reaches_a_peer_is_tried_by_a_connection(agent: Agent, world: World) -> None:
+    pod, peer = world.pod("reach-broker-0"), world.pod("reach-broker-1")
+    pod.start_node()
+    peer.start_node()
+
+    def reaches(query: str) -> tuple[int, object]:
+        answer = agent.ask("GET", f"/v1/pods/default/{pod.name}/reaches?{query}")
+        return answer.status_code, answer.json().get("answers")
+
+    assert reaches(f"peer={peer.address}&port=9404") == (200, True)
+    assert reaches(f"peer={peer.address}&port=9") == (200, True), "a refusal is an answer"
+    agent.inject("reach-cut", "partition", pod, cuts=[{"peer": peer.address}])
+    assert reaches(f"peer={peer.address}&port=9404") == (200, False)
+    agent.heal("reach-cut")
+    assert reaches(f"peer={peer.address}&port=9404") == (200, True)
+    for query in ("", "peer=example.org&port=9404", f"peer={peer.address}&port=0", f"peer={peer.address}&port=70000"):
+        assert reaches(query) == (400, None)
+
+
 def test_a_cut_outlives_the_container_that_lived_in_the_network_when_it_was_made(agent: Agent, world: World) -> None:
     pod, peer = world.pod("keep-broker-0"), world.pod("keep-broker-1")
     pod.start_node()

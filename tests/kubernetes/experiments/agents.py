@@ -38,6 +38,8 @@ class FakeAgent:
         self.heal: Callable[[str, Json], list[Json]] = lambda fault, body: [evidence("gone", "heal")]
         self.observe: Callable[[Json], list[Json]] = lambda record: []
         self.answers: Callable[[str, str, int], bytes | None] = lambda pod, what, offset: None
+        self.processes: Callable[[str], list[str]] = lambda pod: ["running"]
+        self.reaches: Callable[[str, str], bool] = lambda pod, peer: True
         self._busy = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
         agent = self
@@ -113,6 +115,12 @@ class FakeAgent:
         parts = where.strip("/").split("/")
         if parts == ["healthz"]:
             return 200, b"{}"
+        if parts[1] == "pods" and len(parts) == 4:
+            states = [{"pid": 1, "started": 1, "state": state} for state in self.processes(parts[3])]
+            return 200, json.dumps({"name": parts[3], "processes": states}).encode()
+        if parts[1] == "pods" and parts[4] == "reaches":
+            wanted = dict(pair.split("=") for pair in query.split("&"))
+            return 200, json.dumps({"answers": self.reaches(parts[3], wanted["peer"])}).encode()
         if parts[1] == "pods":
             offset = int(query.removeprefix("offset=") or 0)
             found = self.answers(parts[3], parts[4], offset)

@@ -18,6 +18,7 @@ from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import RealNodes, _answers
 
 from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.machine.identity import Identity
 from highwater_chaos.machine.instructions import tell
 from highwater_runtime.host.posix_disk import PosixDisk
 
@@ -102,6 +103,7 @@ class ActingAgent(FakeAgent):
         self.heal = self._heal
         self.observe = self._observe
         self.answers = self._answers
+        self.processes = self._processes
 
     def _inject(self, fault: str, body: Json) -> list[Json]:
         nodes, pod = self._nodes(), body["pod"]["name"]
@@ -144,6 +146,11 @@ class ActingAgent(FakeAgent):
     def _matches(self, fault: str, body: Json) -> list[Json]:
         matches = tell(self._socket(body["pod"]["name"]), "ruleMatches", {"key": fault})
         return [evidence(f"acted upon {matches}", matches=matches)]
+
+    def _processes(self, pod: str) -> list[str]:
+        process = self._nodes().process(pod)
+        identity = Identity.of(process.pid)
+        return [] if process.poll() is not None or identity is None else [identity.state()]
 
     def _socket(self, pod: str) -> str:
         return str(self._nodes().home(pod) / "control.sock")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import Any, Final, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
@@ -118,6 +118,15 @@ class AgentClient:
     def metrics(self, namespace: str, pod: str) -> str:
         """The pod's ``/metrics``. Raises ``AgentError``."""
         return self._ask("GET", f"/v1/pods/{namespace}/{pod}/metrics").decode()
+
+    def process_states(self, namespace: str, pod: str) -> list[str]:
+        """The processes of the pod's node as the kernel has them: ``running``, ``stopped``. Raises ``AgentError``."""
+        found = self._json("GET", f"/v1/pods/{namespace}/{pod}")
+        return [str(one["state"]) for one in found["processes"]]
+
+    def reaches(self, namespace: str, pod: str, peer: str, port: int) -> bool:
+        """Whether a connection from inside the pod's network to an address is answered. Raises ``AgentError``."""
+        return bool(self._json("GET", f"/v1/pods/{namespace}/{pod}/reaches?peer={quote(peer)}&port={port}")["answers"])
 
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
         found: Json = json.loads(self._ask(method, path, body))

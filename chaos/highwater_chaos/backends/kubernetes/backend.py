@@ -35,6 +35,7 @@ from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.protocol import (
+    BackendError,
     Capability,
     ClientProcess,
     DiskTrouble,
@@ -44,6 +45,7 @@ from highwater_chaos.backends.protocol import (
     MetricRow,
     NodeState,
     PowerLossReport,
+    ProcessState,
     RpcRule,
     TimedEvent,
     broker_names,
@@ -52,7 +54,6 @@ from highwater_chaos.backends.protocol import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.faults.targets import TargetError
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
 
@@ -73,6 +74,7 @@ class _Node:
     stopping: Future[InjectedFault] | None = None
     paused: InjectedFault | None = None
     trouble: tuple[DiskTrouble, InjectedFault] | None = None
+    """The last one, also after its heal."""
     skew: InjectedFault | None = None
     wiped_empty: bool = False
     troubled: bool = False
@@ -160,7 +162,8 @@ class KubernetesBackend:
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
         self._rules = MessageRules(self._desk, places)
         peers = addresses(self._api, self._place)
-        self._cuts = Cuts(self._desk, places, {name: peers[place.name] for name, place in places.items()})
+        endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
+        self._cuts = Cuts(self._desk, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
         if self._loan is not None:
             self._intake.learn_the_past(self._own_topics)
@@ -234,23 +237,39 @@ class KubernetesBackend:
         return self._intake.lines()
 
     def reachable(self, source: str, destination: str) -> bool:
-        """What the agent of the destination saw last; waits for what is under way."""
+        """By a connection from inside the source's pod; waits for what is under way on the link."""
         return self._cuts.reachable(source, destination)
 
+    def process_state(self, node: str) -> ProcessState:
+        """As the agent finds the processes of the pod's node."""
+        place = self._nodes[node].place
+        try:
+            states = place.agent.process_states(place.namespace, place.name)
+        except AgentError as error:
+            raise BackendError(f"the processes of {node} cannot be seen: {error}") from error
+        living = [state for state in states if state != "gone"]
+        return "gone" if not living else "stopped" if "stopped" in living else "running"
+
     def clock_error(self, node: str) -> tuple[int, float]:
-        """As the node told its agent; right where nobody has skewed it."""
+        """As the node told its agent, while it is skewed and when that was undone."""
         skew = self._nodes[node].skew
         if skew is None:
             return 0, 1.0
         self._desk.look(skew)
-        return int(skew.details("offsetNs") or 0), float(skew.details("rate") or 1.0)
+        phase = "heal" if skew.healed else "inject"
+        if skew.healed and (left := self._desk.seen_healed(skew)) is not None:
+            raise BackendError(left)
+        # A node that has ended since has no wrong clock.
+        return int(skew.details("offsetNs", phase) or 0), float(skew.details("rate", phase) or 1.0)
 
     def disk_probe(self, node: str) -> str:
-        """What the agent's probe meets now."""
+        """What the agent's probe meets now, or met when it had undone the trouble."""
         trouble = self._nodes[node].trouble
         if trouble is None:
             return "ok"
         kind, fault = trouble
+        if fault.healed:
+            return self._desk.seen_healed(fault) or "ok"
         self._desk.look(fault)
         if kind == "stall":
             evidence = [one for one in fault.record["evidence"] if one["phase"] == "inject"]
@@ -361,25 +380,29 @@ class KubernetesBackend:
 
     # --- network, disk, clock ---
 
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule in the destination's pod."""
-        self._cuts.cut(source, destination, self._lasts(until_ns))
+        self._cuts.cut(cut, source, destination, self._lasts(until_ns))
 
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """One rule less."""
-        self._cuts.uncut(source, destination)
+        self._cuts.uncut(cut)
 
-    def add_rule(self, rule: RpcRule) -> int:
+    def add_rule(self, name: str, rule: RpcRule) -> None:
         """In the hosts of its destinations."""
-        return self._rules.add(rule)
+        self._rules.add(name, rule)
 
-    def rule_matches(self, rule_id: int) -> int:
-        """As told by the hosts."""
-        return self._rules.caught(rule_id)
+    def rule_matches(self, name: str) -> int:
+        """As the hosts counted them."""
+        return self._rules.caught(name)
 
-    def remove_rule(self, rule_id: int) -> None:
+    def remove_rule(self, name: str) -> None:
         """From all hosts."""
-        self._rules.remove(rule_id)
+        self._rules.remove(name)
+
+    def rule_left(self, name: str) -> str | None:
+        """As the hosts answered their agents."""
+        return self._rules.left(name)
 
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
         """By the agent; a stall is the node's own."""
@@ -391,16 +414,15 @@ class KubernetesBackend:
     def disk_heal(self, node: str) -> None:
         """Undo it. A node whose file system failed is killed: its files are those of one that is dead for good."""
         one = self._nodes[node]
-        if one.trouble is None:
+        if one.trouble is None or one.trouble[1].healed:
             return
         trouble, fault = one.trouble
         self._desk.heal(fault)
-        one.trouble = None if fault.healed else one.trouble
         if trouble == "error" and fault.healed:
             one.events.ending = "crash"
             try:
                 self._desk.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
-            except TargetError as error:
+            except BackendError as error:
                 # It has ended by itself and is being started again.
                 self._doubts += [] if "does not run" in str(error) else [str(error)]
             self._intake.stopped(one.events, "crash", None)
@@ -451,11 +473,11 @@ class KubernetesBackend:
         what = f"{kind} {one.name}"
         try:
             fault = self._desk.inject(one.place, kind, what, None, {**self._held(), **parameters})
-        except TargetError as error:
+        except BackendError as error:
             held = self.held_up(one.name)
             if held is None:
                 raise
-            raise TargetError(f"{error} ({held.why})") from error
+            raise BackendError(f"{error} ({held.why})") from error
         one.down.append(fault)
         one.paused = None
         self._ended(one, reason, fault)
@@ -465,7 +487,7 @@ class KubernetesBackend:
         one.stopping = None
         try:
             fault = stopping.result()
-        except TargetError as error:
+        except BackendError as error:
             one.events.ending = None
             self._doubts.append(str(error))
             return

@@ -1,7 +1,9 @@
 """Faults as the backend asks for them: written down, asked for, confirmed, healed, with the outcome written down.
 
-A fault that an agent refuses, or whose probe did not see it, is a :class:`~highwater_chaos.faults.targets.TargetError`:
-the engine records that it did not take hold. What could not be healed stays open in the journal and is a doubt.
+A fault that an agent refuses, or whose probe did not see it, is a
+:class:`~highwater_chaos.backends.protocol.BackendError`: the fault manager records that it did not take hold, and
+undoes what else the fault has touched. What could not be healed stays open in the journal and is an inconclusive
+reason.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
 from highwater_chaos.backends.kubernetes.journal import StatusJournal
-from highwater_chaos.faults.targets import TargetError
+from highwater_chaos.backends.protocol import BackendError
 from highwater_runtime.ports import SECOND
 
 Json = dict[str, Any]
@@ -93,7 +95,7 @@ class FaultDesk:
         """Bring a fault about and see it.
 
         Raises:
-            TargetError: it did not take hold, or was not seen to; it is undone, or open in the journal.
+            BackendError: it did not take hold, or was not seen to; it is undone, or open in the journal.
         """
         lasts = self.longest_ns if lasts_ns is None else max(SECOND, min(lasts_ns, self.longest_ns))
         fault, deadline = self._journal.intend(what, [place.name], lasts)
@@ -106,14 +108,14 @@ class FaultDesk:
                 self._journal.note(fault, "failed", str(error))
             else:
                 self._undo_uncertain(fault, place, str(error))
-            raise TargetError(f"{what}: {error}") from error
+            raise BackendError(f"{what}: {error}") from error
         made = self._faults[fault] = InjectedFault(fault, place, record)
         said = "; ".join(str(one["saw"]) for one in record.get("evidence") or [])
         self._journal.note(fault, "done", said)
         wrong = [one["saw"] for one in record.get("evidence") or [] if not one["confirmed"]]
         if wrong:
             self.heal(made)
-            raise TargetError(f"{what}: {'; '.join(wrong)}")
+            raise BackendError(f"{what}: {'; '.join(wrong)}")
         return made
 
     def inject_soon(
@@ -143,6 +145,14 @@ class FaultDesk:
         self._unhealed.pop(fault.id, None)
         seen = [str(one["saw"]) for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
         self._journal.note(fault.id, "undone", "; ".join(seen))
+
+    def seen_healed(self, fault: InjectedFault) -> str | None:
+        """What the agent saw of the fault after it had undone it; None: that nothing of it is left."""
+        if not fault.healed:
+            return self._unhealed.get(fault.id, f"fault {fault.id} on {fault.place.name} is in force")
+        seen = [one for one in fault.record.get("evidence") or [] if one.get("phase") == "heal"]
+        wrong = [str(one["saw"]) for one in seen if not one["confirmed"]]
+        return "; ".join(wrong) if wrong else None if seen else f"the agent looked at nothing after fault {fault.id}"
 
     def heal_soon(self, fault: InjectedFault) -> Future[None]:
         """The same, on another thread."""

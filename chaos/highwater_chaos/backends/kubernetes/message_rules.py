@@ -11,9 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
-from highwater_chaos.backends.protocol import RpcRule
+from highwater_chaos.backends.protocol import BackendError, RpcRule
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.faults.targets import TargetError
 
 
 @dataclass(slots=True)
@@ -32,33 +31,33 @@ class MessageRules:
     def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace]) -> None:
         self._desk = desk
         self._places = places
-        self._rules: list[_Rule] = []
+        self._rules: dict[str, _Rule] = {}
 
-    def add(self, rule: RpcRule) -> int:
+    def add(self, name: str, rule: RpcRule) -> None:
         """Put a rule into force on all nodes that run, before this returns. A node that is down gets it when it starts.
 
         Raises:
-            TargetError: no node took it.
+            BackendError: no node took it.
         """
-        made = _Rule(rule, rule.destinations or tuple(self._places))
-        self._rules.append(made)
+        made = self._rules[name] = _Rule(rule, rule.destinations or tuple(self._places))
         for node in made.nodes:
             self._ask(made, node)
         wrong = self._settle(made, wait=True)
         if not made.faults:
-            raise TargetError(f"{rule.action} {rule.rpc}: {'; '.join(wrong)}")
-        return len(self._rules) - 1
+            raise BackendError(f"{rule.action} {rule.rpc}: {'; '.join(wrong)}")
 
     def started(self, node: str) -> None:
         """A node runs anew, without the rules that its last incarnation had."""
-        for rule in self._rules:
+        for rule in self._rules.values():
             if rule.in_force and node in rule.nodes:
                 self._ask(rule, node)
 
-    def caught(self, rule_id: int) -> int:
+    def caught(self, name: str) -> int:
         """How many messages it has acted upon, as its nodes were last asked; they are asked again. A node that is
         paused answers later, and holds up nobody."""
-        rule = self._rules[rule_id]
+        rule = self._rules.get(name)
+        if rule is None:
+            return 0
         self._settle(rule, wait=False)
         for fault in rule.faults:
             look = rule.looks.get(fault.id)
@@ -66,13 +65,23 @@ class MessageRules:
                 rule.looks[fault.id] = self._desk.look_soon(fault)
         return sum(self._matches(fault) for fault in rule.faults)
 
-    def remove(self, rule_id: int) -> None:
+    def remove(self, name: str) -> None:
         """Out of force everywhere. Idempotent."""
-        rule = self._rules[rule_id]
+        rule = self._rules.get(name)
+        if rule is None:
+            return
         rule.in_force = False
         self._settle(rule, wait=True)
         for future in [self._desk.heal_soon(fault) for fault in rule.faults]:
             future.result()
+
+    def left(self, name: str) -> str | None:
+        """What the nodes still have of a rule that was removed, as their agents saw it; None: nothing."""
+        rule = self._rules.get(name)
+        for fault in [] if rule is None else rule.faults:
+            if (left := self._desk.seen_healed(fault)) is not None:
+                return f"{fault.place.name}: {left}"
+        return None
 
     def _ask(self, rule: _Rule, node: str) -> None:
         asked = rule.rule
@@ -90,7 +99,7 @@ class MessageRules:
         for future in ready:
             try:
                 rule.faults.append(future.result())
-            except TargetError as error:
+            except BackendError as error:
                 wrong.append(str(error))
         return wrong
 

@@ -1,50 +1,74 @@
 """Cuts between pods: each is a fault at the destination's agent, which drops what comes from the source's address.
 
-Asked for on other threads, since an agent looks for a while before it believes that nothing gets through; who wants to
-know whether a link works waits for what is under way on it.
+Asked for on other threads, since an agent looks for a while before it believes that nothing gets through. Whether a
+link works is asked of the source's agent: it makes a real connection from inside the source's pod to the destination's
+listener. A connection needs both ways, so a link works only when its way back does.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 
+from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
+from highwater_chaos.backends.protocol import BackendError
+from highwater_runtime.ports import Endpoint
 
 Link = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Cut:
+    link: Link
+    injected: Future[InjectedFault]
+    healed: Future[None] | None = None
 
 
 class Cuts:
     """The cuts of one run.
 
     Args:
-        addresses: nodes' IP addresses: a pod keeps its own while its containers come and go.
+        endpoints: nodes' listeners under IP addresses: a pod keeps its own while its containers come and go.
     """
 
-    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], addresses: Mapping[str, str]) -> None:
+    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], endpoints: Mapping[str, Endpoint]) -> None:
         self._desk = desk
         self._places = places
-        self._addresses = addresses
-        self._cuts: dict[Link, list[Future[InjectedFault]]] = defaultdict(list)
-        self._healing: dict[Link, list[Future[None]]] = defaultdict(list)
+        self._endpoints = endpoints
+        self._cuts: dict[str, _Cut] = {}
 
-    def cut(self, source: str, destination: str, lasts_ns: int | None) -> None:
+    def cut(self, cut: str, source: str, destination: str, lasts_ns: int | None) -> None:
         """Begin to cut; :meth:`reachable` tells when it is so."""
-        cuts = [{"peer": self._addresses[source], "direction": "in"}]
+        cuts = [{"peer": self._endpoints[source].host, "direction": "in"}]
         what = f"cut {source} from {destination}"
-        future = self._desk.inject_soon(self._places[destination], "partition", what, lasts_ns, {"cuts": cuts})
-        self._cuts[source, destination].append(future)
+        place = self._places[destination]
+        future = self._desk.inject_soon(place, "partition", what, lasts_ns, {"cuts": cuts})
+        self._cuts[cut] = _Cut((source, destination), future)
 
-    def uncut(self, source: str, destination: str) -> None:
-        """Begin to undo one cut. One that did not come about needs no undoing: its doubt is in the fault's evidence."""
-        future = self._cuts[source, destination].pop()
-        if future.exception() is None:
-            self._healing[source, destination].append(self._desk.heal_soon(future.result()))
+    def uncut(self, cut: str) -> None:
+        """Begin to undo one cut. Idempotent. One that did not come about has been undone by the desk."""
+        made = self._cuts.get(cut)
+        if made is not None and made.healed is None and made.injected.exception() is None:
+            made.healed = self._desk.heal_soon(made.injected.result())
 
     def reachable(self, source: str, destination: str) -> bool:
-        """Whether the link works: no confirmed cut is in force, and those that were are seen to be gone."""
-        link = (source, destination)
-        for healing in self._healing.pop(link, []):
-            healing.result()
-        return all(future.exception() is not None for future in self._cuts[link])
+        """Whether the destination answers a connection from inside the source's pod, once what is under way on the link
+        is done.
+
+        Raises:
+            BackendError: a cut of this link failed, or the agent does not answer.
+        """
+        for name, one in list(self._cuts.items()):
+            if one.link == (source, destination):
+                if one.injected.exception() is not None:
+                    del self._cuts[name]  # said once; from then on the link is as the probe finds it
+                one.injected.result()
+                if one.healed is not None:
+                    one.healed.result()
+        place, peer = self._places[source], self._endpoints[destination]
+        try:
+            return place.agent.reaches(place.namespace, place.name, peer.host, peer.port)
+        except AgentError as error:
+            raise BackendError(f"whether {source} reaches {destination} cannot be seen: {error}") from error

@@ -42,6 +42,7 @@ from highwater_chaos.backends.protocol import (
     MetricRow,
     NodeState,
     PowerLossReport,
+    ProcessState,
     RpcRule,
     TimedEvent,
     broker_names,
@@ -240,6 +241,11 @@ class LocalBackend:
         """By datagram, from namespace to namespace."""
         return self._network.reachable(source, destination)
 
+    @acting
+    def process_state(self, node: str) -> ProcessState:
+        """From /proc."""
+        return self._nodes[node].process_state()
+
     def clock_error(self, node: str) -> tuple[int, float]:
         """The node reads its own clock beside the machine's; right where it is down."""
         channel = self._channel(node)
@@ -287,7 +293,11 @@ class LocalBackend:
         rows: list[dict[str, Any]] = []
         for name in broker_names(self.plan.cluster):
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
-            rows += dump_replicas(node_id(name), disk)
+            try:
+                rows += dump_replicas(node_id(name), disk)
+            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
+                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
+                return []
         return rows
 
     def doubts(self) -> Sequence[str]:
@@ -393,26 +403,30 @@ class LocalBackend:
     # --- network, disk, clock ---
 
     @acting
-    def cut(self, source: str, destination: str, until_ns: int | None = None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
         """A rule of nftables."""
-        self._network.cut(source, destination, self._monotonic(until_ns))
+        self._network.cut(cut, source, destination, self._monotonic(until_ns))
 
     @acting
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """One rule less."""
-        self._network.uncut(source, destination)
+        self._network.uncut(cut)
 
-    def add_rule(self, rule: RpcRule) -> int:
+    def add_rule(self, name: str, rule: RpcRule) -> None:
         """In the hosts of its destinations."""
-        return self._rules.add(rule)
+        self._rules.add(name, rule)
 
-    def rule_matches(self, rule_id: int) -> int:
-        """As told by the hosts."""
-        return self._rules.caught(rule_id)
+    def rule_matches(self, name: str) -> int:
+        """As the hosts counted them."""
+        return self._rules.caught(name)
 
-    def remove_rule(self, rule_id: int) -> None:
+    def remove_rule(self, name: str) -> None:
         """From all hosts."""
-        self._rules.remove(rule_id)
+        self._rules.remove(name)
+
+    def rule_left(self, name: str) -> str | None:
+        """As the hosts answer."""
+        return self._rules.left(name)
 
     @acting
     def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:

@@ -49,6 +49,7 @@ class ControlChannel:
         self._node = node
         self._socket: socket.socket | None = None
         self._asked: deque[_Asked] = deque()
+        self._lines: deque[bytes] = deque()
         self._unread = b""
         self._unsent = b""
         self._number = 0
@@ -118,6 +119,8 @@ class ControlChannel:
         if self._socket is None:
             return
         self._send()
+        while self._lines:
+            self._take(self._lines.popleft())
         while self._socket is not None:
             try:
                 data = self._socket.recv(_CHUNK)
@@ -129,8 +132,10 @@ class ControlChannel:
                 self.close()
                 break
             *lines, self._unread = (self._unread + data).split(b"\n")
-            for line in lines:
-                self._take(line)
+            self._lines.extend(lines)
+            # A refusal is raised in the middle of them; those behind it are answers all the same.
+            while self._lines:
+                self._take(self._lines.popleft())
 
     @property
     def waiting(self) -> int:

@@ -48,11 +48,11 @@ class NodeNetwork(Protocol):
     def enter_as_client(self) -> None:
         """Move the calling thread to where clients live."""
 
-    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
         """Lose what ``source`` sends to ``destination``, until CLOCK_MONOTONIC ``until_ns`` at the latest."""
 
-    def uncut(self, source: str, destination: str) -> None:
-        """Undo one cut."""
+    def uncut(self, cut: str) -> None:
+        """Undo one cut. Idempotent."""
 
     def reachable(self, source: str, destination: str) -> bool:
         """Probe: whether a datagram gets through."""
@@ -68,7 +68,7 @@ class NamespaceNetwork:
         self.endpoints: Mapping[str, Endpoint] = namespace_endpoints(cluster)
         self._run = run
         self._hub = run.name("net")
-        self._cuts: dict[Pair, list[Held[Cut]]] = {}
+        self._cuts: dict[str, tuple[Pair, Held[Cut]]] = {}
         self._reach = Reach()
         self._unprobed: dict[Pair, None] = {}
         self._seen: dict[Pair, tuple[int, bool]] = {}
@@ -88,19 +88,20 @@ class NamespaceNetwork:
         """Into the hub."""
         enter_namespace(self._hub)
 
-    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
-        """A rule in the namespace of ``destination``."""
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
+        """A rule in the namespace of ``destination``. One that fails leaves nothing behind."""
         rule = Cut(self._run.name(destination), self.endpoints[source].host)
         held = self._run.make(rule, lasts_ns=remaining_ns(until_ns))
-        self._cuts.setdefault((source, destination), []).append(held)
+        self._cuts[cut] = ((source, destination), held)
         self._unprobed[source, destination] = None
 
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """One rule less."""
-        cuts = self._cuts.get((source, destination))
-        if cuts:
-            self._run.undo(cuts.pop())
-            self._unprobed[source, destination] = None
+        if cut in self._cuts:
+            pair, held = self._cuts[cut]
+            self._run.undo(held)
+            del self._cuts[cut]
+            self._unprobed[pair] = None
 
     def reachable(self, source: str, destination: str) -> bool:
         """Whether a datagram got through less than a quarter of a second ago. Links that were cut or joined since the
@@ -167,11 +168,11 @@ class LoopbackNetwork:
     def enter_as_client(self) -> None:
         """Clients are there already."""
 
-    def cut(self, source: str, destination: str, until_ns: int | None) -> None:
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
         """Needs namespaces."""
-        raise AssertionError(f"refused before the run: a cut from {source} to {destination} until {until_ns}")
+        raise AssertionError(f"refused before the run: {cut}: {source} from {destination} until {until_ns}")
 
-    def uncut(self, source: str, destination: str) -> None:
+    def uncut(self, cut: str) -> None:
         """There are no cuts."""
 
     def reachable(self, source: str, destination: str) -> bool:

@@ -11,7 +11,7 @@ from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
 from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram
-from highwater_chaos.backends.protocol import KeepMode, NodeState, PowerLossReport
+from highwater_chaos.backends.protocol import KeepMode, NodeState, PowerLossReport, ProcessState
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import Held, MachineRun
@@ -66,12 +66,18 @@ class LocalNode:
         return self._process is not None and self._process.resource.state() == "gone"
 
     def state(self) -> NodeState:
-        """What was done to it last; a pause that somebody ended (the guardian, at its deadline) is none."""
+        """From the kernel as far as it knows: a pause that somebody ended (the guardian, at its deadline) is none, and
+        one that was not ended is one, whatever was asked for."""
         if self._process is None:
             return NodeState.DOWN
-        if self._pause is not None and self._process.resource.state() == "stopped":
+        if self._process.resource.state() == "stopped":
             return NodeState.PAUSED
         return NodeState.STOPPING if self.stopping else NodeState.UP
+
+    def process_state(self) -> ProcessState:
+        """Probe: ``stopped`` if any process of the node is."""
+        states = [] if self._process is None else [one.state() for one in self._process.resource.members()]
+        return "gone" if not states else "stopped" if "stopped" in states else "running"
 
     # --- life ---
 
@@ -124,8 +130,8 @@ class LocalNode:
     def resume(self) -> None:
         """SIGCONT."""
         if self._pause is not None:
-            pause, self._pause = self._pause, None
-            self._run.undo(pause)
+            self._run.undo(self._pause)
+            self._pause = None
 
     def tail(self) -> str:
         """The end of what it logged."""

@@ -31,6 +31,7 @@ class _Installed:
 
 @dataclass(slots=True)
 class _Rule:
+    name: str
     rule: RpcRule
     nodes: tuple[str, ...]
     in_force: bool = True
@@ -57,31 +58,29 @@ class RuleBook:
         self._nodes = tuple(nodes)
         self._channel = channel
         self._answers = answers
-        self._rules: list[_Rule] = []
+        self._rules: dict[str, _Rule] = {}
 
-    def add(self, rule: RpcRule) -> int:
-        """Put a rule into force on all nodes that answer, before this returns; returns its id.
+    def add(self, name: str, rule: RpcRule) -> None:
+        """Put a rule into force on all nodes that answer, before this returns. One that fails is there to be removed.
 
         Raises:
             ControlError: where a node refuses it, or does not answer although it should.
         """
-        made = _Rule(rule, rule.destinations or self._nodes)
-        self._rules.append(made)
+        made = self._rules[name] = _Rule(name, rule, rule.destinations or self._nodes)
         for node in made.nodes:
             self._install(made, node)
         self._settle(made, lambda one: one.remote_id is not None)
-        return len(self._rules) - 1
 
-    def caught(self, rule_id: int) -> int:
+    def caught(self, name: str) -> int:
         """How many messages the rule had acted upon when its nodes were last asked (see :meth:`tick`)."""
-        rule = self._rules[rule_id]
-        return rule.caught_before + sum(one.caught for one in rule.installed.values())
+        rule = self._rules.get(name)
+        return 0 if rule is None else rule.caught_before + sum(one.caught for one in rule.installed.values())
 
-    def remove(self, rule_id: int) -> None:
+    def remove(self, name: str) -> None:
         """Take a rule out of force; nodes that answer have let go what it held, and told its last count, when this
         returns. Idempotent."""
-        rule = self._rules[rule_id]
-        if not rule.in_force:
+        rule = self._rules.get(name)
+        if rule is None or not rule.in_force:
             return
         rule.in_force = False
         for one in rule.installed.values():
@@ -89,24 +88,41 @@ class RuleBook:
                 self._uninstall(one)
         self._settle(rule, lambda one: one.remote_id == _FORGOTTEN)
 
+    def left(self, name: str) -> str | None:
+        """Probe: ask each node that runs whether it still applies the rule. Returns the first that does, or None.
+
+        Raises:
+            ControlError: a node does not answer now.
+        """
+        rule = self._rules.get(name)
+        for node in () if rule is None else rule.nodes:
+            channel = self._channel(node)
+            if channel is None or not channel.is_open:
+                continue  # it has not been reached in this incarnation, so it has no rule
+            if not self._answers(node):
+                raise ControlError(f"{node} cannot be asked for the rules that it applies")
+            if channel.call("hasRule", {"key": name}):
+                return f"{node} still applies it"
+        return None
+
     # --- nodes that come and go ---
 
     def opened(self, node: str) -> None:
         """A node can be reached: it gets what is in force."""
-        for rule in self._rules:
+        for rule in self._rules.values():
             if rule.in_force and node in rule.nodes:
                 self._install(rule, node)
 
     def gone(self, node: str) -> None:
         """A node's incarnation is over."""
-        for rule in self._rules:
+        for rule in self._rules.values():
             one = rule.installed.pop(node, None)
             if one is not None:
                 rule.caught_before += one.caught
 
     def tick(self) -> None:
         """Ask for counts; answers come in with the channels' next pump."""
-        for rule in self._rules:
+        for rule in self._rules.values():
             if not rule.in_force:
                 continue
             for one in rule.installed.values():
@@ -122,6 +138,7 @@ class RuleBook:
             return
         one = rule.installed[node] = _Installed(channel)
         params = {
+            "key": rule.name,
             "action": rule.rule.action,
             "rpc": rule.rule.rpc,
             "sources": list(rule.rule.sources),

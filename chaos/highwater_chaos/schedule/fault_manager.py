@@ -1,7 +1,10 @@
 """The faults of one run: injects, heals, keeps their records, and knows which nodes they touch.
 
 Each fault carries an id and a deadline, and ends by itself when its time is over; healing is idempotent, and
-:meth:`Faultline.heal_all` undoes whatever is left, however the schedule ended.
+:meth:`FaultManager.heal_all` undoes whatever is left, however the schedule ended.
+
+A heal is believed when a probe saw it. If another fault is in force on the same nodes, the probe may not be able to see
+it yet (a link that is cut twice, a paused node that cannot answer): then it is repeated after that fault's heal.
 """
 
 from __future__ import annotations
@@ -15,9 +18,8 @@ from highwater_chaos.backends.protocol import Backend, BackendError
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import Inject
-from highwater_chaos.faults import Fault, FaultContext, FaultRecord, MessageFault, TargetError, fault_of
-from highwater_chaos.schedule.process import Process, Scheduler, Sleep, Task, Until
-from highwater_chaos.schedule.spare import LOSES_CACHE
+from highwater_chaos.faults import Fault, FaultContext, FaultRecord, Seen, TargetError, Touch, fault_of
+from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_runtime.ports import SECOND
 
 _HEAL_NS: Final = 120 * SECOND
@@ -33,8 +35,13 @@ class _Active:
     timer: Task | None = None
     touched: tuple[str, ...] = ()
 
+    @property
+    def nodes(self) -> set[str]:
+        """Every node on which it acts."""
+        return {node for touch in self.context.record.intent for node in touch.nodes}
 
-class Faultline:
+
+class FaultManager:
     """``random_for(n)`` gives the randomness of the n-th fault; ``deadline_ns`` is when the run must be over."""
 
     def __init__(
@@ -54,6 +61,8 @@ class Faultline:
         self._random_for = random_for
         self._deadline_ns = deadline_ns
         self._active: dict[str, _Active] = {}
+        self._unseen: dict[str, _Active] = {}
+        """Faults that have been undone while others were in force, and that no probe has seen healed yet."""
         self._all: dict[str, _Active] = {}
         self._last_touch_ns: dict[str, int] = {}
         self._lost_cache: set[str] = set()
@@ -65,20 +74,16 @@ class Faultline:
 
     def caught(self, name: str) -> int:
         """Messages caught by the faults of this name so far."""
-        return sum(
-            one.fault.caught(one.context)
-            for one in self._all.values()
-            if one.context.record.name == name and isinstance(one.fault, MessageFault)
-        )
+        return sum(one.context.caught() for one in self._all.values() if one.context.record.name == name)
 
     # --- inject ---
 
-    def inject(self, inject: Inject, touched: tuple[str, ...] = ()) -> Process[bool]:
-        """Inject one fault; returns whether it took hold, as far as can be told now.
+    def inject(self, inject: Inject, touched: tuple[str, ...] = (), *, drawn: bool = False) -> Process[bool]:
+        """Inject one fault; returns whether it took hold, as far as can be known now.
 
-        It is healed after its ``for``, or after the time that lies in its own nature. ``touched``: the nodes that it
-        is aimed at, where those are fewer than the ones it names (a broker cut off from all controllers touches the
-        broker); by default its targets.
+        It is healed after its ``for``, or after the time that lies in its own nature; at once if it failed halfway.
+        ``touched``: the nodes that it is aimed at, if those are fewer than the ones it names (a broker cut off from all
+        controllers touches the broker); by default its targets. ``drawn``: ``random`` drew it.
         """
         fault = fault_of(inject)
         number = len(self.records) + 1
@@ -92,6 +97,7 @@ class Faultline:
             parameters=parameters[inject.choice],
             started_ns=now,
             deadline_ns=self._deadline_ns if lasts is None else min(now + lasts, self._deadline_ns),
+            drawn=drawn,
         )
         self.records.append(record)
         context = FaultContext(self._backend, self._cluster, self._view, self._random_for(number), record)
@@ -99,18 +105,19 @@ class Faultline:
         self._active[record.id] = self._all[record.id] = active
         try:
             yield from fault.inject(context)
-        except TargetError as error:
+        except (TargetError, BackendError) as error:
             record.error = str(error)
-            del self._active[record.id]
-            return False
-        except BackendError as error:
-            # Half of it may be in force, so it stays among those that are healed in the end.
-            record.error = str(error)
-            return False
         finally:
             active.injecting = False
+        if record.error is not None:
+            # Half of it may be in force.
+            if record.intent:
+                yield from self._heal(record.id)
+            else:
+                del self._active[record.id]
+            return False
         record.injected_ns = self._backend.now_ns()
-        if inject.choice in LOSES_CACHE:
+        if fault.LOSES_CACHE:
             self._lost_cache.update(record.targets)
         if lasts is not None:
             active.timer = self._scheduler.spawn(f"end of {record.id}", self._end(record.id, now + lasts))
@@ -131,9 +138,15 @@ class Faultline:
             yield from self._heal(fault_id)
 
     def heal_all(self) -> Process[None]:
-        """Heal everything, the latest fault first."""
-        for fault_id in reversed(list(self._active)):
+        """Heal everything, the latest fault first: everything is undone before anything is waited for."""
+        left = list(reversed(self._active))
+        for fault_id in left:
+            active = self._active.get(fault_id)
+            if active is not None and not active.injecting and not active.healing:
+                yield from self._undo(active)
+        for fault_id in left:
             yield from self._heal(fault_id)
+        yield from self._look_again()
 
     def _heal(self, fault_id: str) -> Process[None]:
         active = self._active.get(fault_id)
@@ -147,18 +160,65 @@ class Faultline:
             return
         active.healing = True
         try:
-            if record.heal_started_ns is None:
-                record.heal_started_ns = self._backend.now_ns()
-            try:
-                yield from active.fault.heal(active.context)
-            except BackendError as error:
-                active.context.saw_healed(str(error), False)
+            yield from self._undo(active)
+            yield from self._see_healed(active)
             record.healed_ns = self._backend.now_ns()
             for node in active.touched or record.targets:
                 self._last_touch_ns[node] = record.healed_ns
             del self._active[fault_id]
+            if record.unhealed:
+                self._unseen[fault_id] = active
         finally:
             active.healing = False
+        yield from self._look_again()
+
+    def _undo(self, active: _Active) -> Process[None]:
+        """Once: what the backend could not undo then, it goes on trying by itself."""
+        record = active.context.record
+        if record.heal_started_ns is None:
+            record.heal_started_ns = self._backend.now_ns()
+            yield from active.fault.heal(active.context)
+
+    def _look_again(self) -> Process[None]:
+        """Repeat the probes of heals that other faults may have hidden."""
+        for fault_id, active in list(self._unseen.items()):
+            if fault_id in self._unseen and not self._is_hidden(active):
+                del self._unseen[fault_id]
+                yield from self._see_healed(active)
+                if active.context.record.unhealed and self._active:
+                    self._unseen[fault_id] = active
+
+    def _is_hidden(self, active: _Active, touch: Touch | None = None) -> bool:
+        """Whether another fault is in force on a node that this one (or one thing that it touched) acts on."""
+        nodes = active.nodes if touch is None else set(touch.nodes)
+        return any(other is not active and other.nodes & nodes for other in self._active.values())
+
+    def _see_healed(self, active: _Active) -> Process[None]:
+        """Probe what the fault touched until each is seen healed. Things that other faults touch too are looked at, and
+        not waited for."""
+        context, record = active.context, active.context.record
+        last: dict[str, Seen] = {}
+
+        def look() -> None:
+            for touch in record.unhealed:
+                last[touch.name] = _probe(active, touch)
+                if last[touch.name].ok:
+                    context.saw_healed(touch, last[touch.name])
+
+        def waited_for() -> list[Touch]:
+            return [touch for touch in record.unhealed if not self._is_hidden(active, touch)]
+
+        def seen() -> bool:
+            look()
+            return not waited_for()
+
+        if not seen():
+            yield Until(seen, active.fault.healed_within_ns, f"{record.id} is seen healed")
+        for held_up in [self._backend.held_up(touch.name) for touch in waited_for() if touch.kind == "node"]:
+            if held_up is not None:
+                yield Until(seen, held_up.at_most_ns + active.fault.healed_within_ns, held_up.why)
+        for touch in record.unhealed:
+            context.saw_healed(touch, last[touch.name])
 
     def abandon_injections(self) -> None:
         """Forget that injections were going on: the processes that ran them have been cancelled."""
@@ -179,3 +239,10 @@ class Faultline:
     def lost_cache(self, node: str) -> bool:
         """Whether the node has ever lost what was not durable (it has it again once it is back in the ISR)."""
         return node in self._lost_cache
+
+
+def _probe(active: _Active, touch: Touch) -> Seen:
+    try:
+        return active.fault.probe(active.context, touch)
+    except BackendError as error:
+        return Seen(False, f"it cannot be seen: {error}")

@@ -1,0 +1,284 @@
+"""Every kind of fault on real processes with its undo broken, and with its injection broken: it is inconclusive.
+
+What is broken is the machine's own step (the rule is not deleted, SIGCONT is not sent, the node program is not told),
+while the run's journal and the backend note that it was done. The tests of :mod:`tests.chaos.test_broken_faults` show
+that such a record makes the verdict inconclusive; so does the run at the end of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.control import ControlChannel
+from highwater_chaos.backends.local.disks import VolumeDisk
+from highwater_chaos.backends.local.nodes import LocalNode
+from highwater_chaos.backends.local.program import Launch
+from highwater_chaos.backends.protocol import PowerLossReport, node_id
+from highwater_chaos.backends.view import ClusterView
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.faults import Inject, fault_kinds
+from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
+from highwater_chaos.faults.base import Fault
+from highwater_chaos.faults.session_expiry import SessionExpiry
+from highwater_chaos.judged_run import write_judged
+from highwater_chaos.machine.cuts import Cut
+from highwater_chaos.machine.disk_error import DiskError
+from highwater_chaos.machine.disk_full import DiskFull
+from highwater_chaos.machine.pauses import Pause
+from highwater_chaos.machine.processes import Process
+from highwater_chaos.process import Scheduler
+from highwater_chaos.schedule.fault_manager import FaultManager
+from highwater_runtime.ports import SECOND
+
+pytestmark = pytest.mark.whole_machine
+TARGET = {"target": {"broker": 1}}
+RULE = {"rpc": "BrokerHeartbeat", "from": {"broker": 1}}
+FAULTS: dict[str, dict[str, Any]] = {
+    "powerLoss": TARGET,
+    "kill": TARGET,
+    "stop": TARGET,
+    "restart": TARGET,
+    "diskWipe": TARGET,
+    "diskFull": TARGET,
+    "diskError": TARGET,
+    "diskStall": TARGET,
+    "pause": TARGET,
+    "sessionExpiry": TARGET,
+    "partition": {"between": [{"broker": 0}, {"broker": 1}]},
+    "hold": RULE,
+    "drop": RULE,
+    "delay": {**RULE, "by": "10ms"},
+    "duplicate": RULE,
+    "clockSkew": {**TARGET, "offset": "5s"},
+}
+DOWN = ("powerLoss", "kill", "stop", "restart", "diskWipe")
+MACHINE: dict[str, Any] = {"partition": Cut, "pause": Pause, "diskFull": DiskFull, "diskError": DiskError}
+TOLD = {
+    "diskStall": ("diskStall", {"on": False}),
+    "clockSkew": ("clock", {"offsetNs": 0, "rate": 1.0}),
+}
+SHORT = 2 * SECOND
+
+
+class Site:
+    """A cluster that lives for all tests here; each repairs what it has broken."""
+
+    def __init__(self, root: Path, experiment: ChaosExperiment) -> None:
+        self.backend = LocalBackend(root=root)
+        self.view = ClusterView()
+        self.cluster = experiment.cluster
+        self.backend.build(self.cluster, 1)
+        backend = self.backend
+        self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self.look, poll_ns=backend.poll_ns)
+        self.manager = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
+        self.whole()
+
+    def look(self) -> None:
+        self.view.observe(self.backend.events_since(self.view.next_seq))
+
+    def until(self, condition: Callable[[], bool], seconds: float = 60) -> bool:
+        return self.scheduler.run(condition, self.backend.now_ns() + int(seconds * SECOND))
+
+    def whole(self) -> None:
+        assert self.until(lambda: all(self.view.is_unfenced(broker) for broker in (0, 1))), self.view.nodes
+
+    def run(self, process: Any) -> None:
+        task = self.scheduler.spawn("test", process)
+        assert self.until(lambda: task.done, 120)
+
+    def inject(self, kind: str) -> FaultRecord:
+        self.run(self.manager.inject(Inject.model_validate({kind: FAULTS[kind]})))
+        return self.manager.records[-1]
+
+    def heal(self) -> None:
+        self.run(self.manager.heal_all())
+
+    def restart(self, node: str) -> None:
+        """Whatever stands in the node's place: the node."""
+        self.backend.resume(node)
+        self.backend.kill(node)
+        self.backend.disk_heal(node)
+        self.backend.start(node)
+        incarnation = self.backend.incarnation(node)
+        assert self.until(lambda: self.view.nodes[node].incarnation == incarnation)
+        assert self.until(lambda: self.view.is_unfenced(node_id(node)))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, experiment: Callable[..., ChaosExperiment]) -> Iterator[Site]:
+    root = tmp_path_factory.mktemp("state")
+    root.chmod(0o755)
+    made: Site | None = None
+    try:
+        made = Site(root, experiment("- wait: 1s"))
+        yield made
+    finally:
+        if made is not None:
+            made.backend.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come about is not waited for as long as on a busy machine."""
+    monkeypatch.setattr(FaultContext.confirm, "__defaults__", (SHORT,))
+    monkeypatch.setattr(nodes.seen_down, "__defaults__", (SHORT,))
+    for module in (nodes, stop, restart):
+        monkeypatch.setattr(module, "SHUTDOWN_NS", 3 * SHORT)
+    monkeypatch.setattr(restart, "BACK_NS", SHORT)
+    monkeypatch.setattr(session_expiry, "_SLACK_NS", SHORT)
+    for kind in (Fault, SessionExpiry):
+        monkeypatch.setattr(kind, "healed_within_ns", SHORT)
+
+
+class Broken:
+    """Steps of the machine that are left out, and what repairs the cluster afterwards."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patch = monkeypatch
+        self.left_out: list[Callable[[], object]] = []
+
+    def leave_out(self, owner: Any, method: str, answer: Any = None) -> None:
+        whole = getattr(owner, method)
+
+        def nothing(one: Any, *args: Any, **kwargs: Any) -> Any:
+            self.left_out.append(lambda: whole(one, *args, **kwargs))
+            return one if answer is owner else answer
+
+        self.patch.setattr(owner, method, nothing)
+
+    def tell_nothing(self, method: str, params: dict[str, Any] | None = None) -> None:
+        """The node program is not told this, and the backend hears that it was."""
+        call, ask = ControlChannel.call, ControlChannel.ask
+
+        def not_called(channel: ControlChannel, asked: str, sent: Any = None, **more: Any) -> Any:
+            if asked == method and params in (None, sent):
+                self.left_out.append(lambda: channel.closed or call(channel, asked, sent))
+                return None
+            return call(channel, asked, sent, **more)
+
+        def not_asked(channel: ControlChannel, asked: str, sent: Any, on_answer: Any, on_error: Any = None) -> None:
+            if asked == method and params in (None, sent):
+                self.left_out.append(lambda: channel.closed or call(channel, asked, sent))
+                on_answer(1_000_000)
+            else:
+                ask(channel, asked, sent, on_answer, on_error)
+
+        self.patch.setattr(ControlChannel, "call", not_called)
+        self.patch.setattr(ControlChannel, "ask", not_asked)
+
+
+@pytest.fixture
+def broken(site: Site) -> Iterator[Broken]:
+    with pytest.MonkeyPatch.context() as patch:
+        made = Broken(patch)
+        yield made
+        patch.undo()
+    for repair in made.left_out:
+        repair()
+
+
+def test_every_kind_is_broken_here() -> None:
+    assert list(FAULTS) == list(fault_kinds())
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_broken_undo(site: Site, broken: Broken, kind: str) -> None:
+    if kind in DOWN:
+        # Processes start, and are no nodes.
+        broken.patch.setattr(site.backend._program, "launch", lambda *_: Launch(("sleep", "1000")))
+    elif kind in MACHINE:
+        broken.leave_out(MACHINE[kind], "undo")
+        broken.patch.setattr(MACHINE[kind], "left", lambda _: None)
+    else:
+        broken.tell_nothing(*TOLD.get(kind, ("removeRule",)))
+    record = site.inject(kind)
+    if kind != "restart":
+        assert record.confirmed or record.kind in ("hold", "drop", "delay", "duplicate"), record.inject_evidence
+        site.until(lambda: site.manager.records[-1].idle or bool(_caught(site)), 2)
+    site.heal()
+    assert not record.healed
+    reason = record.inconclusive_reason()
+    assert reason is not None
+    assert ("never took hold" if kind == "restart" else "is not known to be healed") in reason
+    broken.patch.undo()
+    if kind in DOWN or kind in ("diskError", "pause"):
+        for repair in broken.left_out:
+            repair()
+        broken.left_out.clear()
+        site.restart("broker-1")
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
+    match kind:
+        case "kill":
+            broken.patch.setattr(LocalNode, "end", lambda _: -9)
+        case "stop" | "restart":
+            broken.patch.setattr(Process, "signal", lambda *_: True)
+        case "powerLoss":
+            broken.patch.setattr(LocalNode, "lose_power", lambda *_: PowerLossReport(0))
+        case "diskWipe":
+            broken.patch.setattr(VolumeDisk, "wipe", lambda _: None)
+        case "diskFull" | "diskError":
+            broken.patch.setattr(VolumeDisk, "trouble", lambda *_: None)
+        case "pause":
+            broken.patch.setattr(Pause, "make", lambda self, _: self)
+        case "partition":
+            broken.patch.setattr(Cut, "make", lambda self, _: self)
+        case "diskStall" | "clockSkew":
+            broken.tell_nothing({"diskStall": "diskStall", "clockSkew": "clock"}[kind])
+        case _:
+            broken.tell_nothing("addRule")
+    record = site.inject(kind)
+    site.until(lambda: False, 0.5)
+    broken.patch.undo()
+    broken.left_out.clear()
+    site.heal()
+    reason = record.inconclusive_reason()
+    assert reason is not None
+    assert "took hold" in reason or "take hold" in reason
+    if kind in DOWN:
+        site.restart("broker-1")
+
+
+def _caught(site: Site) -> int:
+    (active,) = site.manager._active.values()
+    return active.context.caught()
+
+
+def test_nothing_broken(site: Site) -> None:
+    """Or the tests above would prove nothing."""
+    for kind in FAULTS:
+        record = site.inject(kind)
+        site.until(lambda: bool(_caught(site)), 2) if kind in ("hold", "drop", "delay", "duplicate") else None
+        site.heal()
+        assert record.inconclusive_reason() is None, kind
+        site.whole()
+
+
+def test_a_partition_that_is_never_undone_is_no_pass(
+    experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two brokers that replicate nothing from each other: nothing but the probe notices."""
+    schedule = "- inject: {name: cut, partition: {between: [{broker: 1}, {broker: 2}]}}\n- wait: 1s\n- heal: cut"
+    chosen = experiment(schedule, brokers=3, timeout="1m")
+    (topic,) = chosen.cluster.topics
+    topics = [topic.model_copy(update={"assignment": [[0, 1]], "replication_factor": None})]
+    cluster = chosen.cluster.model_copy(update={"topics": topics})
+    chosen = chosen.model_copy(update={"spec": chosen.spec.model_copy(update={"cluster": cluster})})
+    monkeypatch.setattr(Cut, "undo", lambda _: None)
+    monkeypatch.setattr(Cut, "left", lambda _: None)
+    result = run_experiment(chosen, LocalBackend())
+    verdict = write_judged(chosen, result, tmp_path, "run", wire=False).verdict
+    assert verdict["verdict"] == "inconclusive"
+    reason = "fault fault-1 (cut) is not known to be healed: a probe from broker-"
+    assert any(one.startswith(reason) for one in verdict["reasons"]), verdict["reasons"]
