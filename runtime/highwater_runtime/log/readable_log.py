@@ -18,7 +18,7 @@ from highwater_runtime.log.results import BatchMark, TimestampOffset
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk
-from highwater_runtime.ports.trace import Trace
+from highwater_runtime.ports.trace import Trace, TransitionTaken
 
 
 class ReadableLog:
@@ -169,6 +169,8 @@ class ReadableLog:
     def _go_offline(self, error: OSError) -> None:
         if self._offline is None:
             self._offline = f"disk error: {error}"
+            if self._trace is not None:
+                self._trace.emit(TransitionTaken(reason="log-offline", partition=self.partition))
 
     def _ensure_online(self) -> None:
         if self._offline is not None:
