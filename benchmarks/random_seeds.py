@@ -252,9 +252,8 @@ def main() -> int:
                 over.add(outcome.file)
     report(done)
     seconds = time.perf_counter() - began
-    print(
-        f"{' '.join(given.switch) or 'every switch at its default'}: {len(done)} seeds, {seconds:.0f} s on {cores} cores"
-    )
+    title = " ".join(given.switch) or "every switch at its default"
+    print(f"{title}: {len(done)} seeds, {seconds:.0f} s with {cores} processes")
     for file, (seed, after) in first.items():
         print(f"  {file}: found at seed {seed}, after {after:.0f} s")
     return 0 if as_expected(done, switches) else 1
