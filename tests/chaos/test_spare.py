@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_chaos.schedule.spare import Touches, why_not
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.faults import kind_named
+from highwater_chaos.schedule.spare import Blow, Touches, why_not
 from highwater_runtime.ports.trace import IsrProposed
 
 
 @pytest.fixture
 def judge(events):
-    now, recently, lost = set(), set(), set()
+    now, recently, lost, moving = set(), set(), set(), {}
     settled = [True]
 
-    def reason(kind, *nodes):
-        touches = Touches(now.__contains__, lambda node: node in recently, lost.__contains__, lambda _: settled[0])
-        return why_not(kind, nodes, events.view, touches, 3)
+    def reason(kind, *nodes, disturbs=()):
+        touches = Touches(
+            now.__contains__,
+            lambda node: node in recently,
+            lost.__contains__,
+            lambda _: settled[0],
+            lambda partition: moving.get(partition, ()),
+        )
+        blow = Blow(nodes, disturbs, kind_named(kind).LOSES_CACHE)
+        return why_not(blow, Cluster(brokers=3, controllers=3), events.view, touches)
 
-    reason.now, reason.recently, reason.lost, reason.settled = now, recently, lost, settled
+    reason.now, reason.recently, reason.lost, reason.settled, reason.moving = now, recently, lost, settled, moving
     return reason
 
 

@@ -16,7 +16,7 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
-from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
@@ -277,9 +277,10 @@ def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem
 
 
 def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
+    known = sorted((*fault_kinds(), *RANDOM_ADMINISTRATION))
     for kind in random.faults:
-        if kind not in fault_kinds():
-            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault; known are {_list(sorted(fault_kinds()))}")
+        if kind not in known:
+            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {_list(known)}")
 
 
 def _list(names: list[str]) -> str:
