@@ -7,6 +7,7 @@ A rule that has caught nothing has done nothing, so these faults are confirmed b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field
@@ -72,8 +73,10 @@ RPCS: Final[Mapping[str, _Rpc]] = {
 """What ``random`` draws. Two are left out, since what they ask for must not be done late: a DeleteTopics names a topic,
 and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule counts on."""
 
-_BOTH_ENDS: Final = 0.4
+_BOTH_ENDS: Final = 0.2
 """How often sender and receiver of a drawn rule are both named, if both can be."""
+_SENDER: Final = 0.7
+"""How often it is the sender, of those that name one."""
 
 _FENCES: Final = frozenset({"BrokerHeartbeat", "BrokerRegistration"})
 _QUORUM: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
@@ -120,10 +123,11 @@ class MessageFault(Fault):
         sides = [side for side, nodes in ends.items() if nodes]
         if not sides:
             return None
-        chosen = sides if random.random() < _BOTH_ENDS else [random.choice(sides)]
+        # Whom a sender asks depends on who leads; a rule that names it as well often catches nothing.
+        chosen = sides if random.random() < _BOTH_ENDS else sides[:1] if random.random() < _SENDER else sides[-1:]
         body: dict[str, Any] = {
             "rpc": name,
-            **{side: target_of(random.choice(ends[side])) for side in chosen},
+            **_named(ends, chosen, random),
             "of": cls._draw_part(drawing),
             **cls._draw_more(drawing),
         }
@@ -241,6 +245,16 @@ class Duplicate(MessageFault):
 def _nodes(groups: Sequence[Group], drawing: Drawing) -> list[str]:
     """The nodes of these groups, of those that may be drawn from."""
     return [node for name in groups if name in drawing.groups for node in group(name, drawing.cluster)]
+
+
+def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Random) -> dict[str, Target]:
+    """Draw a node for each of the sides, never the same for both."""
+    drawn: dict[str, str] = {}
+    for side in sides:
+        nodes = [node for node in ends[side] if node not in drawn.values()]
+        if nodes:
+            drawn[side] = random.choice(nodes)
+    return {side: target_of(node) for side, node in drawn.items()}
 
 
 def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
