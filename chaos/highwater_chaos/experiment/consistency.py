@@ -145,6 +145,8 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             yield Problem(f"spec.workload.topics[{index}]", f"there is no topic {name!r} in spec.cluster.topics")
     if workload.metadata is not None and REGISTER_TOPIC in known:
         yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
+    if workload.record_size and workload.driver != "highwater":
+        yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
     if workload.idempotence and workload.acks != "all":
         yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
 

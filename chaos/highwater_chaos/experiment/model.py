@@ -132,6 +132,10 @@ class Workload(Model):
     ] = "all"
     idempotence: Annotated[bool, Field(description="A retry cannot write twice; needs acks: all.")] = True
     consumers: Annotated[int, Field(ge=0, le=1000, description="Clients that read from the beginning.")] = 1
+    record_size: Annotated[
+        int,
+        Field(ge=0, le=1_000_000, description="Bytes of a record's value, at least; our own producers fill it up."),
+    ] = 0
     group_members: Annotated[
         int,
         Field(

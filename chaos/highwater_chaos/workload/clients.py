@@ -193,6 +193,7 @@ class Clients:
             bootstrap=self._backend.bootstrap(),
             topics=self._topics,
             interval_ns=int(SECOND * workload.producers / workload.rate),
+            record_size=workload.record_size,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
             request_timeout_ns=workload.request_timeout,
