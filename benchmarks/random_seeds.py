@@ -33,9 +33,8 @@ import msgspec
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import judge_recordings
-from highwater_chaos.run_directory import write_recordings
-from highwater_chaos.run_summary import summary_of
+from highwater_chaos.judged_run import judge_recordings, write_run
+from highwater_chaos.run_summary import read_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.transitions import reached, unreached
 from highwater_runtime.sim.garbage import freeze_collector
@@ -43,6 +42,8 @@ from highwater_runtime.sim.garbage import freeze_collector
 ROOT = Path(__file__).parents[1]
 SHOWN = 5
 """How many seeds of each verdict are named."""
+WIDTH = 240
+"""Characters of a reason that are shown."""
 
 
 class Task(NamedTuple):
@@ -103,9 +104,10 @@ def _judged(task: Task, began: float) -> Outcome:
     experiment = load_experiment(Path(task.file)).with_seed_and_switches(task.seed, dict(task.switches))
     result = run_experiment(experiment, make_backend("sim", wire=wire))
     with tempfile.TemporaryDirectory() as directory:
-        write_recordings(Path(directory), experiment, result)
-        judgement = judge_recordings(experiment, Path(directory))
-    verdict = verdict_of(experiment, summary_of(result, wire=wire), judgement)
+        write_run(Path(directory), experiment, result, wire=wire)
+        summary = read_summary(Path(directory))
+        assert summary is not None, "it was written just now"
+        verdict = verdict_of(experiment, summary, judge_recordings(experiment, Path(directory)))
     return Outcome(
         task.file,
         dict(task.switches),
@@ -163,6 +165,12 @@ def known(path: Path | None) -> list[Outcome]:
     return [msgspec.json.decode(line, type=Outcome) for line in whole.splitlines()]
 
 
+def why(outcome: Outcome) -> str:
+    """What is wrong, on one line; all of it is in ``--out``."""
+    text = ", ".join(outcome.anomalies) or "; ".join(reason.strip().rpartition("\n")[2] for reason in outcome.reasons)
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
 def report_file(file: str, found: list[Outcome]) -> None:
     """One file's paragraph."""
     verdicts = Counter(one.verdict for one in found)
@@ -176,8 +184,7 @@ def report_file(file: str, found: list[Outcome]) -> None:
     for verdict in ("error", "fail", "inconclusive"):
         those = sorted((one for one in found if one.verdict == verdict), key=lambda one: one.seed)
         for one in those[:SHOWN]:
-            why = ", ".join(one.anomalies) or "; ".join(one.reasons)
-            print(f"  seed {one.seed}: {verdict}: {why}")
+            print(f"  seed {one.seed}: {verdict}: {why(one)}")
         if len(those) > SHOWN:
             print(f"  … {len(those) - SHOWN} more: seeds {', '.join(str(one.seed) for one in those[SHOWN:])}")
     seen = Counter(name for one in found for name in one.transitions)
@@ -244,8 +251,7 @@ def main() -> int:
             with given.out.open("ab") as out:
                 out.write(msgspec.json.encode(outcome) + b"\n")
         if outcome.verdict != "pass":
-            why = ", ".join(outcome.anomalies) or "; ".join(outcome.reasons)
-            print(f"{outcome.file} seed {outcome.seed}: {outcome.verdict}: {why}", file=sys.stderr, flush=True)
+            print(f"{outcome.file} seed {outcome.seed}: {outcome.verdict}: {why(outcome)}", file=sys.stderr, flush=True)
         if outcome.verdict == "fail" and outcome.file not in first:
             first[outcome.file] = outcome.seed, time.perf_counter() - began
             if given.until_failure:
