@@ -21,11 +21,14 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
 from highwater_chaos.process import Process, Sleep
 from highwater_runtime.metadata.topic_names import is_internal
+from highwater_runtime.ports import SECOND
 
 _MOST_PARTITIONS: Final = 12
 _MOST_TOPICS: Final = 4
 """How many topics of its own ``random`` has at a time."""
-_TRIES: Final = 3
+_TRIES: Final = 12
+_BETWEEN_TRIES_NS: Final = 5 * SECOND
+"""A topic can be created again once enough of its brokers are unfenced."""
 _TURN_BACK: Final = 0.5
 """How often a drawn reassignment cancels one that is under way."""
 
@@ -128,6 +131,7 @@ class RandomAdministration:
                 error = yield from self._run(Admin.model_validate({"createTopic": declared.model_dump(by_alias=True)}))
                 if error is None or self._view.leader(f"{topic}-0") is not None:
                     break
+                yield Sleep(_BETWEEN_TRIES_NS)
             else:
                 self._on_failure(f"topic {topic}, which random deleted, could not be created again: {error}")
         del self._deleting[topic]
