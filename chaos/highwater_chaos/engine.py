@@ -466,5 +466,5 @@ def _faults(steps: Sequence[Step]) -> list[Fault]:
         if step.repeat is not None:
             found += _faults(step.repeat.steps)
         if step.random is not None:
-            found += [kind_named(kind).example() for kind in step.random.faults]
+            found += [kind_named(kind).example() for kind in step.random.faults if kind in fault_kinds()]
     return found

@@ -112,6 +112,8 @@ class FaultRow(msgspec.Struct):
     healed_ns: int | None = None
     confirmed: bool | None = None
     healed: bool | None = None
+    drawn: bool | None = None
+    idle: bool | None = None
     run_id: str | None = None
 
 

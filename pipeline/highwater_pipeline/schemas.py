@@ -134,6 +134,10 @@ FAULTS: Final = pa.schema(
         _field("healed_ns", pa.int64(), "run time", nullable=True),
         _field("confirmed", pa.bool_(), "whether evidence shows that it took effect", nullable=True),
         _field("healed", pa.bool_(), "whether evidence shows that it is gone", nullable=True),
+        _field(
+            "drawn", pa.bool_(), "whether it was drawn at random: nothing in the schedule depends on it", nullable=True
+        ),
+        _field("idle", pa.bool_(), "whether it was in force and met nothing to act upon", nullable=True),
         _field("detail", pa.string(), "the whole line as it was written (JSON), evidence included"),
     ],
     metadata={"doc": "faults that were injected, with evidence"},

@@ -121,10 +121,13 @@ def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
 
 
 def doubts(faults: pa.Table) -> Iterator[str]:
-    """Sentences on faults of which nobody can be sure that they took hold, or that they are gone."""
-    for fault in faults.select(["id", "name", "kind", "confirmed", "healed"]).to_pylist():
+    """Sentences on faults of which nobody can be sure that they took hold, or that they are gone.
+
+    One that was drawn at random and met nothing to act upon has done nothing, and nothing depends on it.
+    """
+    for fault in faults.select(["id", "name", "kind", "confirmed", "healed", "drawn", "idle"]).to_pylist():
         title = f"fault {fault['id'] or ''} ({fault['name'] or fault['kind']})".replace("  ", " ")
-        if fault["confirmed"] is False:
+        if fault["confirmed"] is False and not (fault["drawn"] and fault["idle"]):
             yield f"{title} is not confirmed to have taken hold"
         elif fault["healed"] is False:
             yield f"{title} is not confirmed to be gone"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from highwater_chaos.backends.protocol import NodeState
+from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
 from highwater_runtime.ports import SECOND
 
 
@@ -122,6 +124,29 @@ def test_random_faults_are_over_when_the_step_is(harness):
     assert len(records) > 10
     assert len({record.kind for record in records}) >= 4
     assert [record.inconclusive_reason() for record in records] == [None] * len(records)
+
+
+def test_random_draws_every_kind_of_fault_and_of_administration(harness):
+    kinds = dict.fromkeys((*fault_kinds(), *RANDOM_ADMINISTRATION), 1)
+    assert harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
+    done = {name.removeprefix("random ") for _, name in harness.runner.journal if name.startswith("random ")}
+    assert done | {record.kind for record in harness.faults.records} == set(kinds)
+    assert harness.runner.doubts == []
+    assert [record.inconclusive_reason() for record in harness.faults.records if record.idle] == [None] * sum(
+        record.idle for record in harness.faults.records
+    )
+    assert harness.view.leader("orders-0") is not None, "what was deleted has been created again"
+
+
+def test_a_drawn_rule_about_messages_leaves_its_nodes_to_other_faults(harness):
+    assert harness.steps(random_step(faults={"hold": 5, "kill": 1}, every="200ms", targets=["brokers"]))
+    rules = [record for record in harness.faults.records if record.kind == "hold"]
+    kills = [record for record in harness.faults.records if record.kind == "kill"]
+    assert any(
+        rule.started_ns < kill.started_ns < rule.healed_ns and set(kill.targets) & set(rule.targets)
+        for rule in rules
+        for kill in kills
+    ), "no rule was in force while its node was down"
 
 
 def test_random_faults_stay_within_their_targets(harness):

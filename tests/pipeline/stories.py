@@ -691,6 +691,23 @@ def nodes_crash(story: Story) -> None:
     story.event("controller-0", "node-crashed", reason="QuorumBrokenError: two leaders", stack="Traceback …")
 
 
+def _half_of_a_batch_is_left(story: Story) -> Story:
+    happy(story).leads(0, 0, leo=0).commits(0, 0, 2, crc=7).state([0, 1], offset=20)
+    return story.dump(0, (1, 0, 2), crc=9).dump(1, (0, 0, 1), (1, 0, 2), crc=7)
+
+
+@case("pass")
+def compacted(story: Story) -> None:
+    """Broker 0 has compacted its log: of a batch of two records one is left, in a batch that has another CRC."""
+    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="compacted", partition=P0)
+
+
+@case(committed_loss=2, divergence=1)
+def not_compacted(story: Story) -> None:
+    """The same without compaction; another transition excuses nothing."""
+    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="segment-rolled", partition=P0)
+
+
 @case("pass")
 def deposed_leader_lags(story: Story) -> None:
     """A deposed leader that does not know it yet may say less than the new one has."""

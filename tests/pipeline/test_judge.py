@@ -71,6 +71,11 @@ def test_counts_are_whole_and_examples_few(story: Any) -> None:
     [
         (FaultRow("hold", id="1", name="held", confirmed=False), "fault 1 (held) is not confirmed to have taken hold"),
         (FaultRow("kill", id="2", confirmed=True, healed=False), "fault 2 (kill) is not confirmed to be gone"),
+        (FaultRow("drop", id="3", confirmed=False, idle=True), "fault 3 (drop) is not confirmed to have taken hold"),
+        (
+            FaultRow("drop", id="4", confirmed=False, healed=False, idle=True, drawn=True),
+            "fault 4 (drop) is not confirmed to be gone",
+        ),
     ],
 )
 def test_a_fault_in_doubt_makes_a_pass_inconclusive_and_no_fail_less_a_fail(
@@ -85,6 +90,14 @@ def test_a_fault_in_doubt_makes_a_pass_inconclusive_and_no_fail_less_a_fail(
     assert doubtful.verdict == "inconclusive"
     assert reason in doubtful.reasons
     assert judged(story.poll((1, 1))).verdict == "fail"
+
+
+def test_a_drawn_rule_that_caught_nothing_is_no_reason_for_doubt(story: Any) -> None:
+    clean = story.send(1, at=0).poll((0, 1)).tables()
+    idle = FaultRow("drop", id="1", confirmed=False, healed=True, idle=True, drawn=True)
+    judgement = judge_run(RunTables("tiny", clean.operations, faults=FAULT_ROWS.to_table([idle], "tiny", [b"{}"])))
+    assert judgement.verdict == "pass"
+    assert not [reason for reason in judgement.reasons if "fault 1" in reason]
 
 
 def test_stories_name_who_and_where(story: Any) -> None:

@@ -16,7 +16,7 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
-from highwater_chaos.experiment.steps import Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
@@ -145,6 +145,8 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             yield Problem(f"spec.workload.topics[{index}]", f"there is no topic {name!r} in spec.cluster.topics")
     if workload.metadata is not None and REGISTER_TOPIC in known:
         yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
+    if workload.record_size and workload.driver != "highwater":
+        yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
     if workload.idempotence and workload.acks != "all":
         yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
 
@@ -277,9 +279,10 @@ def _partition(path: str, name: str, topics: dict[str, int]) -> Iterator[Problem
 
 
 def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
+    known = sorted((*fault_kinds(), *RANDOM_ADMINISTRATION))
     for kind in random.faults:
-        if kind not in fault_kinds():
-            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault; known are {_list(sorted(fault_kinds()))}")
+        if kind not in known:
+            yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {_list(known)}")
 
 
 def _list(names: list[str]) -> str:

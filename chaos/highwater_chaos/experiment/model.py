@@ -132,6 +132,18 @@ class Workload(Model):
     ] = "all"
     idempotence: Annotated[bool, Field(description="A retry cannot write twice; needs acks: all.")] = True
     consumers: Annotated[int, Field(ge=0, le=1000, description="Clients that read from the beginning.")] = 1
+    record_size: Annotated[
+        int,
+        Field(ge=0, le=1_000_000, description="Bytes of a record's value, at least; our own producers fill it up."),
+    ] = 0
+    group_members: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=100,
+            description="Members of one consumer group, which come, commit offsets and go; they read nothing.",
+        ),
+    ] = 0
     topics: Annotated[
         list[TopicName] | None, Field(description="Topics to write and read, of spec.cluster.topics; absent: all.")
     ] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -84,6 +84,10 @@ class Admin(OneOf):
     upgrade_metadata: UpgradeMetadata | None = None
 
 
+RANDOM_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders")
+"""Administration that ``random`` can draw, beside faults. The others are about the cluster as a whole."""
+
+
 class Repeat(Model):
     """The same steps several times."""
 
@@ -108,7 +112,9 @@ class RandomFaults(Model):
     every: Annotated[Duration, Field(description="Time between two of them, on average. A duration such as 5s.")]
     faults: Annotated[
         dict[str, Annotated[float, Field(gt=0, strict=False)]],
-        Field(min_length=1, description="Weight of each kind of fault: {kill: 2, partition: 1}."),
+        Field(
+            min_length=1, description="Weight of each kind of fault, and of administration: {kill: 2, createTopic: 1}."
+        ),
     ]
     targets: list[Group] = Field(
         min_length=1,

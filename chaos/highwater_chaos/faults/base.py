@@ -308,7 +308,8 @@ class Drawing:
 
 class Drawn(NamedTuple):
     """A fault that was drawn, and the nodes that it is aimed at in the sense of :mod:`highwater_chaos.schedule.spare`
-    (a broker cut off from all controllers: the broker)."""
+    (a broker cut off from all controllers: the broker). Such a node is left to it alone; a rule about messages is aimed
+    at none (see :meth:`Fault.disturbs`)."""
 
     fault: Fault
     nodes: tuple[str, ...]
@@ -333,6 +334,20 @@ class Fault(FaultModel):
     def lasts_ns(self) -> int | None:
         """After how long the fault ends by itself; None: when it is healed."""
         return None
+
+    def disturbs(self, cluster: Cluster) -> tuple[str, ...]:
+        """Nodes that may lose their session, their place in an ISR or their quorum by it without being its targets.
+
+        A node may be under several such faults, and under others, at a time; but for as long as one is in force, and
+        for :meth:`lingers_ns` longer, ``random`` does not count on the node.
+        """
+        del cluster
+        return ()
+
+    def lingers_ns(self, cluster: Cluster) -> int:
+        """How long after its end it may still have an effect: a message that was late by then, a wait for one."""
+        del cluster
+        return 0
 
     @property
     def healed_within_ns(self) -> int:

@@ -6,39 +6,80 @@ A rule that has caught nothing has done nothing, so these faults are confirmed b
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from highwater_chaos.backends.protocol import Capability, RpcRule
-from highwater_chaos.experiment.targets import Target
+from highwater_chaos.backends.protocol import Capability, RpcRule, broker_names, controller_names
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.targets import Group, Target
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.targets import group
 from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS, SECOND
 
 Action = Literal["hold", "drop", "delay", "duplicate"]
 
-BROKER_RPCS: Final = (
-    "Fetch",
-    "Produce",
-    "AlterPartition",
-    "BrokerHeartbeat",
-    "BrokerRegistration",
-    "OffsetsForLeaderEpoch",
-    "AllocateProducerIds",
-)
-"""What brokers send or serve."""
-CONTROLLER_RPCS: Final = (
-    "Fetch",
-    "FetchSnapshot",
-    "Vote",
-    "BeginQuorumEpoch",
-    "EndQuorumEpoch",
-    "AlterPartition",
-    "BrokerHeartbeat",
-)
-"""What controllers send or serve."""
+_BROKERS: Final = "brokers"
+_CONTROLLERS: Final = "controllers"
+
+
+class _Rpc(NamedTuple):
+    """Who sends an RPC and who serves it (clients of the cluster are in no group), and how often it is drawn."""
+
+    name: str
+    clients: tuple[Group, ...]
+    servers: tuple[Group, ...]
+    weight: int = 1
+
+
+RPCS: Final[Mapping[str, _Rpc]] = {
+    rpc.name: rpc
+    for rpc in (
+        # replication
+        _Rpc("Fetch", (_BROKERS, _CONTROLLERS), (_BROKERS, _CONTROLLERS), 6),
+        _Rpc("ListOffsets", (_BROKERS,), (_BROKERS,)),
+        _Rpc("AlterPartition", (_BROKERS,), (_CONTROLLERS,), 6),
+        # a broker's life
+        _Rpc("BrokerHeartbeat", (_BROKERS,), (_CONTROLLERS,), 3),
+        _Rpc("BrokerRegistration", (_BROKERS,), (_CONTROLLERS,), 2),
+        _Rpc("AllocateProducerIds", (_BROKERS,), (_CONTROLLERS,)),
+        # the quorum
+        _Rpc("Vote", (_CONTROLLERS,), (_CONTROLLERS,), 2),
+        _Rpc("BeginQuorumEpoch", (_CONTROLLERS,), (_CONTROLLERS,), 2),
+        _Rpc("EndQuorumEpoch", (_CONTROLLERS,), (_CONTROLLERS,)),
+        _Rpc("FetchSnapshot", (_BROKERS, _CONTROLLERS), (_CONTROLLERS,)),
+        # clients
+        _Rpc("Produce", (), (_BROKERS,), 4),
+        _Rpc("Metadata", (), (_BROKERS,)),
+        _Rpc("InitProducerId", (), (_BROKERS,)),
+        _Rpc("FindCoordinator", (), (_BROKERS,)),
+        _Rpc("JoinGroup", (), (_BROKERS,)),
+        _Rpc("SyncGroup", (), (_BROKERS,)),
+        _Rpc("Heartbeat", (), (_BROKERS,)),
+        _Rpc("LeaveGroup", (), (_BROKERS,)),
+        _Rpc("OffsetCommit", (), (_BROKERS,), 2),
+        _Rpc("OffsetFetch", (), (_BROKERS,)),
+        # administration; brokers forward it
+        _Rpc("CreateTopics", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
+        _Rpc("CreatePartitions", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
+        _Rpc("ElectLeaders", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
+    )
+}
+"""What ``random`` draws. Two are left out, since what they ask for must not be done late: a DeleteTopics names a topic,
+and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule counts on."""
+
+_BOTH_ENDS: Final = 0.2
+"""How often sender and receiver of a drawn rule are both named, if both can be."""
+_SENDER: Final = 0.7
+"""How often it is the sender, of those that name one."""
+
+_FENCES: Final = frozenset({"BrokerHeartbeat", "BrokerRegistration"})
+_QUORUM: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
 
 
 class MessageFault(Fault):
@@ -72,20 +113,46 @@ class MessageFault(Fault):
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw a node, one of its RPCs, whether it is client or server, and requests or responses."""
-        node = drawing.node("brokers", "controllers")
-        if node is None:
-            return None
+        """Draw an RPC, requests or responses, and a node that sends or serves it, sometimes both.
+
+        A node may be down, or under another fault: a message may well arrive in another life of its receiver.
+        """
         random = drawing.random
-        rpc = random.choice(BROKER_RPCS if node.startswith("broker-") else CONTROLLER_RPCS)
-        side = random.choice(("from", "to"))
+        name = random.choices(list(RPCS), [rpc.weight for rpc in RPCS.values()])[0]
+        ends = {"from": _nodes(RPCS[name].clients, drawing), "to": _nodes(RPCS[name].servers, drawing)}
+        sides = [side for side, nodes in ends.items() if nodes]
+        if not sides:
+            return None
+        # Whom a sender asks depends on who leads; a rule that names it as well often catches nothing.
+        chosen = sides if random.random() < _BOTH_ENDS else sides[:1] if random.random() < _SENDER else sides[-1:]
         body: dict[str, Any] = {
-            "rpc": rpc,
-            side: target_of(node),
+            "rpc": name,
+            **_named(ends, chosen, random),
             "of": cls._draw_part(drawing),
             **cls._draw_more(drawing),
         }
-        return Drawn(cls.model_validate(body), (node,))
+        return Drawn(cls.model_validate(body), ())
+
+    def disturbs(self, cluster: Cluster) -> tuple[str, ...]:
+        """Who depends on these messages: for its session, for its place in an ISR, or for its quorum."""
+        sources, destinations = _possible(self.from_, cluster), _possible(self.to, cluster)
+        if self.rpc in _FENCES:
+            return tuple(node for node in sources if node.startswith("broker-"))
+        if self.rpc in _QUORUM:
+            return tuple(dict.fromkeys((*sources, *destinations)))
+        if self.rpc == "Fetch":
+            # A follower that does not fetch leaves the ISR; a controller that nobody fetches from loses its majority.
+            leads = tuple(node for node in destinations if node.startswith("controller-"))
+            return tuple(dict.fromkeys((*sources, *leads)))
+        return ()
+
+    def lingers_ns(self, cluster: Cluster) -> int:
+        """A delayed message arrives so much later. Who lost one goes on waiting until its own time-out."""
+        config = timeouts(cluster)
+        waits_ms = config.broker_session_timeout_ms
+        if self.rpc == "Fetch":
+            waits_ms = max(waits_ms, config.replica_socket_timeout_ms + config.replica_lag_time_max_ms)
+        return self.delay_ns + waits_ms * MS
 
     @classmethod
     def _draw_part(cls, drawing: Drawing) -> str:
@@ -173,6 +240,28 @@ class Duplicate(MessageFault):
     def _draw_part(cls, drawing: Drawing) -> str:
         del drawing
         return "request"
+
+
+def _nodes(groups: Sequence[Group], drawing: Drawing) -> list[str]:
+    """The nodes of these groups, of those that may be drawn from."""
+    return [node for name in groups if name in drawing.groups for node in group(name, drawing.cluster)]
+
+
+def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Random) -> dict[str, Target]:
+    """Draw a node for each of the sides, never the same for both."""
+    drawn: dict[str, str] = {}
+    for side in sides:
+        nodes = [node for node in ends[side] if node not in drawn.values()]
+        if nodes:
+            drawn[side] = random.choice(nodes)
+    return {side: target_of(node) for side, node in drawn.items()}
+
+
+def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
+    """The nodes that a target may name, whatever the cluster is like by then."""
+    if target is not None and target.choice in ("broker", "controller"):
+        return (f"{target.choice}-{target.chosen}",)
+    return (*broker_names(cluster), *controller_names(cluster))
 
 
 def rule_is_gone(context: FaultContext, touch: Touch) -> Seen:

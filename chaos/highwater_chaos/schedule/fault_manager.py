@@ -33,7 +33,14 @@ class _Active:
     injecting: bool = True
     healing: bool = False
     timer: Task | None = None
-    touched: tuple[str, ...] = ()
+    touched: tuple[str, ...] | None = None
+    disturbed: tuple[str, ...] = ()
+    lingers_ns: int = 0
+
+    @property
+    def hits(self) -> tuple[str, ...]:
+        """The nodes that it is aimed at."""
+        return self.context.record.targets if self.touched is None else self.touched
 
     @property
     def nodes(self) -> set[str]:
@@ -78,12 +85,12 @@ class FaultManager:
 
     # --- inject ---
 
-    def inject(self, inject: Inject, touched: tuple[str, ...] = (), *, drawn: bool = False) -> Process[bool]:
+    def inject(self, inject: Inject, touched: tuple[str, ...] | None = None, *, drawn: bool = False) -> Process[bool]:
         """Inject one fault; returns whether it took hold, as far as can be known now.
 
         It is healed after its ``for``, or after the time that lies in its own nature; at once if it failed halfway.
         ``touched``: the nodes that it is aimed at, if those are fewer than the ones it names (a broker cut off from all
-        controllers touches the broker); by default its targets. ``drawn``: ``random`` drew it.
+        controllers touches the broker); None: its targets. ``drawn``: ``random`` drew it.
         """
         fault = fault_of(inject)
         number = len(self.records) + 1
@@ -101,7 +108,8 @@ class FaultManager:
         )
         self.records.append(record)
         context = FaultContext(self._backend, self._cluster, self._view, self._random_for(number), record)
-        active = _Active(fault, context, touched=touched)
+        disturbed, lingers_ns = fault.disturbs(self._cluster), fault.lingers_ns(self._cluster)
+        active = _Active(fault, context, touched=touched, disturbed=disturbed, lingers_ns=lingers_ns)
         self._active[record.id] = self._all[record.id] = active
         try:
             yield from fault.inject(context)
@@ -163,8 +171,9 @@ class FaultManager:
             yield from self._undo(active)
             yield from self._see_healed(active)
             record.healed_ns = self._backend.now_ns()
-            for node in active.touched or record.targets:
-                self._last_touch_ns[node] = record.healed_ns
+            for node in (*active.hits, *active.disturbed):
+                over_ns = record.healed_ns + active.lingers_ns
+                self._last_touch_ns[node] = max(over_ns, self._last_touch_ns.get(node, over_ns))
             del self._active[fault_id]
             if record.unhealed:
                 self._unseen[fault_id] = active
@@ -227,12 +236,16 @@ class FaultManager:
 
     # --- what is touched ---
 
+    def hits_now(self, node: str) -> bool:
+        """Whether a fault that is aimed at a node is in force."""
+        return any(node in one.hits for one in self._active.values())
+
     def touches_now(self, node: str) -> bool:
-        """Whether a fault is in force on a node."""
-        return any(node in (one.touched or one.context.record.targets) for one in self._active.values())
+        """Whether a fault is in force that is aimed at a node, or disturbs it."""
+        return any(node in one.hits or node in one.disturbed for one in self._active.values())
 
     def touched_within(self, node: str, ns: int) -> bool:
-        """Whether a fault on a node ended less than ``ns`` ago."""
+        """Whether the last effect of a fault on a node is less than ``ns`` ago, or still to be expected."""
         last = self._last_touch_ns.get(node)
         return last is not None and self._backend.now_ns() - last < ns
 

@@ -1,38 +1,45 @@
 """Faults drawn by the seed: what ``random`` injects next.
 
 Drawing is a pure function of the randomness, the view and what is touched already; the runner does the rest. How a kind
-is drawn is in the fault's own file (:meth:`highwater_chaos.faults.base.Fault.draw`).
+is drawn is in the fault's own file (:meth:`highwater_chaos.faults.base.Fault.draw`), administration in
+:mod:`highwater_chaos.schedule.random_administration`.
 """
 
 from __future__ import annotations
 
+from random import Random
 from typing import Final, NamedTuple
 
 from highwater_chaos.experiment.faults import Inject
 from highwater_chaos.experiment.steps import RandomFaults
 from highwater_chaos.faults import Drawing, kind_named
+from highwater_chaos.schedule.spare import Blow
 from highwater_runtime.ports import MS
 
 _SHORTEST_NS: Final = 200 * MS
 
 
 class DrawnFault(NamedTuple):
-    """A fault to inject, and the nodes it would touch (in the sense of :mod:`~highwater_chaos.schedule.spare`)."""
+    """A fault to inject, and what it would do to which nodes."""
 
     kind: str
     inject: Inject
-    nodes: tuple[str, ...]
+    blow: Blow
 
 
-def draw_fault(plan: RandomFaults, drawing: Drawing) -> DrawnFault | None:
-    """Draw kind, length and the fault itself. Returns None if the drawn kind can hit nothing now."""
-    random = drawing.random
+def draw_kind(plan: RandomFaults, random: Random) -> tuple[str, int]:
+    """Draw a kind of fault or of administration by its weight, and a length (ns)."""
     kinds = sorted(plan.faults)
     kind = random.choices(kinds, [plan.faults[name] for name in kinds])[0]
     # Many short faults and a few long ones: the interesting schedules need both at once.
-    length = max(min(_SHORTEST_NS, plan.lasting), int(plan.lasting * random.random() ** 2))
+    return kind, max(min(_SHORTEST_NS, plan.lasting), int(plan.lasting * random.random() ** 2))
+
+
+def draw_fault(kind: str, length_ns: int, drawing: Drawing) -> DrawnFault | None:
+    """Draw the fault itself. Returns None if the kind can hit nothing now."""
     drawn = kind_named(kind).draw(drawing)
     if drawn is None:
         return None
-    lasts = None if drawn.fault.lasts_ns == 0 else length
-    return DrawnFault(kind, Inject.of(drawn.fault, for_=lasts), drawn.nodes)
+    fault = drawn.fault
+    blow = Blow(drawn.nodes, fault.disturbs(drawing.cluster), fault.LOSES_CACHE)
+    return DrawnFault(kind, Inject.of(fault, for_=None if fault.lasts_ns == 0 else length_ns), blow)

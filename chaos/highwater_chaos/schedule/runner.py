@@ -12,17 +12,19 @@ from random import Random
 from typing import Final
 
 from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names
+from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
-from highwater_chaos.experiment.steps import Admin, RandomFaults, Repeat, Step
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, RandomFaults, Repeat, Step
+from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing
 from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, found, is_met
 from highwater_chaos.schedule.fault_manager import FaultManager
-from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault
-from highwater_chaos.schedule.spare import Touches, why_not
-from highwater_runtime.config import NodeConfig
+from highwater_chaos.schedule.random_administration import RandomAdministration
+from highwater_chaos.schedule.random_faults import draw_fault, draw_kind
+from highwater_chaos.schedule.spare import Touches, why_not, why_not_reassign
 from highwater_runtime.ports import MS, SECOND
 
 RunAdmin = Callable[[Admin], Process[str | None]]
@@ -55,6 +57,7 @@ class ScheduleRunner:
         self._run_admin = run_admin
         self._random_for = random_for
         self._random_steps = 0
+        self._administration = RandomAdministration(cluster, world.view, run_admin, self.doubts.append)
         self._tasks: list[Task] = []
 
     def run(self, steps: Sequence[Step]) -> Process[bool]:
@@ -154,11 +157,9 @@ class ScheduleRunner:
             yield Sleep(max(0, min(pause, remaining)))
             if pause >= remaining:
                 break
-            drawn = self._draw(plan, random)
-            if drawn is not None:
-                started.append(
-                    self._spawn(f"random {drawn.kind}", self._faults.inject(drawn.inject, drawn.nodes, drawn=True))
-                )
+            name, process = self._draw(plan, random)
+            if process is not None:
+                started.append(self._spawn(f"random {name}", process))
         mine = self._faults.records[first:]
         yield Until(
             lambda: (
@@ -169,43 +170,46 @@ class ScheduleRunner:
             "random faults are over",
         )
 
-    def _draw(self, plan: RandomFaults, random: Random) -> DrawnFault | None:
-        """A fault that may be injected now; None where chance finds none."""
+    def _draw(self, plan: RandomFaults, random: Random) -> tuple[str, Process[object] | None]:
+        """What may be done now, by its kind; None if chance finds nothing."""
+        view, touches, kind = self._world.view, self._touches(), ""
+
+        def may_move(partition: PartitionView) -> bool:
+            return plan.spare == "none" or why_not_reassign(partition, view, touches) is None
+
+        for _ in range(_DRAWS):
+            kind, length_ns = draw_kind(plan, random)
+            if kind in RANDOM_ADMINISTRATION:
+                process = self._administration.draw(kind, length_ns, random, may_move)
+                if process is not None:
+                    self.journal.append((self._scheduler.now_ns(), f"random {kind}"))
+                    return kind, process
+                continue
+            drawn = draw_fault(kind, length_ns, self._drawing(plan, random))
+            if drawn is not None and (
+                plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
+            ):
+                return kind, self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
+        return kind, None
+
+    def _drawing(self, plan: RandomFaults, random: Random) -> Drawing:
         faults, backend = self._faults, self._world.backend
 
         def free(nodes: Sequence[str]) -> list[str]:
-            return [node for node in nodes if backend.state(node) is NodeState.UP and not faults.touches_now(node)]
+            return [node for node in nodes if backend.state(node) is NodeState.UP and not faults.hits_now(node)]
 
-        session_ns = _session_timeout_ms(self._cluster) * MS
-        touches = Touches(
+        brokers, controllers = free(broker_names(self._cluster)), free(controller_names(self._cluster))
+        return Drawing(random, self._cluster, self._world.view, brokers, controllers, plan.targets)
+
+    def _touches(self) -> Touches:
+        faults, session_ns = self._faults, timeouts(self._cluster).broker_session_timeout_ms * MS
+        return Touches(
             faults.touches_now,
             lambda node: faults.touched_within(node, session_ns),
             faults.lost_cache,
             lambda time_ns: self._scheduler.now_ns() - time_ns > session_ns,
+            self._administration.moving_to,
         )
-        for _ in range(_DRAWS):
-            drawing = Drawing(
-                random,
-                self._cluster,
-                self._world.view,
-                free(broker_names(self._cluster)),
-                free(controller_names(self._cluster)),
-                plan.targets,
-            )
-            drawn = draw_fault(plan, drawing)
-            if drawn is None:
-                continue
-            if plan.spare == "none":
-                return drawn
-            if why_not(drawn.kind, drawn.nodes, self._world.view, touches, self._cluster.controllers) is None:
-                return drawn
-        return None
-
-
-def _session_timeout_ms(cluster: Cluster) -> int:
-    """How long a broker's session lives. The other properties may be those of software that is not ours."""
-    name = "broker.session.timeout.ms"
-    return NodeConfig.of({name: cluster.config[name]} if name in cluster.config else {}).broker_session_timeout_ms
 
 
 def describe(condition: Await) -> str:

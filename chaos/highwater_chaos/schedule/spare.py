@@ -2,42 +2,56 @@
 
 Kafka does not fsync what producers send: a record is safe while some in-sync replica keeps its page cache. KIP-903
 closes the door through which a replica that lost its own could slip back into the ISR, but leaves one exception open
-on purpose: the *last* member of the ISR is trusted, whatever happened to it. So a schedule that takes the cache of the
-last replica that has the data loses acknowledged records legitimately, and says nothing about the code. These rules
-keep random schedules inside the promise:
+on purpose: the *last* member of the ISR is trusted, whatever happened to it (KIP-966 closes that one). So a schedule
+that takes the cache of the last replica that has the data loses acknowledged records legitimately, and says nothing
+about the code.
 
-1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only where each partition of which it is a
-   *member* has another *sound and steady* one.
-2. A fault that may get a broker fenced hits it only where no partition would then depend on a *suspect* member: one
-   that has lost its cache and that the controllers still list, because they have not seen it come back yet.
+For example: the ISR is {0, 1}. Broker 1 loses power; until it has registered again the controller still lists it. In
+this time a rule that drops heartbeats gets broker 0 fenced, though nothing is wrong with it. The ISR is {1}, and what
+broker 1 has lost is lost.
+
+These rules keep random schedules inside the promise:
+
+1. A fault that loses a cache (``powerLoss``, ``diskWipe``) hits a broker only if each partition of which it is, or may
+   soon be, a *member* has another *sound and steady* one.
+2. A fault that may get a broker fenced, or out of an ISR, hits or disturbs it only if no partition would then depend on
+   a *suspect* member: one that has lost its cache and that the controllers still list, because they have not seen it
+   come back yet.
 3. At most a minority of the controllers is hit at once, so that there can be an active one; their disks are never
    replaced (a voter that forgets its vote breaks Raft's own assumptions).
-4. While there is a suspect anywhere, the active controller is left alone, and a member of a committed ISR loses its
-   cache only once a controller has been active, unhurt, for a session time-out: brokers that cannot find the new
-   controller in time are fenced, sound ones too, and the suspect may be the one that is left.
+4. While there is a suspect anywhere, the active controller is left alone, and no other is disturbed. A member of a
+   committed ISR loses its cache only once a controller has been active, untouched, for a session time-out, with a
+   majority untouched: brokers that cannot find the new controller in time are fenced, sound ones too, and the suspect
+   may be the one that is left.
+5. A partition is reassigned only if it has no suspect. A replica that a reassignment under way may remove is not
+   steady.
 
-*Members* of a partition are its committed ISR and what its leader has proposed and not heard about yet; a replica is
-*sound* if it is in both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady*
-if in addition no fault touches it now or did within the last session time-out, after which the controllers might still
-fence it.
+*Members* of a partition are its committed ISR and what its leader has proposed and has got no response for yet. A
+replica that was touched lately may become one by a message that is still on its way. A replica is *sound* if it is in
+both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady* if in addition no
+fault hits or disturbs it now, or did within the last session time-out, after which the controllers might still fence
+it. Which nodes a rule about messages *disturbs*, and for how long, is in :mod:`highwater_chaos.faults.messages`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
-from highwater_chaos.backends.protocol import broker_name, node_id
+from highwater_chaos.backends.protocol import broker_name, controller_names, node_id
 from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.experiment import Cluster
 
-LOSES_CACHE: Final = frozenset({"powerLoss", "diskWipe"})
+
+def _nothing_moves(partition: str) -> Sequence[Sequence[int]]:
+    del partition
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Touches:
-    """What the schedule is doing to nodes. ``now``: whether a fault is in force on a node; ``recently``: whether one
-    was, within the last session time-out."""
+    """What the schedule is doing to nodes. ``now``: whether a fault that hits or disturbs a node is in force;
+    ``recently``: whether one was, within the last session time-out."""
 
     now: Callable[[str], bool]
     recently: Callable[[str], bool]
@@ -45,62 +59,107 @@ class Touches:
     """Whether the node has ever lost its page cache or its disk."""
     settled: Callable[[int], bool]
     """Whether a run time (ns) lies more than one session time-out back."""
+    moving_to: Callable[[str], Sequence[Sequence[int]]] = _nothing_moves
+    """The replicas that a partition may have after reassignments that are under way."""
+
+    def unsteady(self, node: str) -> bool:
+        """Whether one cannot count on the node."""
+        return self.now(node) or self.recently(node)
 
 
-def why_not(kind: str, nodes: Sequence[str], view: ClusterView, touches: Touches, controllers: int) -> str | None:
-    """Why a fault must not hit ``nodes`` now, or None where it may."""
-    active = view.active_controller()
-    if active in nodes and any(_suspects(partition, view, touches) for partition in view.partitions.values()):
-        return f"without {active} sound replicas might be fenced before suspect ones"
-    if kind in LOSES_CACHE and _counted_on(nodes, view):
-        since = view.active_since_ns()
-        if active is None or since is None or not touches.settled(since) or touches.now(active):
-            return "no controller has been active and unhurt for long enough"
-    hit_controllers = [node for node in nodes if node.startswith("controller-")]
-    if hit_controllers:
-        names = [f"controller-{index}" for index in range(controllers)]
-        hit = [name for name in names if name in hit_controllers or touches.now(name)]
-        if len(hit) > (controllers - 1) // 2:
-            return f"{len(hit)} of {controllers} controllers would be hit at once"
-    for node in nodes:
+@dataclass(frozen=True, slots=True)
+class Blow:
+    """What a fault would do: the nodes it is aimed at, those it disturbs, and whether the former lose their caches."""
+
+    hits: Sequence[str]
+    disturbs: Sequence[str] = ()
+    loses_cache: bool = False
+
+
+def why_not(blow: Blow, cluster: Cluster, view: ClusterView, touches: Touches) -> str | None:
+    """Why a fault must not be injected now, or None if it may."""
+    reason = _why_not_controllers(blow, controller_names(cluster), view, touches)
+    if reason is not None:
+        return reason
+    for node in dict.fromkeys((*blow.hits, *blow.disturbs)):
         if node.startswith("broker-"):
             for partition in view.partitions.values():
-                reason = _why_not_here(kind, node_id(node), nodes, partition, view, touches)
+                reason = _why_not_here(blow, node, partition, view, touches)
                 if reason is not None:
                     return f"{partition.partition}: {reason}"
     return None
 
 
-def _why_not_here(
-    kind: str, broker: int, nodes: Sequence[str], partition: PartitionView, view: ClusterView, touches: Touches
-) -> str | None:
-    proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
-    if broker not in _members(partition):
-        return None
-    others = [
-        other
-        for other in partition.isr
-        if other in proposed and broker_name(other) not in nodes and view.is_unfenced(other)
-    ]
-    steady = [
-        other for other in others if not touches.now(broker_name(other)) and not touches.recently(broker_name(other))
-    ]
-    if kind in LOSES_CACHE and not steady:
-        return f"broker {broker} is the only replica sure to be in sync"
-    suspects = [member for member in _suspects(partition, view, touches) if member != broker]
-    if suspects and not steady:
-        return f"without broker {broker} it would depend on {suspects}, which lost what was not on disk"
+def why_not_reassign(partition: PartitionView, view: ClusterView, touches: Touches) -> str | None:
+    """Why a partition must not be reassigned now, or None if it may."""
+    suspects = _suspects(partition, view, touches)
+    return f"{partition.partition} counts on {suspects}, which lost what was not on disk" if suspects else None
+
+
+def _why_not_controllers(blow: Blow, names: Sequence[str], view: ClusterView, touches: Touches) -> str | None:
+    active = view.active_controller()
+    disturbed = [name for name in (*blow.hits, *blow.disturbs) if name == active or name in blow.disturbs]
+    if any(name in names for name in disturbed) and any(
+        _suspects(partition, view, touches) for partition in view.partitions.values()
+    ):
+        return f"without {active} sound replicas might be fenced before suspect ones"
+    minority = (len(names) - 1) // 2
+    if blow.loses_cache and _counted_on(blow.hits, view, touches):
+        since = view.active_since_ns()
+        if active is None or since is None or not touches.settled(since) or touches.now(active):
+            return "no controller has been active and untouched for long enough"
+        if sum(touches.now(name) for name in names) > minority:
+            return "the active controller might lose its majority"
+    hit = [name for name in names if name in blow.hits or touches.now(name)]
+    if any(name in names for name in blow.hits) and len(hit) > minority:
+        return f"{len(hit)} of {len(names)} controllers would be hit at once"
     return None
 
 
-def _counted_on(nodes: Sequence[str], view: ClusterView) -> bool:
-    """Whether one of the nodes is in a committed ISR."""
-    return any(broker_name(member) in nodes for partition in view.partitions.values() for member in partition.isr)
+def _why_not_here(blow: Blow, node: str, partition: PartitionView, view: ClusterView, touches: Touches) -> str | None:
+    broker = node_id(node)
+    if broker not in _members(partition) and not _may_join(broker, partition, touches):
+        return None
+    proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
+    targets = touches.moving_to(partition.partition)
+    steady = [
+        other
+        for other in partition.isr
+        if other in proposed
+        and broker_name(other) not in blow.hits
+        and broker_name(other) not in blow.disturbs
+        and view.is_unfenced(other)
+        and not touches.unsteady(broker_name(other))
+        and all(other in replicas for replicas in targets)
+    ]
+    if steady:
+        return None
+    if blow.loses_cache and node in blow.hits:
+        return f"broker {broker} is the only replica sure to be in sync"
+    suspects = [member for member in _suspects(partition, view, touches) if member != broker]
+    return (
+        f"without broker {broker} it would depend on {suspects}, which lost what was not on disk" if suspects else None
+    )
+
+
+def _counted_on(nodes: Sequence[str], view: ClusterView, touches: Touches) -> bool:
+    """Whether one of the nodes is in a committed ISR, or may soon be in one."""
+    return any(
+        node_id(node) in partition.isr or _may_join(node_id(node), partition, touches)
+        for partition in view.partitions.values()
+        for node in nodes
+        if node.startswith("broker-")
+    )
 
 
 def _members(partition: PartitionView) -> list[int]:
     """The committed ISR and what its leader has proposed."""
     return list(dict.fromkeys((*partition.isr, *(partition.proposed_isr or ()))))
+
+
+def _may_join(broker: int, partition: PartitionView, touches: Touches) -> bool:
+    """Whether a message that is still on its way may make a replica a member."""
+    return broker in partition.replicas and touches.unsteady(broker_name(broker))
 
 
 def _suspects(partition: PartitionView, view: ClusterView, touches: Touches) -> list[int]:

@@ -14,6 +14,7 @@ from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
 from highwater_chaos.workload.drivers import DRIVERS
 from highwater_chaos.workload.drivers.client import DriverClient
 from highwater_chaos.workload.drivers.lines import DriverSettings
+from highwater_chaos.workload.group_member import GroupMember, MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
@@ -52,6 +53,7 @@ class Clients:
         self._producers: list[RecordingProducer | DriverClient] = []
         self._consumers: list[RecordingConsumer | DriverClient] = []
         self._registers: list[RegisterClient] = []
+        self._group_members: list[GroupMember] = []
         self._final: RecordingConsumer | None = None
         self.admin: AdminClient
 
@@ -79,6 +81,8 @@ class Clients:
                 self._consumers.append(self._drive(driver.command, self._driven_consumer(index)))
         for name, make in self._register_clients():
             self._backend.add_client(name, make)
+        for index in range(self._workload.group_members):
+            self._backend.add_client(f"group-member-{index}", self._group_member(index))
 
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
@@ -112,8 +116,8 @@ class Clients:
         """Let consumers poll no more."""
 
         def finish() -> None:
-            for consumer in self._consumers:
-                consumer.finish()
+            for client in (*self._consumers, *self._group_members):
+                client.finish()
 
         self._backend.post(finish)
 
@@ -189,6 +193,7 @@ class Clients:
             bootstrap=self._backend.bootstrap(),
             topics=self._topics,
             interval_ns=int(SECOND * workload.producers / workload.rate),
+            record_size=workload.record_size,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
             request_timeout_ns=workload.request_timeout,
@@ -220,6 +225,21 @@ class Clients:
             else:
                 self._consumers.append(consumer)
             return consumer
+
+        return make
+
+    def _group_member(self, index: int) -> Callable[[Ports], NodeCore]:
+        options = MemberOptions(
+            name=f"group-member-{index}",
+            bootstrap=self._backend.bootstrap(),
+            topics=self._topics,
+            request_timeout_ns=self._workload.request_timeout,
+        )
+
+        def make(ports: Ports) -> NodeCore:
+            member = GroupMember(options, ports)
+            self._group_members.append(member)
+            return member
 
         return make
 

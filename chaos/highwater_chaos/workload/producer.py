@@ -43,6 +43,7 @@ _SEQUENCES: Final = 2**31
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
+    ``record_size``: a record's value is filled up with spaces to so many bytes.
 
     ``request_timeout_ns`` is how long the client waits for an answer, ``ack_timeout_ns`` how long the broker may wait
     for the ISR before it answers REQUEST_TIMED_OUT (None: the same). ``may_be_duplicated``: a fault of the experiment
@@ -54,6 +55,7 @@ class ProducerOptions:
     bootstrap: Sequence[Endpoint]
     topics: Sequence[str]
     interval_ns: int
+    record_size: int = 0
     acks: int = -1
     idempotence: bool = True
     request_timeout_ns: int = 2 * SECOND
@@ -228,7 +230,7 @@ class RecordingProducer:
             send.sequence, send.epoch = partition.next_sequence, self._producer_epoch
             partition.next_sequence = (partition.next_sequence + 1) % _SEQUENCES
         records = build_batch(
-            [Record(value=str(send.value).encode())],
+            [Record(value=str(send.value).encode().ljust(options.record_size))],
             producer_id=self._producer_id if options.idempotence else -1,
             producer_epoch=send.epoch,
             base_sequence=send.sequence,

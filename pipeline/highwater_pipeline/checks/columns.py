@@ -42,6 +42,11 @@ def dumped_records(replica_log: pa.Table) -> pa.Table:
     return replica_log.filter(pc.is_null(replica_log["ended"]))
 
 
+def is_compacted(events: pa.Table) -> bool:
+    """Whether a replica of the partition of these events has come to the end of a pass of compaction."""
+    return "compacted" in of_kind(events, "transition")["reason"].to_pylist()
+
+
 def of_kind(events: pa.Table, *kinds: str) -> pa.Table:
     """The events of these kinds, in order."""
     return events.filter(pc.is_in(events["kind"], pa.array(kinds)))

@@ -7,6 +7,9 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 * a leader of an epoch above L committed another batch at some of its offsets;
 * the dump of the last leader's log lacks some of its records, or has others there. (Offsets below the dump's first are
   not judged: retention may have deleted them.)
+
+Where a replica has compacted the partition, only the first counts. Compaction keeps the offsets and removes records,
+each replica at its own time: a batch may well be another one then.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from highwater_pipeline.checks.columns import (
     dumped_records,
     finding,
     ints,
+    is_compacted,
     listing,
     of_kind,
     rows_of,
@@ -71,8 +75,10 @@ def committed_loss(unit: Unit) -> Finding:
     leaders = of_kind(unit.events, "became-leader")
     dump = _last_leaders_dump(leaders, dumped_records(unit.replica_log))
     short = _lacked_by_a_leader(batches, leaders)
-    replaced_in = _replaced_in(batches, committed)
-    gone = _lacked_by_dump(batches, dump)
+    if is_compacted(unit.events):
+        replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
+    else:
+        replaced_in, gone = _replaced_in(batches, committed), _lacked_by_dump(batches, dump)
     lost = np.flatnonzero(short | (replaced_in >= 0) | gone)
     records = int((batches.end - batches.offset)[lost].sum())
 

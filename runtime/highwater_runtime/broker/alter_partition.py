@@ -59,6 +59,7 @@ class AlterPartitionManager:
         version: the AlterPartition version to use now (from ``metadata.version``).
         broker_epoch: this broker's present epoch.
         count_failure: called once for each request that failed as a whole or partition that was refused.
+        retried: called each time a request, or a partition of it, is to be asked for again.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class AlterPartitionManager:
         broker_epoch: Callable[[], int],
         version: Callable[[], int],
         count_failure: Callable[[], None],
+        retried: Callable[[], None] = lambda: None,
     ) -> None:
         self._channel = channel
         self._clock = clock
@@ -77,6 +79,7 @@ class AlterPartitionManager:
         self._broker_epoch = broker_epoch
         self._version = version
         self._count_failure = count_failure
+        self._retried = retried
         self._waiting: dict[PartitionKey, _Item] = {}
         self._in_flight: dict[PartitionKey, _Item] = {}
 
@@ -107,6 +110,7 @@ class AlterPartitionManager:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
             # STALE_BROKER_EPOCH among them: this broker registers anew and then asks again under its new epoch.
             self._count_failure()
+            self._retried()
             self._clock.call_later(RETRY_BACKOFF_NS, self._ask)
             return
         answers = read_answers(response)
@@ -118,6 +122,7 @@ class AlterPartitionManager:
             if answer.error != ErrorCode.NONE:
                 self._count_failure()
             if on_answer(proposal, answer):
+                self._retried()
                 again[key] = (proposal, on_answer)
         for key, item in again.items():
             self._waiting.setdefault(key, item)

@@ -55,6 +55,7 @@ from highwater_runtime.log.names import METADATA_LOG_DIR, TopicPartition
 from highwater_runtime.metadata import BrokerListener, MetadataImage
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.switches import Switches
@@ -124,7 +125,11 @@ class Broker:
             deletions,
         )
         self._fetch_sessions = FetchSessions(
-            config.fetch_session_slots, ports.random, ports.clock.now_ns, ports.metrics
+            config.fetch_session_slots,
+            ports.random,
+            ports.clock.now_ns,
+            ports.metrics,
+            lambda: ports.trace.emit(TransitionTaken(reason="fetch-session-evicted")),
         )
         self._channels: list[ControllerChannel] = []
         self._raft: RaftReplica | None = None
@@ -184,6 +189,7 @@ class Broker:
                 broker_epoch=lambda: self.broker_epoch,
                 version=lambda: self.image.metadata_version.alter_partition_version,
                 count_failure=lambda: self._ports.metrics.counter(metrics.FAILED_ISR_UPDATES),
+                retried=lambda: self._ports.trace.emit(TransitionTaken(reason="alter-partition-retried")),
             ),
             LostLogs(
                 self._channel("lost-logs", config.request_timeout_ms),

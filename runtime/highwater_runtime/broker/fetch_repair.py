@@ -16,6 +16,7 @@ from typing import Any, Final
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.ports import Endpoint, Network, RpcFailure
+from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -77,17 +78,21 @@ def repair_offset_out_of_range(
 
         network.send(leader, request, LIST_OFFSETS_VERSION, answered, timeout_ns=timeout_ns, channel=CHANNEL)
 
+    def repaired(how: Transition) -> None:
+        partition.context.trace.emit(TransitionTaken(reason=how, partition=partition.name))
+        on_done(True)
+
     def with_leader_end(leader_end: int) -> None:
         if leader_end < partition.log.log_end_offset:
             partition.cut_to_leader_end(leader_end)
-            on_done(True)
+            repaired("fetch-offset-repaired-to-leader-end")
         else:
             ask(EARLIEST, with_leader_start)
 
     def with_leader_start(leader_start: int) -> None:
         if leader_start > partition.log.log_end_offset:
             partition.start_over_at(leader_start)
-            on_done(True)
+            repaired("fetch-offset-repaired-to-leader-start")
         else:
             on_done(False)  # in range after all: the leader has moved on meanwhile
 

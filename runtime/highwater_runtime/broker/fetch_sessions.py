@@ -152,13 +152,22 @@ class FetchSessions:
         slots: how many there may be.
         random: where session ids are drawn from, when one is opened.
         now_ns: the node's time.
+        evicted: called each time a session loses its place to another.
     """
 
-    def __init__(self, slots: int, random: Random, now_ns: Callable[[], int], metrics: Metrics) -> None:
+    def __init__(
+        self,
+        slots: int,
+        random: Random,
+        now_ns: Callable[[], int],
+        metrics: Metrics,
+        evicted: Callable[[], None] = lambda: None,
+    ) -> None:
         self._slots = slots
         self._random = random
         self._now_ns = now_ns
         self._metrics = metrics
+        self._evicted = evicted
         self._sessions: dict[int, _Session] = {}
         self._partitions = 0
 
@@ -232,6 +241,7 @@ class FetchSessions:
             oldest = self._sessions[min(evictable)[2]]
         self._remove(oldest.id)
         self._metrics.counter(EVICTIONS)
+        self._evicted()
         return True
 
     def _remove(self, session_id: int) -> None:

@@ -49,7 +49,16 @@ from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import deletable
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk
-from highwater_runtime.ports.trace import LogAppended, LogCut, LogLoaded, LogStartMoved, LogTruncated, Trace
+from highwater_runtime.ports.trace import (
+    LogAppended,
+    LogCut,
+    LogLoaded,
+    LogStartMoved,
+    LogTruncated,
+    Trace,
+    Transition,
+    TransitionTaken,
+)
 
 AppendOrigin = Literal["client", "raft"]
 TruncationReason = Literal["diverging-epoch", "high-watermark"]
@@ -137,6 +146,12 @@ class Log(ReadableLog):
             trace.emit(
                 LogCut(partition=self.partition, offset=cut.dropped, end_offset=cut.end_offset, reason=cut.reason)
             )
+        if self.recovery.producer_snapshot:
+            self._took("producer-snapshot-loaded")
+
+    def _took(self, transition: Transition) -> None:
+        if self._trace is not None:
+            self._trace.emit(TransitionTaken(reason=transition, partition=self.partition))
 
     # --- what is there -----------------------------------------------------------------------------------------------
 
@@ -187,6 +202,8 @@ class Log(ReadableLog):
                 latest = check_client_batch(batch, admission, alone=len(batches) == 1)
                 duplicate = self._producers.check(batch) if batch.producer_id >= 0 else None
                 if duplicate is not None:
+                    is_own = self._epochs.epoch_of(duplicate.last_offset) == leader_epoch
+                    self._took("duplicate-answered" if is_own else "duplicate-answered-by-new-leader")
                     first, last, timestamp = duplicate.base_offset, duplicate.last_offset, duplicate.timestamp
                     return AppendInfo(first, last, timestamp, self.log_start_offset, True, ())
         if origin == "client" and len(records) > self.config.segment_bytes:
@@ -272,6 +289,9 @@ class Log(ReadableLog):
         """Begin a new segment, and let the disk take the sealed one in its own time."""
         sealed = self._chain.roll(now_ms)
         write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
+        self._took("segment-rolled")
+        if len(self._producers):
+            self._took("producer-snapshot-written")
         files = self._chain.unflushed_files(self.recovery_point, sealed_only=True) or list(sealed.files)
         self._flushes.later(files, self.log_end_offset, self._after_flush)
 
@@ -352,7 +372,7 @@ class Log(ReadableLog):
         if self.config.truncation_sync:
             self._chain.sync_directory()
         if len(self._producers):
-            self._producers = load_producers(self._disk, self._directory, self._chain.segments, end_offset)
+            self._producers, _ = load_producers(self._disk, self._directory, self._chain.segments, end_offset)
 
     @contextmanager
     def _recovery_point_at(self, end_offset: int) -> Iterator[None]:
@@ -456,6 +476,7 @@ class Log(ReadableLog):
         kept = replace(self.config, retention_ms=-1, retention_bytes=-1)
         doomed = len(deletable(self._chain.segments, kept, self.log_start_offset, now_ms, self.log_end_offset))
         if doomed:
+            self._took("segments-below-start-deleted")
             self._ensure_online()
             with self._failures_end_it():
                 self._drop_oldest(doomed)
@@ -489,6 +510,10 @@ class Log(ReadableLog):
                 except (OSError, CorruptRecord, LogOffline) as error:
                     self._go_offline(error)  # a step is an event of its own: nobody is there to hear of it
 
+        def done() -> None:
+            self._took("compacted")
+            on_done(limit)
+
         limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
         return Compaction(
             self._chain,
@@ -496,7 +521,7 @@ class Log(ReadableLog):
             limit=limit,
             committed=high_watermark,
             guard=guard,
-            on_done=lambda: on_done(limit),
+            on_done=done,
         )
 
     def remove_expired_producers(self, now_ms: int) -> int:
@@ -549,6 +574,8 @@ class Log(ReadableLog):
             self._epochs.save()
             self._chain.seal()
             write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
+            if len(self._producers):
+                self._took("producer-snapshot-written")
             self._disk.fsync_dir(self._directory)
         self.abandon("closed")
 

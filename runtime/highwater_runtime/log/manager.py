@@ -40,6 +40,7 @@ from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, TopicPartition, parse_partition_dir
 from highwater_runtime.ports import MS, Ports, Timer
+from highwater_runtime.ports.trace import TransitionTaken
 
 _NEVER: Final = 2**63 - 1
 _LONGEST_NAME: Final = 255
@@ -252,6 +253,7 @@ class LogManager:
             del self._timers[name]
             self._disk.remove_tree(name)
             self._disk.fsync_dir()
+            self._ports.trace.emit(TransitionTaken(reason="directory-deleted"))
 
         self._timers[name] = self._ports.clock.call_later(self._config.log_segment_delete_delay_ms * MS, remove)
 

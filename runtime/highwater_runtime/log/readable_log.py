@@ -19,7 +19,7 @@ from highwater_runtime.log.results import BatchMark, TimestampOffset
 from highwater_runtime.log.segments import SegmentChain
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk
-from highwater_runtime.ports.trace import Trace
+from highwater_runtime.ports.trace import Trace, TransitionTaken
 
 
 class ReadableLog:
@@ -189,6 +189,8 @@ class ReadableLog:
         """The log failed: nothing is known about its files any more. Returns what to raise."""
         if self._offline is None:
             self._offline = self.failure = f"disk error: {error}"
+            if self._trace is not None:
+                self._trace.emit(TransitionTaken(reason="log-offline", partition=self.partition))
             if self.on_failure is not None:
                 self.on_failure()
         return LogOffline(f"{self.partition} is offline: {self._offline}")

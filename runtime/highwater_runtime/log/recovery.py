@@ -53,10 +53,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """How the log was found: ``reason`` ``created``, ``clean`` or ``recovered``; and what it has lost."""
+    """How the log was found: ``reason`` ``created``, ``clean`` or ``recovered``; and what it has lost.
+    ``producer_snapshot``: the producers' state began with a snapshot that knew some."""
 
     reason: str
     cuts: tuple[Cut, ...] = ()
+    producer_snapshot: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,14 +96,14 @@ class Loader:
         self.epochs.truncate_from_start(self.log_start_offset)
         self.epochs.save()
         trusted_end = end_offset if self._scanned_from is None else self._scanned_from
-        self.producers = load_producers(self.disk, self.directory, self.segments, trusted_end)
+        self.producers, from_snapshot = load_producers(self.disk, self.directory, self.segments, trusted_end)
         self.disk.fsync_dir(self.directory)
         clean = self.clean and not self._cuts
         if self._scanned_from is None and clean:
             self.recovery_point = end_offset
         else:  # what was scanned has new indexes, which a flush has to make durable
             self.recovery_point = min(self.recovery_point, trusted_end)
-        return Recovery("clean" if clean else "recovered", tuple(self._cuts))
+        return Recovery("clean" if clean else "recovered", tuple(self._cuts), from_snapshot)
 
     def open_segment(self, base_offset: int, *, create: bool = False) -> Segment:
         """A segment's files, not yet loaded."""
@@ -222,8 +224,12 @@ def judge_header(batch: BatchView, expected_offset: int, last_epoch: int, availa
     return None
 
 
-def load_producers(disk: Disk, directory: str, segments: list[Segment], trusted_end: int) -> ProducerStates:
+def load_producers(
+    disk: Disk, directory: str, segments: list[Segment], trusted_end: int
+) -> tuple[ProducerStates, bool]:
     """The producers' state at the end of ``segments``: the newest snapshot that can be trusted, and what follows it.
+
+    Returns the state, and whether it began with a snapshot in which there was any producer.
 
     Snapshots above ``trusted_end`` are removed: they may tell of batches that are no longer in the log. So are those
     below its beginning (what followed them is gone) and, save the newest, those that no segment begins with.
@@ -233,6 +239,7 @@ def load_producers(disk: Disk, directory: str, segments: list[Segment], trusted_
     usable = [offset for offset in offsets if segments[0].base_offset <= offset <= trusted_end]
     newest = latest_snapshot(disk, directory, usable)
     begin, states = newest or (segments[0].base_offset, ProducerStates())
+    from_snapshot = len(states) > 0
     for offset in offsets:
         if offset != begin and (offset not in bases or offset > begin):
             path = join(directory, file_name(offset, SNAPSHOT))
@@ -242,4 +249,4 @@ def load_producers(disk: Disk, directory: str, segments: list[Segment], trusted_
         if segment.end_offset > begin:
             for _, batch in segment.headers(segment.position_of(max(begin, segment.base_offset))):
                 states.update(batch)
-    return states
+    return states, from_snapshot

@@ -27,7 +27,7 @@ stack               where the exception of a crash was raised, several lines
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -338,6 +338,64 @@ class RaftBroken(NodeEvent, frozen=True, kw_only=True, tag="raft-broken"):
     epoch: int
     leader: int
     reason: str
+
+
+# --- transitions that change nothing a check judges by --------------------------------------------------------------
+
+Transition = Literal[
+    # log
+    "segment-rolled",
+    "producer-snapshot-written",
+    "producer-snapshot-loaded",
+    "segments-below-start-deleted",
+    "compacted",
+    "log-offline",
+    "directory-deleted",
+    # produce
+    "duplicate-answered",
+    "duplicate-answered-by-new-leader",
+    "out-of-order-sequence-refused",
+    "not-enough-replicas",
+    "not-enough-replicas-after-append",
+    "produce-expired",
+    "produce-lost-leadership",
+    # fetch
+    "fetch-refused-fenced-epoch",
+    "fetch-refused-unknown-epoch",
+    "fetch-refused-not-leader",
+    "fetch-refused-other",
+    "fetch-offset-repaired-to-leader-end",
+    "fetch-offset-repaired-to-leader-start",
+    "fetch-session-evicted",
+    "fetch-session-refused",
+    "alter-partition-retried",
+    # controller
+    "session-expired",
+    # groups
+    "group-rebalance-begun",
+    "group-generation-begun",
+    "group-stable",
+    "group-member-expired",
+    "group-loaded",
+    "group-offsets-committed",
+    # raft
+    "vote-granted",
+    "vote-refused",
+    "pre-vote-granted",
+    "pre-vote-refused",
+    "quorum-lost",
+    "read-offset-timed-out",
+]
+"""Steps of the protocol that no other event names; ``highwater_pipeline.transitions`` says what each means."""
+
+
+class TransitionTaken(NodeEvent, frozen=True, kw_only=True, tag="transition"):
+    """This node took a step that only the report of reached transitions asks for. ``reason`` is its name,
+    ``partition`` the one that it is about, where it is about one. Such steps are rare (never one for each record), so
+    that they cost next to nothing."""
+
+    reason: Transition
+    partition: str = ""
 
 
 class Trace(Protocol):

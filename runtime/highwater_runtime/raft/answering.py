@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from highwater_runtime.ports import ApiMessage, InboundRequest
+from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.election import grants_pre_vote, grants_vote
 from highwater_runtime.raft.fetching import Fetching
@@ -116,7 +117,11 @@ class Answering:
         if new.epoch > self._quorum.epoch or (granted and self._quorum.state != new):
             self._replica.go(new)  # durable before the answer
         assert not granted or self._quorum.saved.voted_id == ballot.candidate_id
+        self._took("vote-granted" if granted else "vote-refused")
         return self._answer(ErrorCode.NONE, vote_granted=granted)
+
+    def _took(self, transition: Transition) -> None:
+        self._shared.ports.trace.emit(TransitionTaken(reason=transition))
 
     def _pre_vote(self, ballot: Ballot) -> Answer:
         if ballot.epoch > self._quorum.epoch:
@@ -128,6 +133,7 @@ class Answering:
             self._shared.log.end,
             hears_leader=isinstance(role, Fetching) and role.hears_leader,
         )
+        self._took("pre-vote-granted" if granted else "pre-vote-refused")
         return self._answer(ErrorCode.NONE, vote_granted=granted)
 
     def _begin_epoch(self, notice: LeaderNotice) -> Answer:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.election import RETRY_BACKOFF_NS, LogEnd
 from highwater_runtime.raft.messages import (
     BEGIN_QUORUM_EPOCH_VERSION,
@@ -158,6 +159,7 @@ class Leading:
         assert heard_ns is not None
         left_ns = heard_ns + self._shared.timing.check_quorum_ns - self._shared.ports.clock.now_ns()
         if left_ns <= 0:
+            self._shared.ports.trace.emit(TransitionTaken(reason="quorum-lost"))
             self._actions.give_up(self.progress.successors())
         else:
             self.scope.later(left_ns, self._check_quorum)

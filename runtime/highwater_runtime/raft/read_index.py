@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.election import RETRY_BACKOFF_NS
 from highwater_runtime.raft.messages import BEGIN_QUORUM_EPOCH_VERSION, LeaderNotice, answer_of, begin_quorum_epoch
 from highwater_runtime.raft.read_offset import OnReadOffset, ReadOffset
@@ -144,6 +145,7 @@ class ReadIndex:
         now = self._shared.ports.clock.now_ns()
         while self._reads and self._reads[0].deadline_ns <= now:
             late = self._reads.popleft()
+            self._shared.ports.trace.emit(TransitionTaken(reason="read-offset-timed-out"))
             late.on_answer(ReadOffset(ErrorCode.REQUEST_TIMED_OUT, -1, self._shared.node_id, self._epoch))
         self._watch()
 

@@ -32,6 +32,7 @@ from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.metadata import reachable
 from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
 from highwater_runtime.wire.messages.fetch_response import (
@@ -79,6 +80,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         who = _Who(body.replica_id, NO_EPOCH)
     session = sessions.begin(body, request.version, privileged=who.is_follower)
     if isinstance(session, ErrorCode):
+        replicas.ports.trace.emit(TransitionTaken(reason="fetch-session-refused"))
         request.reply(FetchResponse(error_code=session))
         return
     asked = _resolve(session, request.version, replicas)

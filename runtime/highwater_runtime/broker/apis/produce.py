@@ -20,11 +20,12 @@ from highwater_runtime.broker import metrics
 from highwater_runtime.broker.leadership import Appended
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.replica_manager import ReplicaManager
-from highwater_runtime.log.errors import InvalidRecord, LogError, UnknownCompression
+from highwater_runtime.log.errors import InvalidRecord, LogError, OutOfOrderSequence, UnknownCompression
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, iter_batches, peek_batch
 from highwater_runtime.metadata import reachable
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.produce_request import ProduceRequest
@@ -96,10 +97,13 @@ def _append(
     if leading is None:
         return _not_leader(partition, version), None
     if acks == ACKS_ALL and partition.under_min_isr:
+        _took(partition, "not-enough-replicas")
         return _refuse(partition.index, ErrorCode.NOT_ENOUGH_REPLICAS), None
     try:
         appended = leading.append(_one_batch(records, version))
     except LogError as error:
+        if isinstance(error, OutOfOrderSequence):
+            _took(partition, "out-of-order-sequence-refused")
         refusal = _refuse(partition.index, ErrorCode[error.KAFKA_ERROR], str(error))
         if isinstance(error, InvalidRecord):
             refusal.record_errors = [
@@ -165,6 +169,10 @@ def _name_leaders(request: InboundRequest, response: ProduceResponse, replicas: 
     ]
 
 
+def _took(partition: Partition, transition: Transition) -> None:
+    partition.context.trace.emit(TransitionTaken(reason=transition, partition=partition.name))
+
+
 def outcome(partition: Partition, end_offset: int) -> ErrorCode | None:
     """How a waiting acks=all append ended, ``None`` while it has not."""
     if partition.leading is None:
@@ -197,6 +205,8 @@ class DelayedProduce:
             if error is None:
                 undecided.append(entry)
             elif error is not ErrorCode.NONE:
+                not_leader = error is ErrorCode.NOT_LEADER_OR_FOLLOWER
+                _took(partition, "produce-lost-leadership" if not_leader else "not-enough-replicas-after-append")
                 self._fail(answer, error)
             elif partition.leading is not None:
                 partition.leading.acknowledged(answer.base_offset, end_offset)
@@ -208,7 +218,8 @@ class DelayedProduce:
 
     def expire(self) -> None:
         """Too late for those still waiting: they are appended, but nobody knows whether they will stay."""
-        for _, _, answer in self._waiting:
+        for partition, _, answer in self._waiting:
+            _took(partition, "produce-expired")
             self._fail(answer, ErrorCode.REQUEST_TIMED_OUT)
         self._request.reply(self._response)
 

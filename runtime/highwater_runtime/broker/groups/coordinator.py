@@ -38,6 +38,7 @@ from highwater_runtime.log.records import Record
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.topic_names import GROUP_OFFSETS_TOPIC
 from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 
 _MINUTE_MS: Final = 60_000
@@ -74,7 +75,10 @@ class GroupCoordinator:
         self._shard_of: dict[Group, Shard] = {}
         self._cleaning = False
         self._closed = False
-        self.membership = Membership(replicas.ports.clock, replicas.ports.random, self._config, self)
+        self.membership = Membership(replicas.ports.clock, replicas.ports.random, self._config, self, self._took)
+
+    def _took(self, transition: Transition) -> None:
+        self._replicas.ports.trace.emit(TransitionTaken(reason=transition))
 
     # --- coming and going of partitions ---------------------------------------------------------------------------
 
@@ -127,6 +131,8 @@ class GroupCoordinator:
     def _activate(self, shard: Shard, loader: Loader) -> None:
         shard.state = ShardState.ACTIVE
         shard.groups = loader.groups()
+        if shard.groups:
+            self._took("group-loaded")
         for group in shard.groups.values():
             self._shard_of[group] = shard
             self.membership.take_up(group)
@@ -206,6 +212,8 @@ class GroupCoordinator:
 
         def written(outcome: Written) -> None:
             committed = outcome.error is ErrorCode.NONE
+            if committed:
+                self._took("group-offsets-committed")
             for position, (ticket, (partition, offset)) in enumerate(zip(tickets, offsets.items(), strict=True)):
                 group.offsets.end(partition, ticket, offset if committed else None, outcome.base_offset + position)
             on_done(FOR_OFFSETS.get(outcome.error, outcome.error))

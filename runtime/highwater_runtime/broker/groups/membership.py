@@ -29,6 +29,7 @@ from highwater_runtime.broker.groups.sessions import Sessions
 from highwater_runtime.broker.groups.states import GroupState
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, Clock
+from highwater_runtime.ports.trace import Transition
 from highwater_runtime.wire.errors import ErrorCode
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
@@ -47,12 +48,21 @@ class GroupStore(Protocol):
 class Membership:
     """The classic group protocol, for any number of groups."""
 
-    def __init__(self, clock: Clock, random: Random, config: NodeConfig, store: GroupStore) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        random: Random,
+        config: NodeConfig,
+        store: GroupStore,
+        took: Callable[[Transition], None] = lambda _: None,
+    ) -> None:
+        """``took`` is called with each transition of a group that the report of reached transitions names."""
         self._clock = clock
         self._random = random
         self._config = config
         self._store = store
-        self._sessions = Sessions(clock, self._remove)
+        self._took = took
+        self._sessions = Sessions(clock, self._expired)
 
     # --- JoinGroup ------------------------------------------------------------------------------------------------
 
@@ -223,6 +233,7 @@ class Membership:
             group.sync_timer.cancel()
             group.sync_timer = None
         was_empty = group.state is GroupState.EMPTY
+        self._took("group-rebalance-begun")
         group.transition_to(GroupState.PREPARING_REBALANCE, self._clock.wall_ms())
         if was_empty:
             delay_ms = self._config.group_initial_rebalance_delay_ms
@@ -270,6 +281,7 @@ class Membership:
             self._wait_for_members(group)
             return
         group.begin_generation(self._clock.wall_ms())
+        self._took("group-generation-begun")
         if group.state is GroupState.EMPTY:
             # Should this be lost, the generation before comes back after a failover, and times out for want of
             # members: nobody needs to be told.
@@ -354,6 +366,7 @@ class Membership:
                 self._prepare(group)
                 return
             group.transition_to(GroupState.STABLE, self._clock.wall_ms())
+            self._took("group-stable")
             for member in list(group.members.values()):
                 member.assignment = assignment[member.id]
                 synced = Synced(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
@@ -410,6 +423,10 @@ class Membership:
         if error is ErrorCode.NONE:
             self._remove(group, group.members[member_id])
         return error
+
+    def _expired(self, group: Group, member: Member) -> None:
+        self._took("group-member-expired")
+        self._remove(group, member)
 
     def _remove(self, group: Group, member: Member) -> None:
         """Take a member out, and let the others balance without it."""

@@ -33,7 +33,7 @@ from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
-from highwater_runtime.ports.trace import AlterPartitionHandled
+from highwater_runtime.ports.trace import AlterPartitionHandled, TransitionTaken
 from highwater_runtime.raft import NotLeader, RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.wire.errors import ErrorCode
@@ -348,6 +348,7 @@ class QuorumController:
         if self._latest is None or not self.raft.is_leader:
             return
         for broker_id in self._sessions.expired(self._ports.clock.now_ns()):
+            self._ports.trace.emit(TransitionTaken(reason="session-expired"))
             self._write(broker_state.fence(self._latest, broker_id))
             self._sessions.forget(broker_id)
         self._arm_session_timer()

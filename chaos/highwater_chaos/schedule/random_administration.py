@@ -1,0 +1,165 @@
+"""Administration drawn by the seed: topics that come, go and grow, partitions that move, leaders that are elected.
+
+``random`` names these kinds beside faults. What was drawn may fail, since the cluster is in trouble at the time: it was
+load, and nothing depends on it. Two things are kept in order, so that the end of the run can be judged:
+
+* A topic of the experiment that was deleted is created again, after as long as a fault would last. Topics that were
+  created here (``random-1``, …) may stay deleted.
+* A partition that is being reassigned is known to be, until the cluster shows its new replicas: what a reassignment may
+  still remove is no spare (:mod:`highwater_chaos.schedule.spare`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, Final
+
+from highwater_chaos.backends.view import ClusterView, PartitionView
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic
+from highwater_chaos.process import Process, Sleep
+from highwater_runtime.metadata.topic_names import is_internal
+from highwater_runtime.ports import SECOND
+
+_MOST_PARTITIONS: Final = 12
+_MOST_TOPICS: Final = 4
+"""How many topics of its own ``random`` has at a time."""
+_TRIES: Final = 12
+_BETWEEN_TRIES_NS: Final = 5 * SECOND
+"""A topic can be created again once enough of its brokers are unfenced."""
+_TURN_BACK: Final = 0.5
+"""How often a drawn reassignment cancels one that is under way."""
+
+Run = Callable[[Admin], Process[str | None]]
+MayMove = Callable[[PartitionView], bool]
+
+
+class RandomAdministration:
+    """Draws and carries out administration; ``on_failure`` gets what makes the run inconclusive."""
+
+    def __init__(self, cluster: Cluster, view: ClusterView, run: Run, on_failure: Callable[[str], None]) -> None:
+        self._on_failure = on_failure
+        self._view = view
+        self._run = run
+        self._brokers = range(cluster.brokers)
+        self._declared: Mapping[str, CreateTopic] = {topic.name: topic for topic in cluster.topics}
+        self._created = 0
+        self._deleting: dict[str, None] = {}
+        self._settled: dict[str, list[int]] = {}
+        self._moving: dict[str, list[list[int]]] = {}
+
+    def moving_to(self, partition: str) -> Sequence[Sequence[int]]:
+        """The replicas that a partition may have after reassignments of which the cluster has not shown the end."""
+        view, targets = self._view.partitions.get(partition), self._moving.get(partition)
+        if targets is None or (view is not None and len(targets) == 1 and view.replicas == targets[0]):
+            self._moving.pop(partition, None)
+            return ()
+        return targets
+
+    def draw(self, kind: str, length_ns: int, random: Random, may_move: MayMove) -> Process[None] | None:
+        """Draw administration of this kind, as a process that carries it out; None if there is nothing to do.
+
+        ``length_ns``: for how long a deleted topic stays away.
+        """
+        assert kind in RANDOM_ADMINISTRATION, kind
+        match kind:
+            case "createTopic":
+                return self._create(random)
+            case "deleteTopic":
+                return self._delete(length_ns, random)
+            case "addPartitions":
+                return self._add_partitions(random)
+            case "reassign":
+                return self._reassign(random, may_move)
+            case _:
+                partition = self._any_partition(random)
+                names = None if partition is None or random.random() < 0.5 else [partition.partition]
+                return self._attempt({"electLeaders": {"partitions": names}})
+
+    # --- what there is ---
+
+    def _topics(self) -> dict[str, int]:
+        """Topics that may be worked on, with their numbers of partitions."""
+        counts: dict[str, int] = {}
+        for name in sorted(self._view.partitions):
+            topic = name.rpartition("-")[0]
+            if not is_internal(topic) and topic != REGISTER_TOPIC and topic not in self._deleting:
+                counts[topic] = counts.get(topic, 0) + 1
+        return counts
+
+    def _any_partition(self, random: Random) -> PartitionView | None:
+        topics = self._topics()
+        names = [name for name in sorted(self._view.partitions) if name.rpartition("-")[0] in topics]
+        return self._view.partitions[random.choice(names)] if names else None
+
+    # --- kinds ---
+
+    def _attempt(self, step: dict[str, Any]) -> Process[None]:
+        yield from self._run(Admin.model_validate(step))
+
+    def _create(self, random: Random) -> Process[None] | None:
+        mine = [topic for topic in self._topics() if topic not in self._declared]
+        if len(mine) >= _MOST_TOPICS:
+            return None
+        self._created += 1
+        topic = {
+            "name": f"random-{self._created}",
+            "partitions": random.randint(1, 3),
+            "replicationFactor": random.randint(min(2, len(self._brokers)), len(self._brokers)),
+        }
+        return self._attempt({"createTopic": topic})
+
+    def _delete(self, length_ns: int, random: Random) -> Process[None] | None:
+        topics = list(self._topics())
+        if not topics:
+            return None
+        topic = random.choice(topics)
+        self._deleting[topic] = None
+        return self._delete_and_create(topic, length_ns)
+
+    def _delete_and_create(self, topic: str, length_ns: int) -> Process[None]:
+        error = yield from self._run(Admin.model_validate({"deleteTopic": {"name": topic}}))
+        for partition in [name for name in self._moving if name.rpartition("-")[0] == topic]:
+            del self._moving[partition]
+        declared = self._declared.get(topic)
+        if declared is not None:
+            yield Sleep(length_ns)
+            for _ in range(_TRIES):
+                # Also if the deletion seems to have failed: it may have been carried out.
+                error = yield from self._run(Admin.model_validate({"createTopic": declared.model_dump(by_alias=True)}))
+                if error is None or self._view.leader(f"{topic}-0") is not None:
+                    break
+                yield Sleep(_BETWEEN_TRIES_NS)
+            else:
+                self._on_failure(f"topic {topic}, which random deleted, could not be created again: {error}")
+        del self._deleting[topic]
+
+    def _add_partitions(self, random: Random) -> Process[None] | None:
+        topics = [(topic, count) for topic, count in self._topics().items() if count < _MOST_PARTITIONS]
+        if not topics:
+            return None
+        topic, count = random.choice(topics)
+        return self._attempt({"addPartitions": {"topic": topic, "total": count + random.randint(1, 2)}})
+
+    def _reassign(self, random: Random, may_move: MayMove) -> Process[None] | None:
+        partition = self._any_partition(random)
+        if partition is None or not may_move(partition):
+            return None
+        name = partition.partition
+        is_moving = bool(self.moving_to(name))
+        if not is_moving:
+            self._settled[name] = list(partition.replicas)
+        settled = self._settled[name]
+        turns_back = is_moving and random.random() < _TURN_BACK
+        replicas = settled if turns_back else random.sample(self._brokers, len(settled))
+        if replicas == settled and not is_moving:
+            return None
+        self._moving.setdefault(name, []).append(replicas)
+        return self._move(name, replicas)
+
+    def _move(self, partition: str, replicas: list[int]) -> Process[None]:
+        error = yield from self._run(Admin.model_validate({"reassign": {"partition": partition, "replicas": replicas}}))
+        if error is None and partition in self._moving:
+            self._moving[partition] = [replicas]  # it has taken the place of earlier ones

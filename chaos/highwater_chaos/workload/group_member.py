@@ -1,0 +1,232 @@
+"""Members of one consumer group, as load on the group coordinators (KIP-62, KIP-394).
+
+A member joins, takes its share of the partitions, sends heartbeats and commits offsets. After some time it leaves, or
+goes away without a word, and comes back as another member, so that the group rebalances again and again while brokers
+fail. It reads no records and nothing of it is in the history: what must hold of its commits is what must hold of every
+record in ``__consumer_offsets``, and the checks that look inside the nodes see to that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey
+from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from highwater_runtime.wire.messages.find_coordinator_request import FindCoordinatorRequest
+from highwater_runtime.wire.messages.heartbeat_request import HeartbeatRequest
+from highwater_runtime.wire.messages.join_group_request import JoinGroupRequest, JoinGroupRequestProtocol
+from highwater_runtime.wire.messages.join_group_response import JoinGroupResponse
+from highwater_runtime.wire.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
+from highwater_runtime.wire.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from highwater_runtime.wire.messages.offset_fetch_request import OffsetFetchRequest, OffsetFetchRequestGroup
+from highwater_runtime.wire.messages.sync_group_request import SyncGroupRequest, SyncGroupRequestAssignment
+from highwater_runtime.wire.versioned import encode_versioned
+
+GROUP: Final = "workload"
+
+_SESSION_MS: Final = 6_000
+_REBALANCE_MS: Final = 6_000
+_BEAT_NS: Final = 1 * SECOND
+_STAY_NS: Final = 15 * SECOND
+"""How long a member stays on average."""
+_AWAY_NS: Final = 2 * SECOND
+
+
+class _Ask(NamedTuple):
+    """Send a request and go on with its response, or with an ``RpcFailure``."""
+
+    to: Endpoint
+    request: Any
+    version: int
+    timeout_ns: int
+
+
+_Life = Generator[_Ask | int, Any, Any]
+"""A member's life: yields requests, and numbers of nanoseconds to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOptions:
+    """Who the member is, and where it finds the cluster."""
+
+    name: str
+    bootstrap: Sequence[Endpoint]
+    topics: Sequence[str]
+    request_timeout_ns: int = 2 * SECOND
+
+
+class GroupMember:
+    """A client core (``NodeCore``)."""
+
+    def __init__(self, options: MemberOptions, ports: Ports) -> None:
+        self._options = options
+        self._ports = ports
+        self._metadata = MetadataCache(
+            ports, options.bootstrap, options.topics, options.request_timeout_ns, lambda: None
+        )
+        self._finishing = False
+        self._coordinator: Endpoint | None = None
+        self._member_id = ""
+        self._generation = -1
+        self._committed = 0
+
+    # --- NodeCore ---
+
+    def start(self) -> None:
+        """Begin to join."""
+        self._metadata.start()
+        self._go_on(self._live(), None)
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Clients serve nothing."""
+        raise AssertionError(f"{self._options.name} is a client and got {request.body!r}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Go away without a word."""
+        self.finish()
+        on_stopped()
+
+    def finish(self) -> None:
+        """Leave the group at the next step, and do not come back."""
+        self._finishing = True
+        self._metadata.stop()
+
+    def _go_on(self, life: _Life, result: Any) -> None:
+        try:
+            step = life.send(result)
+        except StopIteration:
+            return
+        if isinstance(step, int):
+            self._ports.clock.call_later(step, lambda: self._go_on(life, None))
+        else:
+            self._ports.network.send(
+                step.to,
+                step.request,
+                step.version,
+                lambda response: self._go_on(life, response),
+                timeout_ns=step.timeout_ns,
+                channel="group",
+            )
+
+    # --- a member's life ---
+
+    def _live(self) -> _Life:
+        while not self._finishing:
+            until = self._ports.clock.now_ns() + int(self._ports.random.expovariate(1.0) * _STAY_NS)
+            yield from self._take_part(until)
+            if self._member_id and self._ports.random.random() < 0.5:
+                yield from self._leave()
+            self._member_id = ""
+            yield int(self._ports.random.random() * _AWAY_NS) + RETRY_BACKOFF_NS
+
+    def _take_part(self, until_ns: int) -> _Life:
+        while not self._finishing and self._ports.clock.now_ns() < until_ns:
+            if self._coordinator is None:
+                yield from self._find_coordinator()
+            elif (yield from self._join()):
+                while not self._finishing and self._ports.clock.now_ns() < until_ns:
+                    yield _BEAT_NS
+                    if not (yield from self._beat_and_commit()):
+                        break
+            else:
+                yield RETRY_BACKOFF_NS
+
+    def _ask(self, request: Any, version: int, timeout_ns: int | None = None) -> _Life:
+        """Ask the coordinator; returns the response and its error, and forgets what the error says is gone."""
+        assert self._coordinator is not None
+        response = yield _Ask(self._coordinator, request, version, timeout_ns or self._options.request_timeout_ns)
+        if isinstance(response, RpcFailure):
+            self._coordinator = None
+            return None, ErrorCode.REQUEST_TIMED_OUT
+        error = ErrorCode(getattr(response, "error_code", ErrorCode.NONE))
+        match error:
+            case ErrorCode.NOT_COORDINATOR | ErrorCode.COORDINATOR_NOT_AVAILABLE:
+                self._coordinator = None
+            case ErrorCode.UNKNOWN_MEMBER_ID | ErrorCode.ILLEGAL_GENERATION:
+                self._member_id = ""
+        return response, error
+
+    def _find_coordinator(self) -> _Life:
+        request = FindCoordinatorRequest(coordinator_keys=[GROUP], key_type=0)
+        response = yield _Ask(self._metadata.any_broker(), request, 4, self._options.request_timeout_ns)
+        if not isinstance(response, RpcFailure) and response.coordinators[0].error_code == ErrorCode.NONE:
+            self._coordinator = Endpoint(response.coordinators[0].host, response.coordinators[0].port)
+        else:
+            yield RETRY_BACKOFF_NS
+
+    def _join(self) -> _Life:
+        """JoinGroup and SyncGroup; returns whether this is a member with an assignment now."""
+        subscription = encode_versioned(ConsumerProtocolSubscription(topics=list(self._options.topics)), 1)
+        request = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=_SESSION_MS,
+            rebalance_timeout_ms=_REBALANCE_MS,
+            member_id=self._member_id,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription)],
+        )
+        joined, error = yield from self._ask(request, 9, 2 * _REBALANCE_MS * MS)
+        if error is ErrorCode.MEMBER_ID_REQUIRED:
+            self._member_id = joined.member_id
+            return (yield from self._join())
+        if error is not ErrorCode.NONE:
+            return False
+        self._member_id, self._generation = joined.member_id, joined.generation_id
+        _, error = yield from self._ask(self._sync(joined), 5, 2 * _REBALANCE_MS * MS)
+        if error is ErrorCode.NONE and self._coordinator is not None:
+            committed = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=GROUP, topics=None)])
+            yield from self._ask(committed, 8)
+        return error is ErrorCode.NONE and self._coordinator is not None
+
+    def _sync(self, joined: JoinGroupResponse) -> SyncGroupRequest:
+        """Only the leader is told of members; what it assigns means something to members alone."""
+        return SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=joined.generation_id,
+            member_id=joined.member_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[
+                SyncGroupRequestAssignment(member_id=one.member_id, assignment=one.member_id.encode())
+                for one in joined.members
+            ],
+        )
+
+    def _beat_and_commit(self) -> _Life:
+        """One heartbeat and one commit; returns whether the member may go on as it is."""
+        beat = HeartbeatRequest(group_id=GROUP, generation_id=self._generation, member_id=self._member_id)
+        _, error = yield from self._ask(beat, 4)
+        if error is ErrorCode.NONE:
+            yield from self._ask(self._commit(self._metadata.partitions), 8)
+        return error is ErrorCode.NONE and self._coordinator is not None
+
+    def _commit(self, partitions: Sequence[PartitionKey]) -> OffsetCommitRequest:
+        self._committed += 1
+        topics: dict[str, OffsetCommitRequestTopic] = {}
+        for topic, index in partitions:
+            asked = topics.setdefault(topic, OffsetCommitRequestTopic(name=topic, partitions=[]))
+            asked.partitions.append(
+                OffsetCommitRequestPartition(partition_index=index, committed_offset=self._committed)
+            )
+        return OffsetCommitRequest(
+            group_id=GROUP,
+            generation_id_or_member_epoch=self._generation,
+            member_id=self._member_id,
+            topics=list(topics.values()),
+        )
+
+    def _leave(self) -> _Life:
+        if self._coordinator is not None:
+            leave = LeaveGroupRequest(group_id=GROUP, members=[MemberIdentity(member_id=self._member_id)])
+            yield from self._ask(leave, 5)
+
+
+__all__ = ["GROUP", "GroupMember", "MemberOptions"]
