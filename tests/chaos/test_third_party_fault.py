@@ -114,9 +114,8 @@ def test_an_unknown_kind_is_refused_with_those_that_are_known(run):
 def test_an_unknown_kind_cannot_be_drawn(run):
     done = run("blackout = blackout:Blackout", "kill", drawn="blackuot")
     assert done.returncode == 254
-    assert (
-        "spec.schedule[2].random.faults.blackuot: unknown kind of fault; known are blackout, clockSkew" in done.stderr
-    )
+    assert "spec.schedule[2].random.faults.blackuot: unknown kind of fault or administration" in done.stderr
+    assert "known are addPartitions, blackout, clockSkew" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """``diskFull`` (ENOSPC), ``diskError`` (EIO), ``diskStall`` (flushes never complete): a disk that is there and fails.
 
-A broker may crash on it, as Kafka does when its log directory fails; healing the disk starts it again.
+A node may end on it, as Kafka does when its log directory fails; healing the disk starts it again. A broker that lives
+has logs that are offline until it starts again, so the heal of a full or failing disk restarts it, as an operator does
+who has replaced a disk.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.protocol import Capability, DiskTrouble
+from highwater_chaos.backends.protocol import Capability, DiskTrouble, NodeState
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
@@ -27,12 +29,14 @@ class DiskTroubleFault(Fault):
     node runs."""
 
     TROUBLE: ClassVar[DiskTrouble]
+    RESTARTS: ClassVar[bool] = True
+    """Whether a node that lived through the trouble needs a restart."""
     target: Victims
 
     @property
     def needs(self) -> frozenset[Capability]:
-        """The trouble."""
-        return frozenset({_NEEDS[self.TROUBLE]})
+        """The trouble, and a kill if the heal restarts the node."""
+        return frozenset({_NEEDS[self.TROUBLE], *((Capability.KILL,) if self.RESTARTS else ())})
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
@@ -55,19 +59,27 @@ class DiskTroubleFault(Fault):
             context.saw(touch, f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Mend the disks, and start the nodes that ended because of them."""
+        """Mend the disks, end the nodes that lived through a failure, and start all that are down."""
+
+        def end(touch: Touch) -> None:
+            lives = context.backend.state(touch.name) in (NodeState.UP, NodeState.PAUSED)
+            if lives and context.backend.incarnation(touch.name) == touch.incarnation:
+                context.backend.kill(touch.name)
+
         context.undo_each(lambda touch: context.backend.disk_heal(touch.name))
+        if self.RESTARTS:
+            context.undo_each(end)
         yield from start_all_again(context)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
-        """Write and flush; the node must run, too."""
+        """Write and flush; the node must run, too, in a new incarnation if it needed a restart."""
         found = context.backend.disk_probe(touch.name)
         seen = Seen(
             found == "ok", f"a probe on the disk of {touch.name} saw {found}", {"node": touch.name, "probe": found}
         )
         if not seen.ok:
             return seen
-        node = runs(context, touch)
+        node = runs(context, touch, touch.incarnation if self.RESTARTS else 0)
         return Seen(node.ok, f"{seen.what}; {node.what}", {**node.data, **seen.data})
 
 
@@ -90,6 +102,7 @@ class DiskStall(DiskTroubleFault):
 
     KIND: ClassVar[str] = "diskStall"
     TROUBLE: ClassVar[DiskTrouble] = "stall"
+    RESTARTS: ClassVar[bool] = False
 
 
 def _probe_sees(context: FaultContext, node: str, expected: str) -> bool:
