@@ -97,7 +97,7 @@ class _Converter:
             if text := beside.get("description") or definition.get("description"):
                 made["description"] = _one_paragraph(text)
             return made
-        return self.convert({**definition, **beside}, (*within, name))
+        return self.convert({**definition, **beside, "title": name}, (*within, name))
 
     def _union(self, node: Mapping[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
         options = [option for option in node["anyOf"] if option.get("type") != "null"]
