@@ -55,6 +55,7 @@ _ROWS: Final = (
     Row("records-deleted", "a leader deleted records below an offset", "log-start-moved delete-records"),
     Row("segments-below-start-deleted", "a segment below the log start was deleted", "transition"),
     Row("log-start-followed", "a follower moved its log start to its leader's", "log-start-moved leader"),
+    Row("compaction-begun", "a log began to be compacted", "transition"),
     Row("compacted", "a pass of compaction came to its end", "transition"),
     Row("log-offline", "a log went offline after a disk error", "transition"),
     Row("directory-deleted", "the directory of a deleted replica left the disk", "transition"),

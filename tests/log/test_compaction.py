@@ -138,6 +138,22 @@ def test_a_follower_copies_a_compacted_log(world, make_world, compacted_config):
     assert other.epoch_entries == log.epoch_entries == [(1, 0), (2, 25), (3, 50)]
 
 
+def test_a_follower_that_ends_within_joined_batches_copies_the_rest(world, make_world, compacted_config):
+    """A follower had fetched a part of what its leader then joined (scenarios/random/long-run.yaml, seed 1)."""
+    leader = world.open(compacted_config)
+    for value in range(60):
+        put(leader, b"k", b"%d" % value)
+    follower = make_world(1).open(compacted_config)
+    while follower.log_end_offset < 7:
+        follower.append_as_follower(leader.read(follower.log_end_offset, 1))
+    compact(world, leader)
+    assert any(batch.last_offset > batch.base_offset for batch in leader.batches_between(0, 20)), "none were joined"
+    while follower.log_end_offset < leader.log_end_offset:
+        follower.append_as_follower(leader.read(follower.log_end_offset, 1 << 20))
+    contiguous(follower)
+    assert replayed(follower) == replayed(leader)
+
+
 def test_epochs_keep_their_offsets_in_the_batches(world, compacted_config):
     log = world.open(compacted_config)
     for n in range(60):

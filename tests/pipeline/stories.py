@@ -699,7 +699,7 @@ def _half_of_a_batch_is_left(story: Story) -> Story:
 @case("pass")
 def compacted(story: Story) -> None:
     """Broker 0 has compacted its log: of a batch of two records one is left, in a batch that has another CRC."""
-    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="compacted", partition=P0)
+    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="compaction-begun", partition=P0)
 
 
 @case(committed_loss=2, divergence=1)

@@ -43,8 +43,8 @@ def dumped_records(replica_log: pa.Table) -> pa.Table:
 
 
 def is_compacted(events: pa.Table) -> bool:
-    """Whether a replica of the partition of these events has come to the end of a pass of compaction."""
-    return "compacted" in of_kind(events, "transition")["reason"].to_pylist()
+    """Whether a replica of the partition of these events has begun to be compacted."""
+    return "compaction-begun" in of_kind(events, "transition")["reason"].to_pylist()
 
 
 def of_kind(events: pa.Table, *kinds: str) -> pa.Table:

@@ -60,6 +60,27 @@ def is_readable(batch: BatchView) -> bool:
     return batch.codec == "none" and not batch.is_control
 
 
+def without_joined_before(data: bytes, offset: int) -> bytes:
+    """``data`` as read from ``offset`` on, with the first batch shortened to begin there if it holds no record.
+
+    :class:`Rewriter` joins empty batches. A follower's log may end where one of them ended before, in the middle of the
+    joined one; it takes batches only at its own end.
+    """
+    if not data:
+        return data
+    first = BatchView(data)
+    if first.base_offset >= offset or first.record_count > 0:
+        return data
+    rest = build_batch(
+        [],
+        base_offset=offset,
+        last_offset=first.last_offset,
+        leader_epoch=first.leader_epoch,
+        timestamp_ms=first.max_timestamp,
+    )
+    return rest + data[first.size_in_bytes :]
+
+
 class Rewriter:
     """Makes the batches of one segment anew; :meth:`take` what is ready."""
 

@@ -514,6 +514,7 @@ class Log(ReadableLog):
             self._took("compacted")
             on_done(limit)
 
+        self._took("compaction-begun")
         limit = min(high_watermark, self.recovery_point, self._chain.active.base_offset)
         return Compaction(
             self._chain,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+from highwater_runtime.log.compaction import without_joined_before
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.epoch_cache import EpochEnd
 from highwater_runtime.log.errors import CorruptRecord, LogOffline, OffsetOutOfRange
@@ -130,7 +131,8 @@ class ReadableLog:
         if offset == end_offset or (max_offset is not None and max_offset <= offset):
             return b""
         try:
-            return self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+            data = self._chain.read(offset, max_bytes, max_offset, min_one_batch=min_one_batch)
+            return without_joined_before(data, offset)
         except (OSError, CorruptRecord, LogOffline) as error:
             raise self._go_offline(error) from error
 

@@ -348,6 +348,7 @@ Transition = Literal[
     "producer-snapshot-written",
     "producer-snapshot-loaded",
     "segments-below-start-deleted",
+    "compaction-begun",
     "compacted",
     "log-offline",
     "directory-deleted",
