@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.ports.trace import BecameLeader, NodeStopped
+from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import BecameLeader, IsrProposed, NodeStopped
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -163,3 +164,31 @@ def test_what_a_former_life_has_lost_is_no_news(orders):
     c.sim.faults.heal(held)
     c.run(0.5)
     assert (c.leader().partition_epoch, c.leader().committed_isr) == (before, (1, 2, 0))
+
+
+def fail_flush(c, broker: int) -> None:
+    """Let a flush of ``orders-0`` fail: a log is lost that has every record."""
+    disk = c.sim.node(f"broker-{broker}").disk
+    c.replica(broker).log.flush_later(lambda _error: None)
+    disk.set_errors("fsync")
+    c.until(lambda: c.replica(broker).log.failure is not None, 1)
+    disk.heal()
+
+
+def test_a_follower_with_a_lost_log_stays_out_of_the_isr_though_it_had_every_record(orders):
+    c = orders
+    c.run(3)
+    fail_flush(c, 2)
+    c.until(lambda: sorted(c.leader().committed_isr) == [0, 1], 0.5)
+    c.events.clear()
+    c.run(10)
+    assert [e.isr for _, _, e in c.of_kind(IsrProposed)] == [], "what it fetched before its log was lost says nothing"
+
+
+def test_the_hw_does_not_wait_for_a_lost_log_once_it_is_out_of_the_isr(orders):
+    c = orders
+    c.run(3)
+    fail_flush(c, 2)
+    before = c.sim.now_ns
+    assert c.produce(b"2").error_code == NONE
+    assert c.sim.now_ns - before < SECOND, "and not for replica.lag.time.max.ms"

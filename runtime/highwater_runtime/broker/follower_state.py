@@ -9,6 +9,7 @@ Rules in words:
 * The replica epoch is the broker epoch that the fetch carried (Fetch v15), not the one in the leader's metadata: it
   says which life of the broker has these records.
 * A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
+* What left the ISR must fetch once more before it joins again. Its log may be lost, and then it never does.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class FollowerState:
     last_fetch_ns: int = 0
     last_caught_up_ns: int = 0
     leader_end_offset_at_last_fetch: int = UNKNOWN_OFFSET
+    left_isr: bool = False
+    """Out of the ISR, and silent since."""
 
     @classmethod
     def at_epoch_start(cls, broker_id: int, *, in_isr: bool, now_ns: int, lag_max_ns: int) -> FollowerState:
@@ -45,8 +48,8 @@ class FollowerState:
 
     @property
     def has_fetched(self) -> bool:
-        """Whether it has fetched in this leader epoch."""
-        return self.log_end_offset != UNKNOWN_OFFSET
+        """Whether it has fetched in this leader epoch, and since it left the ISR if it did."""
+        return self.log_end_offset != UNKNOWN_OFFSET and not self.left_isr
 
     def fetched(
         self, offset: int, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ns: int
@@ -56,6 +59,7 @@ class FollowerState:
             self.last_caught_up_ns = max(self.last_caught_up_ns, now_ns)
         elif self.leader_end_offset_at_last_fetch != UNKNOWN_OFFSET and offset >= self.leader_end_offset_at_last_fetch:
             self.last_caught_up_ns = max(self.last_caught_up_ns, self.last_fetch_ns)
+        self.left_isr = False
         self.log_end_offset = offset
         self.log_start_offset = log_start_offset
         self.replica_epoch = replica_epoch

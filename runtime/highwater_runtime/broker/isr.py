@@ -68,7 +68,7 @@ class IsrState:
 def may_join(follower: FollowerState, *, high_watermark: int, epoch_start_offset: int, eligible: Eligible) -> bool:
     """Whether a follower outside the ISR may be proposed.
 
-    It has fetched in this leader epoch, has everything below the HW and everything from before this leader epoch, and
+    It has fetched in this leader epoch and since it left the ISR, has everything below the HW and everything from before this leader epoch, and
     is eligible. Reaching the HW alone is not enough: a new leader's HW may lag behind the true one, but it has all
     committed records at its epoch's start.
     """
@@ -120,9 +120,9 @@ def next_high_watermark(
 
     The least LEO of the maximal ISR. Replicas outside it that are caught up and eligible are waited for too: they are
     about to join, and would otherwise be a moving target for themselves. Two kinds are not waited for, for they cannot
-    join and would only stop the partition: ineligible ones, and those that have not fetched in this leader epoch
-    (removed from the ISR before their first fetch, they count as caught up for ``replica.lag.time.max.ms``). The answer
-    may lie below the present HW (a member that has not fetched yet): then the HW stays.
+    join and would only stop the partition: ineligible ones, and those that have not fetched in this leader epoch and
+    since they left the ISR (they count as caught up for ``replica.lag.time.max.ms``, though their log may be lost). The
+    answer may lie below the present HW (a member that has not fetched yet): then the HW stays.
     """
     if len(isr.committed) < min_isr:
         return None

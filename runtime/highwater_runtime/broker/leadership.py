@@ -65,13 +65,23 @@ class Appended(NamedTuple):
 class Leadership:
     """One leader epoch of one partition, as lived by its leader."""
 
-    __slots__ = ("_acknowledged", "_lag_max_ns", "_partition", "_uncommitted", "epoch", "followers", "start_offset")
+    __slots__ = (
+        "_acknowledged",
+        "_lag_max_ns",
+        "_members",
+        "_partition",
+        "_uncommitted",
+        "epoch",
+        "followers",
+        "start_offset",
+    )
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
         self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
         self._uncommitted: deque[BatchMark] = deque()
         self._acknowledged: tuple[int, int] | None = None
+        self._members: tuple[int, ...] = ()
         self.epoch = partition.leader_epoch
         self.start_offset = partition.log.log_end_offset
         self.followers: dict[int, FollowerState] = {}
@@ -106,11 +116,14 @@ class Leadership:
     def _match_followers(self) -> None:
         p, now = self._partition, self._partition.context.clock.now_ns()
         known, self.followers = self.followers, {}
+        members_before, self._members = self._members, p.isr.committed
         for b in p.replicas:
             if b != p.context.broker_id:
-                self.followers[b] = known.get(b) or FollowerState.at_epoch_start(
+                follower = self.followers[b] = known.get(b) or FollowerState.at_epoch_start(
                     b, in_isr=b in p.isr.committed, now_ns=now, lag_max_ns=self._lag_max_ns
                 )
+                if b in members_before and b not in p.isr.committed:
+                    follower.left_isr = True
 
     # --- produce --------------------------------------------------------------------------------------------------
 
@@ -285,6 +298,7 @@ class Leadership:
         before = p.isr
         p.partition_epoch = answer.partition_epoch
         p.isr = IsrState(answer.isr)
+        self._match_followers()
         self.proposal_superseded(before)
         p.context.changed(p.name)
         self.advance_high_watermark()
