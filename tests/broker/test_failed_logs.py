@@ -7,6 +7,7 @@ import pytest
 from highwater_runtime.ports import SECOND
 from highwater_runtime.ports.trace import BecameLeader, IsrProposed, NodeStopped
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from highwater_runtime.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -121,19 +122,38 @@ def test_every_read_of_a_log_that_fails_is_answered_and_the_broker_lives(orders,
     assert (answer.topics[0].partitions[0].error_code, stopped(c)) == (STORAGE, [])
 
 
-def test_the_last_member_does_not_lead_with_a_log_that_has_failed(make_cluster):
-    c = make_cluster(controllers=3)
+@pytest.mark.parametrize("version", [None, "3.5-IV2"])
+def test_the_last_member_does_not_lead_with_a_log_that_has_failed(make_cluster, version):
+    c = make_cluster(controllers=3, metadata_version=version)
     c.create_topic([0])
     c.produce(b"1")
     damage(c, 0)
     assert c.produce(b"2", to=0).error_code == STORAGE
     c.until(lambda: c.broker(1).image.partition("orders", 0).leader == -1, 1)
+    before = c.broker(1).image.partition("orders", 0)
+    c.run(1)
+    assert c.broker(1).image.partition("orders", 0) == before, "nothing more to be done, so no epoch moves"
     c.sim.kill("broker-2")
     c.sim.start("broker-2")  # when it is unfenced, leaders are elected where there is none
     c.run(10)
     led = [node for _, node, e in c.of_kind(BecameLeader) if e.partition == "orders-0"]
     assert (led, stopped(c)) == (["broker-0"], ["broker-2"])
     assert c.broker(1).image.partition("orders", 0).isr == (0,)
+
+
+def test_an_election_that_overtakes_the_answer_to_a_report_is_reported_against(make_cluster):
+    c = make_cluster(controllers=3)
+    c.create_topic([0])
+    c.produce(b"1")
+    held = c.sim.faults.hold("AssignReplicasToDirs", from_nodes=["broker-0"], direction="response")
+    damage(c, 0)
+    c.produce(b"2", to=0)
+    c.run(0.2)
+    election = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="orders", partitions=[0])], timeout_ms=1000)
+    c.ask("broker-1", election, 2)
+    assert (held.caught, c.broker(1).image.partition("orders", 0).leader) == (1, 0)
+    c.sim.faults.heal(held)
+    c.until(lambda: c.broker(1).image.partition("orders", 0).leader == -1, 1)
 
 
 def test_a_broker_with_a_failed_log_stops_as_it_should_and_recovers_when_it_starts(orders):

@@ -46,10 +46,12 @@ class LostLogs:
         self._in_flight: dict[PartitionKey, None] = {}
 
     def report(self, key: PartitionKey) -> None:
-        """Let the controller know that the log of this partition is lost here."""
-        if key not in self._in_flight:
-            self._waiting[key] = None
-            self._send()
+        """Let the controller know that the log of this partition is lost here.
+
+        Once more if that is on its way: an election may have come behind it that names this broker again.
+        """
+        self._waiting[key] = None
+        self._send()
 
     def _send(self) -> None:
         if not self._in_flight and self._waiting:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from highwater_runtime.controller.kraft.broker_state import leave_isr
 from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
-from highwater_runtime.metadata import MetadataImage
+from highwater_runtime.metadata import NO_LEADER, MetadataImage
 from highwater_runtime.metadata.registrations import LOST_DIRECTORY
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.assign_replicas_to_dirs_request import AssignReplicasToDirsRequest
@@ -75,6 +75,6 @@ def _lose(
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
     if broker_id not in partition.replicas:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
-    if broker_id not in partition.isr:
-        return ErrorCode.NONE, None
+    if broker_id not in partition.isr or (partition.isr == (broker_id,) and partition.leader == NO_LEADER):
+        return ErrorCode.NONE, None  # it is so
     return ErrorCode.NONE, leave_isr(image, topic, index, partition, broker_id)
