@@ -273,6 +273,19 @@ def test_a_deletion_waits_for_followers_that_live_and_for_no_others(make_cluster
     assert answers[0].topics[0].partitions[0].low_watermark == 2, "answered when the broker was fenced"
 
 
+def test_a_replica_that_starts_over_where_the_leaders_log_begins_within_a_batch_joins(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1])
+    c.produce(b"0", b"1", b"2")
+    assert delete_records(c, 1) == (ErrorCode.NONE, 1)
+    c.sim.kill("broker-1")
+    c.until(lambda: c.leader().committed_isr == (0,), 10)
+    c.sim.node("broker-1").disk.remove_tree("orders-0")
+    c.sim.start("broker-1")
+    c.until(lambda: sorted(c.leader().committed_isr) == [0, 1], 20)
+    assert (c.replica(1).log.log_start_offset, c.values(1)) == (1, c.values(0))
+
+
 def test_deletions_that_are_refused(make_cluster):
     c = make_cluster()
     c.create_topic([0, 1])

@@ -31,7 +31,7 @@ from highwater_runtime.broker.truncation import EpochEnd, cut_for_divergence
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log, StartReason
-from highwater_runtime.log.records import iter_batches
+from highwater_runtime.log.records import BatchView, iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.ports import Clock, Trace
 from highwater_runtime.ports.trace import BecameFollower
@@ -251,6 +251,7 @@ class Partition:
         """Append what was fetched from the leader of ``leader_epoch``; returns the bytes appended.
 
         The log begins where the leader's does: what was deleted there (DeleteRecords, retention) is unreadable here.
+        That may be within a batch. A follower that starts over there gets the whole batch, and begins with it.
 
         Batches from the first one on whose epoch is above the asked one are left out: they come from a leadership
         that this follower does not know yet, and whose start it has not compared its log with.
@@ -263,6 +264,9 @@ class Partition:
             known = known_prefix(records, leader_epoch)
             appended = len(known)
             if known:
+                first = BatchView(known)
+                if self.log.log_start_offset == end_before and first.base_offset < end_before <= first.last_offset:
+                    self.start_over_at(first.base_offset)
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)
         if leader_log_start_offset > self.log.log_start_offset:
