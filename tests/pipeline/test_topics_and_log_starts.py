@@ -159,3 +159,16 @@ def test_the_log_start_that_nodes_report_is_the_one_that_counts(story: Any, star
     for name in ("unseen", "lost-write"):
         examples = judgement.anomalies[name].examples if missed else []
         assert [example["value"] for example in examples] == missed
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_only_a_deleted_topic_is_missed_by_nobody(story: Any, deleted: bool) -> None:
+    """A consumer says that it read from a topic of another id; only its controller says that a topic was deleted."""
+    world = World(story, ids=True, events=True)
+    world.send(acknowledged=True, recreated=False)
+    world.send(acknowledged=True, recreated=False)
+    if deleted:
+        world._state("deleted")
+    story.poll((0, 99), topic_id=IDS[1])
+    judgement = judge_run(story.tables(), ["unseen"])
+    assert (judgement.verdict, list(judgement.anomalies)) == (("pass", []) if deleted else ("fail", ["unseen"]))
