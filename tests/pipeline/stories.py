@@ -727,6 +727,27 @@ def topic_created_anew(story: Story) -> None:
 # --- acknowledgements, sequences, whole logs, retention -------------------------------------------------------------
 
 
+def _deleted(story: Story) -> Story:
+    """The topic of two records that passed the high watermark is deleted."""
+    _committed_by_0(story)
+    return story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0,
+        leader_epoch=0, partition_epoch=1, metadata_offset=99, reason="deleted",
+    ).poll()  # fmt: skip
+
+
+@case(committed_loss=2)
+def deleted_by_nobody(story: Story) -> None:
+    """The experiment deletes no topic."""
+    _deleted(story.under(deletion=()))
+
+
+@case("pass")
+def deleted_as_asked(story: Story) -> None:
+    """Somebody may have deleted it."""
+    _deleted(story.under(deletion=("orders",)))
+
+
 @case(min_isr=1)
 def acknowledged_below_min_isr(story: Story) -> None:
     """Two in-sync replicas were asked for, broker 1 had left the ISR, and the leader acknowledged all the same."""

@@ -86,6 +86,8 @@ def _ids(unit: Unit) -> list[str]:
 
 def _deleted(unit: Unit) -> list[str]:
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
+    if unit.facts.settings.deletes_topic(unit.partition) is False:
+        return []  # nobody asked for it
     deleted: list[str] = unit.events.filter(pa.array(gone))["topic_id"].drop_null().unique().to_pylist()
     return deleted
 
