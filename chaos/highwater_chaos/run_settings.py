@@ -18,6 +18,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
     else:
         topics, nodes = spec.cluster.topics, spec.cluster.config
     every = [*topics, *_created(spec.schedule)]
+    deletion = {EVERY_TOPIC} if nodes is None else set(_deleted(spec.schedule))  # others may use a borrowed cluster
     configs = [(topic.name, {name: str(value) for name, value in topic.config.items()}) for topic in every]
     deleting = {name for name, config in configs if _deletes(config)}
     compacting = {name for name, config in configs if "compact" in config.get("cleanup.policy", "")}
@@ -30,6 +31,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         idempotence=spec.workload.idempotence,
         retention=tuple(sorted(deleting)),
         compaction=tuple(sorted(compacting)),
+        deletion=tuple(sorted(deletion)),
     )
 
 
@@ -40,11 +42,26 @@ def _deletes(config: Mapping[str, str]) -> bool:
 
 
 def _created(steps: Sequence[Step]) -> Iterator[CreateTopic]:
-    """The topics that steps create, wherever in a schedule they stand."""
-    for step in steps:
+    """The topics that steps create."""
+    for step in _all_steps(steps):
         if step.admin is not None and step.admin.create_topic is not None:
             yield step.admin.create_topic
+
+
+def _deleted(steps: Sequence[Step]) -> Iterator[str]:
+    """The names of the topics that steps may delete."""
+    for step in _all_steps(steps):
+        if step.admin is not None and step.admin.delete_topic is not None:
+            yield step.admin.delete_topic.name
+        if step.random is not None and "deleteTopic" in step.random.faults:
+            yield EVERY_TOPIC
+
+
+def _all_steps(steps: Sequence[Step]) -> Iterator[Step]:
+    """Steps wherever in a schedule they stand."""
+    for step in steps:
+        yield step
         for branch in step.parallel or ():
-            yield from _created(branch)
+            yield from _all_steps(branch)
         if step.repeat is not None:
-            yield from _created(step.repeat.steps)
+            yield from _all_steps(step.repeat.steps)

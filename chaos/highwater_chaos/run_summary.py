@@ -28,6 +28,9 @@ _EXPERIMENT: Final = "experiment.yaml"
 _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")
 """What tells a run directory from a directory of tables that others recorded."""
 
+_TABLES: Final = ("history", "events", "dumps", "faults", "metrics")
+"""What verdicts are read from, by the first part of a path without its suffix."""
+
 _NOT_EVIDENCE: Final = ("logs",)
 """What no verdict depends on."""
 
@@ -134,9 +137,13 @@ def read_summary(directory: Path) -> RunSummary:
 
 
 def _recordings(directory: Path) -> dict[str, str]:
-    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
-    named = ((path.relative_to(directory), path) for path in files)
-    return {name.as_posix(): _digest(path) for name, path in named if name.parts[0] not in _NOT_EVIDENCE}
+    return {name.as_posix(): _digest(directory / name) for name in _recordings_there(directory)}
+
+
+def _recordings_there(directory: Path) -> list[Path]:
+    """The files of a run directory on which a verdict may depend, relative to it."""
+    names = (path.relative_to(directory) for path in sorted(directory.rglob("*")) if path.is_file())
+    return [name for name in names if name.parts[0] not in _NOT_EVIDENCE]
 
 
 def _digest(path: Path) -> str:
@@ -151,3 +158,9 @@ def _ensure_whole(directory: Path, recordings: Mapping[str, str]) -> None:
             raise BadSummary(f"{path}: expected the recording that {RUN_FILE} lists; found none")
         if _digest(path) != digest:
             raise BadSummary(f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content")
+    for name in _recordings_there(directory):
+        if name.parts[0].partition(".")[0] in _TABLES and name.as_posix() not in recordings:
+            raise BadSummary(
+                f"{directory / name}: expected the recordings that {RUN_FILE} lists, no more; found this one. Move it"
+                " out of the run directory"
+            )

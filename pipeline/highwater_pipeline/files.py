@@ -6,7 +6,7 @@ skipped, guessed or repaired: unknown fields, missing fields, wrong types and to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -51,7 +51,20 @@ def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.T
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
         raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - 1])}") from error
-    return kind.to_table(rows, run_id, lines)
+    try:
+        return kind.to_table(rows, run_id, lines)
+    except (OverflowError, UnicodeError, pa.ArrowException) as error:
+        raise _not_for_arrow(rows, kind, lines, path) from error
+
+
+def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str) -> BadTable:
+    """The first line with a number or a string that no column can hold: JSON has larger integers than 64 bits."""
+    for number, (row, line) in enumerate(zip(rows, lines, strict=True), start=1):
+        try:
+            kind.to_table([row], "", [line])
+        except (OverflowError, UnicodeError, pa.ArrowException) as error:
+            return BadTable(f"{path}:{number}: expected integers of 64 bits and text, found: {error}; {_shown(line)}")
+    return BadTable(f"{path}: expected a table that fits into memory")
 
 
 def write_jsonl(path: Path, rows: Iterable[Row]) -> None:

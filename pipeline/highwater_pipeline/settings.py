@@ -18,13 +18,14 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
-    superseded by others of the same key.
+    superseded by others of the same key. ``deletion`` names the topics that somebody may delete as a whole.
     """
 
     acks: Acks | None = None
     idempotence: bool | None = None
     retention: tuple[str, ...] | None = None
     compaction: tuple[str, ...] | None = None
+    deletion: tuple[str, ...] | None = None
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""
@@ -33,6 +34,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def compacts(self, partition: str) -> bool | None:
         """Whether the settings let records of a partition be superseded; None: not known."""
         return _names(self.compaction, partition)
+
+    def deletes_topic(self, partition: str) -> bool | None:
+        """Whether somebody may delete the topic of a partition; None: not known."""
+        return _names(self.deletion, partition)
 
 
 UNKNOWN: Final = Settings()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +29,17 @@ CLUSTER_EVENTS: Final = (
     "node-stopped",
 )
 
+
+class _Parameters(msgspec.Struct):
+    rpc: str | None = None
+
+
+class _Line(msgspec.Struct):
+    """What is read of a line of ``faults.jsonl``."""
+
+    parameters: _Parameters
+
+
 MAX_CRASHES: Final = 10
 """Examples kept of crashes, as of every anomaly."""
 
@@ -36,7 +48,7 @@ MAX_CRASHES: Final = 10
 class RunFacts:
     """What is known of a run as a whole before any partition is looked at.
 
-    ``read``: records of polls that completed ok. ``duplicates_messages``: whether a fault delivered messages twice.
+    ``read``: records of polls that completed ok. ``duplicates_sends``: whether a fault may have delivered sends twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
     ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
@@ -53,7 +65,7 @@ class RunFacts:
     has_replica_log: bool
     read: int = 0
     settings: Settings = UNKNOWN
-    duplicates_messages: bool = False
+    duplicates_sends: bool = False
     doubts: tuple[str, ...] = ()
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
@@ -89,8 +101,7 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         has_dump_marks=_has_marks(tables.replica_log),
         read=history.read,
         settings=tables.settings,
-        duplicates_messages=tables.faults is not None
-        and bool(pc.any(pc.equal(tables.faults["kind"], "duplicate")).as_py()),
+        duplicates_sends=tables.faults is not None and duplicates_sends(tables.faults),
         doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
@@ -127,10 +138,25 @@ def doubts(faults: pa.Table) -> Iterator[str]:
     """
     for fault in faults.select(["id", "name", "kind", "confirmed", "healed", "drawn", "idle"]).to_pylist():
         title = f"fault {fault['id'] or ''} ({fault['name'] or fault['kind']})".replace("  ", " ")
-        if fault["confirmed"] is False and not (fault["drawn"] and fault["idle"]):
+        if not fault["confirmed"] and not (fault["drawn"] and fault["idle"]):
             yield f"{title} is not confirmed to have taken hold"
-        elif fault["healed"] is False:
+        elif not fault["healed"]:
             yield f"{title} is not confirmed to be gone"
+
+
+def duplicates_sends(faults: pa.Table) -> bool:
+    """Whether a fault may have delivered what clients sent twice: one that doubles messages, has caught some, and of
+    which it is not known that they were those of another RPC."""
+    doubling = faults.filter(pc.equal(faults["kind"], "duplicate")).select(["idle", "detail"]).to_pylist()
+    return any(not fault["idle"] and _rpc(fault["detail"]) in (None, "Produce") for fault in doubling)
+
+
+def _rpc(detail: str) -> str | None:
+    """The RPC that a fault's line names among its parameters; None: none."""
+    try:
+        return msgspec.json.decode(detail, type=_Line).parameters.rpc
+    except msgspec.DecodeError:
+        return None
 
 
 def _has_marks(replica_log: pa.Table | None) -> bool:

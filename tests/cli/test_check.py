@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+
+from highwater_chaos.backends.protocol import InvariantViolation
+from highwater_chaos.cli.check import of_one_model
+from highwater_chaos.run_summary import BadSummary, read_summary
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.tables import load_run
 
 pytestmark = pytest.mark.spark
 
@@ -118,6 +125,19 @@ def test_a_run_directory_that_is_not_whole_is_never_a_pass(
         assert str(copy) in done.err
 
 
+@pytest.mark.parametrize("name", ["events/recorded.json", "faults.parquet"])
+def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_run: Path, name: str) -> None:
+    """What checks read must be what was recorded: ``recorded.json`` could say that no events were."""
+    copy = highwater.folder / "copy"
+    shutil.copytree(failed_run, copy)
+    read_summary(copy)
+    (copy / "notes.txt").write_text("seen\n")
+    read_summary(copy)
+    (copy / name).write_text('{"kinds":[],"why":"nothing was"}')
+    with pytest.raises(BadSummary, match=f"{name}: expected the recordings that run.json lists, no more"):
+        read_summary(copy)
+
+
 def test_that_list_is_all_that_a_run_records(tiny_run: Path) -> None:
     """What is written after the verdict, and what people read, is not evidence."""
     others = {"junit.xml", "report.html", "verdict.json", "logs/harness.log"}
@@ -129,6 +149,15 @@ def test_a_run_in_doubt_is_no_pass_for_one_model_alone(highwater: Any, tiny: str
     text = tiny.replace("kill: {target: {followerOf: orders-0}, restartAfter: 500ms}", "drop: {rpc: ElectLeaders}")
     (run,) = highwater("run", highwater.write("tiny.yaml", text), "--json").json["runs"]
     assert highwater("check", run["dir"], "--model", "log").status == 2
+
+
+def test_an_invariant_that_was_broken_is_no_pass_for_one_model_alone(tiny_run: Path) -> None:
+    """The simulator saw it, and no model looks for it."""
+    summary = read_summary(tiny_run)
+    for name, expected in (("raft-election-safety", "inconclusive"), ("stable-leadership", "pass")):
+        broken = replace(summary, violations=[InvariantViolation(name, 5, "the quorum", "two led")])
+        judgement = judge_run(load_run(tiny_run))
+        assert of_one_model(judgement, broken)["verdict"] == expected
 
 
 def test_a_directory_that_is_no_run(highwater: Any) -> None:

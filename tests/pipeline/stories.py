@@ -727,6 +727,27 @@ def topic_created_anew(story: Story) -> None:
 # --- acknowledgements, sequences, whole logs, retention -------------------------------------------------------------
 
 
+def _deleted(story: Story) -> Story:
+    """The topic of two records that passed the high watermark is deleted."""
+    _committed_by_0(story)
+    return story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0,
+        leader_epoch=0, partition_epoch=1, metadata_offset=99, reason="deleted",
+    ).poll()  # fmt: skip
+
+
+@case(committed_loss=2)
+def deleted_by_nobody(story: Story) -> None:
+    """The experiment deletes no topic."""
+    _deleted(story.under(deletion=()))
+
+
+@case("pass")
+def deleted_as_asked(story: Story) -> None:
+    """Somebody may have deleted it."""
+    _deleted(story.under(deletion=("orders",)))
+
+
 @case(min_isr=1)
 def acknowledged_below_min_isr(story: Story) -> None:
     """Two in-sync replicas were asked for, broker 1 had left the ISR, and the leader acknowledged all the same."""
@@ -779,6 +800,14 @@ def directory_is_missing(story: Story) -> None:
     _two_in_sync(story)
 
 
+@case(replica_incomplete=2)
+def every_directory_is_missing(story: Story) -> None:
+    """No replica of the partition is left on any disk, while another partition's are there."""
+    _two_in_sync(story).dumps.clear()
+    story.dump_end(0, 0)
+    story.dumps[0].partition = "orders-1"
+
+
 @case("pass")
 def head_was_deleted(story: Story) -> None:
     """Broker 1's log begins at offset 1, and broker 0 reported that DeleteRecords moved the log start there."""
@@ -826,6 +855,50 @@ def retention_takes_too_much(story: Story) -> None:
 def follower_begins_on_its_own(story: Story) -> None:
     """Broker 1 says that its leader's log begins at 2, and no other log does."""
     happy(story).moves_hw(0, 3).moves_start(0, 0, 1, "delete-records").moves_start(1, 0, 2, "leader")
+
+
+def _head_is_gone(story: Story) -> Story:
+    """Broker 0 comes back with a log that begins at 2, and broker 1 takes that over."""
+    happy(story).started(0, epoch=10, leo=3).moves_hw(0, 3).event("broker-0", "node-started", incarnation=2)
+    story.event(
+        "broker-0", "log-loaded", incarnation=2, partition=P0, topic_id=TOPIC_ID, offset=2, end_offset=3,
+        reason="recovered",
+    )  # fmt: skip
+    return story.moves_start(1, 0, 2, "leader")
+
+
+@case(retention_too_greedy=2)
+def a_restart_is_no_reason(story: Story) -> None:
+    """No retention is set, and the head of broker 0's log is gone when it comes back; broker 1 follows it."""
+    _head_is_gone(story)
+
+
+@case("inconclusive")
+def a_restart_may_hide_retention(story: Story) -> None:
+    """Old records may be deleted, and a node that was killed may not have got to report that it did."""
+    _head_is_gone(story.under(retention=("orders",)))
+
+
+@case(retention_too_greedy=2)
+def begun_anew_too_late(story: Story) -> None:
+    """Brokers 1 and 2 empty their logs and begin at 2, where no log begins."""
+    happy(story).started(0, epoch=10, leo=3).moves_hw(0, 3)
+    for broker in (1, 2):
+        story.event(
+            f"broker-{broker}", "log-truncated", partition=P0, leader_epoch=0, offset=2, end_offset=1,
+            reason="restart-at",
+        )  # fmt: skip
+
+
+@case("pass")
+def begun_anew_where_the_leader_begins(story: Story) -> None:
+    """Broker 1 begins anew at its leader's log start, and broker 0, which lost its disk, where broker 1 does."""
+    happy(story).moves_hw(0, 3).moves_start(0, 0, 2, "delete-records")
+    for broker in (1, 0):
+        story.event(
+            f"broker-{broker}", "log-truncated", partition=P0, leader_epoch=0, offset=2, end_offset=0,
+            reason="restart-at",
+        )  # fmt: skip
 
 
 @case("pass")

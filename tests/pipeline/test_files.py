@@ -104,6 +104,8 @@ def test_events_survive(tmp_path: Path) -> None:
         (GOOD.replace('"value":9', '"value":null').strip(), "expected a `value` in `value[0]` of a send, found null"),
         (GOOD.replace('"offset":3', '"offset":-3').strip(), "to be null or at least 0, found -3"),
         (GOOD.replace('"op":"send"', '"op":"poll"').replace('"offset":3,', "").strip(), "expected an `offset`"),
+        (GOOD.replace('"value":9', f'"value":{2**63}').strip(), "expected integers of 64 bits"),
+        (GOOD.replace('"process":1', f'"process":{10**30}').strip(), "expected integers of 64 bits"),
         ("{not json}", "expected a JSON object"),
         ("", "expected a JSON object"),
         (GOOD.strip(), "expected `index` above 0, found 0"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, INSIDE_CHECKS
@@ -71,6 +72,8 @@ def test_counts_are_whole_and_examples_few(story: Any) -> None:
     [
         (FaultRow("hold", id="1", name="held", confirmed=False), "fault 1 (held) is not confirmed to have taken hold"),
         (FaultRow("kill", id="2", confirmed=True, healed=False), "fault 2 (kill) is not confirmed to be gone"),
+        (FaultRow("kill", id="5", healed=True), "fault 5 (kill) is not confirmed to have taken hold"),
+        (FaultRow("kill", id="6", confirmed=True), "fault 6 (kill) is not confirmed to be gone"),
         (FaultRow("drop", id="3", confirmed=False, idle=True), "fault 3 (drop) is not confirmed to have taken hold"),
         (
             FaultRow("drop", id="4", confirmed=False, healed=False, idle=True, drawn=True),
@@ -98,6 +101,28 @@ def test_a_drawn_rule_that_caught_nothing_is_no_reason_for_doubt(story: Any) -> 
     judgement = judge_run(RunTables("tiny", clean.operations, faults=FAULT_ROWS.to_table([idle], "tiny", [b"{}"])))
     assert judgement.verdict == "pass"
     assert not [reason for reason in judgement.reasons if "fault 1" in reason]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "idle", "verdict"),
+    [
+        (b'{"rpc":"Produce"}', False, "pass"),
+        (b"{}", None, "pass"),
+        (b'{"rpc":"Produce"}', True, "fail"),
+        (b'{"rpc":"Fetch"}', False, "fail"),
+    ],
+)
+def test_only_duplicated_sends_excuse_a_duplicate(
+    story: Any, parameters: bytes, idle: bool | None, verdict: str
+) -> None:
+    """A producer without idempotence sent value 1 once, and it stands twice."""
+    told = story.under(idempotence=False).send(1, at=0).poll((0, 1), (1, 1)).tables()
+    attempts = told.operations.schema.get_field_index("attempts")
+    operations = told.operations.set_column(attempts, "attempts", pa.array([1] * told.operations.num_rows))
+    fault = FaultRow("duplicate", id="1", confirmed=not idle, healed=True, idle=idle, drawn=True)
+    faults = FAULT_ROWS.to_table([fault], "tiny", [b'{"parameters":' + parameters + b"}"])
+    tables = RunTables("tiny", operations, faults=faults, settings=told.settings)
+    assert judge_run(tables, ["duplicate"]).verdict == verdict
 
 
 def test_stories_name_who_and_where(story: Any) -> None:

@@ -159,3 +159,22 @@ def test_the_log_start_that_nodes_report_is_the_one_that_counts(story: Any, star
     for name in ("unseen", "lost-write"):
         examples = judgement.anomalies[name].examples if missed else []
         assert [example["value"] for example in examples] == missed
+
+
+@pytest.mark.parametrize(
+    ("deleted", "may_be", "missed"),
+    [(False, None, True), (True, None, False), (True, ("orders",), False), (True, ("others",), True)],
+)
+def test_only_a_topic_that_was_deleted_as_it_may_is_missed_by_nobody(
+    story: Any, deleted: bool, may_be: tuple[str, ...] | None, missed: bool
+) -> None:
+    """A consumer says that it read from a topic of another id; only its controller says that a topic was deleted, and
+    only the experiment that it may."""
+    world = World(story.under(deletion=may_be), ids=True, events=True)
+    world.send(acknowledged=True, recreated=False)
+    world.send(acknowledged=True, recreated=False)
+    if deleted:
+        world._state("deleted")
+    story.poll((0, 99), topic_id=IDS[1])
+    judgement = judge_run(story.tables(), ["unseen"])
+    assert (judgement.verdict, list(judgement.anomalies)) == (("fail", ["unseen"]) if missed else ("pass", []))

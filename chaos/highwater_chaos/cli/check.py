@@ -16,8 +16,9 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, write_verdict
 from highwater_chaos.report import BadRunFile
-from highwater_chaos.run_summary import BadSummary, ensure_judgeable, is_run_directory, read_summary
+from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict import verdict_of
+from highwater_pipeline.anomalies import ON_REQUEST
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
@@ -96,13 +97,20 @@ def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str
         return _of_recordings(judgement)
     summary = _refuse(lambda: read_summary(history))
     if model is not None:  # of one model alone, whatever else the run was asked
-        return _of_recordings(judgement, summary.doubts)
+        return of_one_model(judgement, summary)
     experiment = load_experiment(history / "experiment.yaml")
     if not (history / "verdict.json").exists():
         found = _refuse(lambda: write_verdict(history, experiment, judgement))
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
         return found
     return verdict_of(experiment, summary, judgement, judge_assertions(experiment.spec, history))
+
+
+def of_one_model(judgement: Judgement, summary: RunSummary) -> dict[str, Any]:
+    """A run directory's judgement by one model: no pass of a run in doubt, or in which an invariant was broken."""
+    broken = [one for one in summary.violations if one.name not in ON_REQUEST]
+    elsewhere = [f"{one.name}, which no model looks for, was found while it ran: {one.what}" for one in broken]
+    return _of_recordings(judgement, [*summary.doubts, *elsewhere])
 
 
 def _refuse(look: Callable[[], T]) -> T:

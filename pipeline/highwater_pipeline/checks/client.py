@@ -117,7 +117,7 @@ def _duplicates(unit: Unit, seen: Seen, placed: list[Bools], orders: list[Versio
 
 def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
     """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
-    attempt of its one send, or any number where the attempts are not known, or where messages were duplicated."""
+    attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
     doubled = order.values[order.places > 1]
     if not len(doubled):
         return doubled
@@ -126,7 +126,7 @@ def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
     low, high = (np.searchsorted(seen.value[sends], doubled, side) for side in ("left", "right"))
     once = high - low == 1
     attempts = ints(seen.table, "attempts")[sends[np.minimum(low, max(len(sends) - 1, 0))]] if len(sends) else low * 0
-    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_messages
+    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_sends
     too_many: Ints = doubled[~(once & many)]
     return too_many
 

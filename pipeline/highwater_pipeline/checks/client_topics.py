@@ -55,6 +55,8 @@ def client_topics(unit: Unit) -> ClientTopics:
     at = unit.history.schema.get_field_index("offset")
     history = unit.history.set_column(at, "offset", pa.array(offset))
     assigned = ~bools(history, "is_send") & ~bools(history, "is_poll")
+    # Controllers report every deletion. Without their events: a topic must have gone for another to come.
+    gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
     topics = [
         ClientTopic(
             replace(
@@ -62,7 +64,7 @@ def client_topics(unit: Unit) -> ClientTopics:
                 history=history.filter(pa.array((topic == number) | assigned)),
                 events=unit.events.filter(pa.array(spoken_of == number)),
             ),
-            number == len(ids) - 1 and name not in deleted,
+            name not in gone,
         )
         for number, name in enumerate(ids)
     ]
@@ -84,6 +86,8 @@ def _ids(unit: Unit) -> list[str]:
 
 def _deleted(unit: Unit) -> list[str]:
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
+    if unit.facts.settings.deletes_topic(unit.partition) is False:
+        return []  # nobody asked for it
     deleted: list[str] = unit.events.filter(pa.array(gone))["topic_id"].drop_null().unique().to_pylist()
     return deleted
 

@@ -7,6 +7,7 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 * a leader of an epoch above L committed another batch at some of its offsets;
 * the dump of the last leader's log lacks some of its records, or has others there. (Offsets below the dump's first are
   not judged: retention may have deleted them.)
+* the topic was deleted, though the settings say that nobody may delete it.
 
 Where a replica has compacted the partition, only the first counts. Compaction keeps the offsets and removes records,
 each replica at its own time: a batch may well be another one then.
@@ -31,6 +32,7 @@ from highwater_pipeline.checks.columns import (
     dumped_records,
     finding,
     ints,
+    is_any,
     is_compacted,
     listing,
     of_kind,
@@ -79,7 +81,8 @@ def committed_loss(unit: Unit) -> Finding:
         replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
     else:
         replaced_in, gone = _replaced_in(batches, committed), _lacked_by_dump(batches, dump)
-    lost = np.flatnonzero(short | (replaced_in >= 0) | gone)
+    deletion = _deletion(unit)
+    lost = np.flatnonzero(short | (replaced_in >= 0) | gone | (deletion is not None))
     records = int((batches.end - batches.offset)[lost].sum())
 
     def examples() -> Iterator[Example]:
@@ -91,6 +94,10 @@ def committed_loss(unit: Unit) -> Finding:
             elif replaced_in[batch] >= 0:
                 later, row, fate = _other_batch(batches, batch, committed, int(replaced_in[batch]))
                 proof = rows_of("node_event", [report["row"], row])
+            elif deletion is not None:
+                later = {"node": deletion["node"], "topic_id": deletion["topic_id"]}
+                fate = f"but {deletion['node']} reported that the topic was deleted, for which nobody had asked"
+                proof = rows_of("node_event", [report["row"], deletion["row"]])
             else:
                 assert dump is not None
                 later, dumped, fate = _dump_differs(batches, batch, leaders, dump)
@@ -98,6 +105,15 @@ def committed_loss(unit: Unit) -> Finding:
             yield _example(unit, batches, batch, report, later, proof, fate)
 
     return finding(records, examples())
+
+
+def _deletion(unit: Unit) -> Example | None:
+    """The report that the topic was deleted, if nobody may delete it."""
+    if unit.facts.settings.deletes_topic(unit.partition) is not False:
+        return None
+    states = of_kind(unit.events, "partition-changed")
+    deleted: list[Example] = states.filter(pa.array(is_any(states, "reason", "deleted"))).slice(0, 1).to_pylist()
+    return deleted[0] if deleted else None
 
 
 def _lacked_by_a_leader(batches: _Batches, leaders: pa.Table) -> Bools:

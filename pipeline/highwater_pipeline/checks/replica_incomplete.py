@@ -32,8 +32,8 @@ def replica_incomplete(unit: Unit) -> Finding:
     marks = unit.replica_log.filter(pa.array(is_any(unit.replica_log, "ended", "end", "gap", "corrupt")))
     state = _last_state(unit.events)
     moved = of_kind(unit.events, "high-watermark")
-    if marks.num_rows == 0 or state is None or moved.num_rows == 0:
-        return NOTHING
+    if not (unit.facts.has_dump_marks or marks.num_rows) or state is None or moved.num_rows == 0:
+        return NOTHING  # of a dump with marks, no mark means that no replica is left
     furthest = moved.slice(int(np.argmax(ints(moved, "offset"))), 1).to_pylist()[0]
     start = _latest_start(unit.events)
     replay = Replay.of(unit.events)

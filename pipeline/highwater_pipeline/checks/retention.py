@@ -9,49 +9,74 @@ that is not committed, and:
 * ``retention-time``: the newest record that went was older than ``retention.ms``, by the clock of the replica;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
 * ``delete-records``: somebody asked for it;
-* ``leader``: another replica has reported that its own log begins there or later.
+* ``leader`` (a follower takes over its leader's log start), and a log that was emptied and begun anew (``restart-at``)
+  or loaded: a log has begun there or later for one of the reasons above. What a node had when it was first heard of
+  counts as well.
+
+The trap: a node reports a deletion when it deletes, and may be killed in between. So a log that begins too late when it
+is loaded is an anomaly only if the topic's settings let nothing be deleted, and else not decided.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, of_kind, rows_of
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.checks.columns import codes, first_per, ints, is_any, of_kind, rows_of
+from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.units import Unit
 
 
 def retention_too_greedy(unit: Unit) -> Finding:
     """Counts moves. A log start moves once a segment at most, so moves are gone through one by one."""
-    moves = of_kind(unit.events, "log-start-moved").to_pylist()
-    if not moves:
-        return NOTHING
+    moves = _moves(unit.events)
     committed = ints(of_kind(unit.events, "high-watermark"), "offset")
     high_watermark = int(committed.max()) if len(committed) else None
-    starts = _starts(unit.events)
+    furthest = _furthest(unit.events)
+    unreported = 0
+    if unit.facts.settings.deletes(unit.partition) is not False:
+        loaded = ints(of_kind(unit.events, "log-loaded"), "offset")
+        unreported = int((loaded > furthest).sum())
+        furthest = max([furthest, *loaded.tolist()])
     found = []
     for move in moves:
-        why = _why_not(move, high_watermark, starts)
+        why = _why_not(move, high_watermark, furthest)
         if why:
             found.append(_example(unit, move, why))
-    return finding(len(found), found)
+    why_unknown = "a node that ended in the middle of a deletion may not have reported it" if unreported else ""
+    return Finding(len(found), found[:MAX_EXAMPLES], unreported, why_unknown)
 
 
-def _starts(events: pa.Table) -> dict[str, int]:
-    """The furthest log start that each node has reported."""
-    starts: dict[str, int] = {}
-    loaded = of_kind(events, "log-loaded", "log-truncated")
-    loaded = loaded.filter(pa.array(is_any(loaded, "kind", "log-loaded") | is_any(loaded, "reason", "restart-at")))
-    for table, column in ((loaded, "offset"), (of_kind(events, "log-start-moved"), "end_offset")):
-        for node, offset in zip(table["node"].to_pylist(), ints(table, column).tolist(), strict=True):
-            starts[node] = max(starts.get(node, 0), offset)
-    return starts
+def _moves(events: pa.Table) -> list[Example]:
+    """Every event by which a log begins elsewhere, or may."""
+    table = of_kind(events, "log-start-moved", "log-loaded", "log-truncated")
+    moves = []
+    for move in table.to_pylist():
+        match move["kind"]:
+            case "log-loaded":
+                move |= {"end_offset": move["offset"], "reason": "restart"}
+            case "log-truncated" if move["reason"] == "restart-at":
+                move["end_offset"] = move["offset"]
+            case "log-truncated":
+                continue
+        moves.append(move)
+    return moves
 
 
-def _why_not(move: Example, high_watermark: int | None, starts: dict[str, int]) -> str:
+def _furthest(events: pa.Table) -> int:
+    """The furthest log start that has a reason of its own: retention, DeleteRecords, or the log was so when its node
+    was first heard of. All others must follow."""
+    moved = of_kind(events, "log-start-moved")
+    moved = moved.filter(pa.array(~is_any(moved, "reason", "leader")))
+    of_logs = of_kind(events, "log-loaded", "log-appended", "log-truncated", "log-start-moved")
+    node, _ = codes(of_logs, "node")
+    first = of_logs.filter(pa.array(first_per(node)))
+    return int(max([0, *ints(moved, "end_offset"), *ints(of_kind(first, "log-loaded"), "offset")]))
+
+
+def _why_not(move: Example, high_watermark: int | None, furthest: int) -> str:
     """Why a move is not allowed; empty if it is."""
     to = move["end_offset"]
-    if high_watermark is not None and to > high_watermark:
+    if move["kind"] == "log-start-moved" and high_watermark is not None and to > high_watermark:
         return f"only records up to {high_watermark - 1} were committed"
     match move["reason"]:
         case "retention-time":
@@ -60,9 +85,8 @@ def _why_not(move: Example, high_watermark: int | None, starts: dict[str, int]) 
         case "retention-size":
             limit, left = move["retention_bytes"], move["size_left"]
             return "" if 0 <= limit <= left else f"{left} bytes are left, and retention.bytes is {limit}"
-        case "leader":
-            others = [start for node, start in starts.items() if node != move["node"]]
-            return "" if to <= max(others, default=0) else "no other replica's log begins so late"
+        case "leader" | "restart" | "restart-at":
+            return "" if to <= furthest else "no log had a reason to begin so late"
         case "delete-records":
             return ""
         case other:
@@ -75,8 +99,11 @@ def _example(unit: Unit, move: Example, why: str) -> Example:
         "partition": unit.partition,
         **{key: move[key] for key in keys},
         "rows": rows_of("node_event", [move["row"]]),
-        "story": (
-            f"{move['node']} removed records {move['offset']} to {move['end_offset'] - 1} of {unit.partition}"
-            f" ({move['reason']}), but {why}."
-        ),
+        "story": f"{move['node']} {_what(move)} of {unit.partition} ({move['reason']}), but {why}.",
     }
+
+
+def _what(move: Example) -> str:
+    if move["kind"] == "log-start-moved":
+        return f"removed records {move['offset']} to {move['end_offset'] - 1}"
+    return f"has no records below {move['end_offset']}"

@@ -1,0 +1,27 @@
+"""What an experiment promises, as its checks are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.run_settings import settings_of
+
+TINY = (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("step", "deletion"),
+    [
+        ("wait: 1s", ()),
+        ("parallel: [[{repeat: {times: 2, steps: [{admin: {deleteTopic: {name: orders}}}]}}]]", ("orders",)),
+        ("random: {for: 10s, every: 1s, faults: {kill: 1, deleteTopic: 1}}", ("*",)),
+        ("random: {for: 10s, every: 1s, faults: {kill: 1}}", ()),
+    ],
+)
+def test_topics_that_the_schedule_may_delete(tmp_path: Path, step: str, deletion: tuple[str, ...]) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(f"{TINY}    - {step}\n")
+    assert settings_of(load_experiment(file)).deletion == deletion
