@@ -324,6 +324,8 @@ class Fault(FaultModel):
 
     LOSES_CACHE: ClassVar[bool] = False
     """Whether its targets lose what they had not synced to their disks."""
+    MAY_LOSE_CACHE: ClassVar[bool] = False
+    """Whether ``random`` may let its targets lose that while it is in force, and do nothing else to them."""
 
     @property
     def needs(self) -> frozenset[Capability]:

@@ -102,6 +102,7 @@ class DiskStall(DiskTroubleFault):
 
     KIND: ClassVar[str] = "diskStall"
     TROUBLE: ClassVar[DiskTrouble] = "stall"
+    MAY_LOSE_CACHE: ClassVar[bool] = True
     RESTARTS: ClassVar[bool] = False
 
 

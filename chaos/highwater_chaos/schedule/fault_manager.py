@@ -236,9 +236,12 @@ class FaultManager:
 
     # --- what is touched ---
 
-    def hits_now(self, node: str) -> bool:
-        """Whether a fault that is aimed at a node is in force."""
-        return any(node in one.hits for one in self._active.values())
+    def hits_now(self, node: str, *, loses_cache: bool = False) -> bool:
+        """Whether a fault is in force that is aimed at a node, and does not share it with one that ``loses_cache``."""
+        return any(
+            node in one.hits and not (loses_cache and one.fault.MAY_LOSE_CACHE and not one.injecting)
+            for one in self._active.values()
+        )
 
     def touches_now(self, node: str) -> bool:
         """Whether a fault is in force that is aimed at a node, or disturbs it."""

@@ -18,7 +18,7 @@ from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.faults import Drawing
+from highwater_chaos.faults import Drawing, kind_named
 from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, found, is_met
 from highwater_chaos.schedule.fault_manager import FaultManager
@@ -185,18 +185,19 @@ class ScheduleRunner:
                     self.journal.append((self._scheduler.now_ns(), f"random {kind}"))
                     return kind, process
                 continue
-            drawn = draw_fault(kind, length_ns, self._drawing(plan, random))
+            drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, random))
             if drawn is not None and (
                 plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
             ):
                 return kind, self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
         return kind, None
 
-    def _drawing(self, plan: RandomFaults, random: Random) -> Drawing:
-        faults, backend = self._faults, self._world.backend
+    def _drawing(self, kind: str, plan: RandomFaults, random: Random) -> Drawing:
+        faults, backend, loses_cache = self._faults, self._world.backend, kind_named(kind).LOSES_CACHE
 
         def free(nodes: Sequence[str]) -> list[str]:
-            return [node for node in nodes if backend.state(node) is NodeState.UP and not faults.hits_now(node)]
+            up = [node for node in nodes if backend.state(node) is NodeState.UP]
+            return [node for node in up if not faults.hits_now(node, loses_cache=loses_cache)]
 
         brokers, controllers = free(broker_names(self._cluster)), free(controller_names(self._cluster))
         return Drawing(random, self._cluster, self._world.view, brokers, controllers, plan.targets)
