@@ -319,8 +319,8 @@ def examples(target: str) -> Iterator[bytes]:
 # --- one target under libFuzzer ---------------------------------------------------------------------------------------
 
 
-def _instrumented(make: Callable[..., Any], instrument: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *arguments: instrument(make(*arguments))
+def _instrumented(compiled: Callable[..., Any], instrument: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *arguments: instrument(compiled(*arguments))
 
 
 def fuzz(target: str, seconds: float, directory: Path) -> None:
@@ -329,10 +329,10 @@ def fuzz(target: str, seconds: float, directory: Path) -> None:
 
     with atheris.instrument_imports(include=["highwater_runtime"]):
         run = TARGETS[target]()
-    from highwater_runtime.wire import codec, message
+    from highwater_runtime.wire import codec
+    from highwater_runtime.wire.generator import functions
 
-    for maker in ("make_encoder", "make_decoder"):  # what is generated is not imported
-        setattr(message, maker, _instrumented(getattr(message, maker), atheris.instrument_func))
+    functions.compiled = _instrumented(functions.compiled, atheris.instrument_func)  # what is generated is not imported
 
     corpus = directory / "corpus"
     corpus.mkdir()

@@ -46,6 +46,9 @@ class DecodeError(PortableError, WireError):
         self.reason = reason
 
 
+new: Final = object.__new__
+"""Makes an object without calling its constructor."""
+
 ENCODE_FAULTS: Final = (struct.error, TypeError, AttributeError, UnicodeEncodeError, OverflowError)
 DECODE_FAULTS: Final = (struct.error, IndexError, UnicodeDecodeError)
 

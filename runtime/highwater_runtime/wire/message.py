@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeAlias, dataclass_transform
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, dataclass_transform
 
 from highwater_runtime.wire.codec import ENCODE_FAULTS, Buffer, DecodeError, show, unencodable, unsupported
 from highwater_runtime.wire.generator.functions import make_constructor, make_decoder, make_encoder
 from highwater_runtime.wire.schema import UNSET, Field, Kind, MessageSchema, StructSchema, Versions
+
+_F = TypeVar("_F")
 
 Int8: TypeAlias = int
 Int16: TypeAlias = int
@@ -128,7 +130,7 @@ class Message(Struct):
 
     def encode(self, version: int) -> bytes:
         """Return the bytes of ``version``. Raises SchemaError if the version cannot carry what is set."""
-        encoder = self._encoders.get(version) or self._encoder(version)
+        encoder = self._encoders.get(version) or self._made(self._encoders, make_encoder, version)
         try:
             return b"".join(encoder(self))
         except ENCODE_FAULTS as fault:
@@ -136,7 +138,7 @@ class Message(Struct):
 
     def encode_parts(self, version: int) -> list[bytes]:
         """Return what :meth:`encode` does, in pieces; record batches are pieces of their own and not copied."""
-        encoder = self._encoders.get(version) or self._encoder(version)
+        encoder = self._encoders.get(version) or self._made(self._encoders, make_encoder, version)
         try:
             return encoder(self)
         except ENCODE_FAULTS as fault:
@@ -145,7 +147,7 @@ class Message(Struct):
     @classmethod
     def decode(cls, data: Buffer, version: int) -> Self:
         """Invert :meth:`encode`; ``data`` must hold the message and nothing else. Raises DecodeError."""
-        decoder = cls._decoders.get(version) or cls._decoder(version)
+        decoder = cls._decoders.get(version) or cls._made(cls._decoders, make_decoder, version)
         message, end = decoder(data, 0)
         if end != len(data):
             raise DecodeError(cls.NAME, end, f"{len(data) - end} bytes left over")
@@ -154,22 +156,13 @@ class Message(Struct):
     @classmethod
     def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[Self, int]:
         """Return the message that starts at ``position``, and the position after it. Raises DecodeError."""
-        decoder = cls._decoders.get(version) or cls._decoder(version)
+        decoder = cls._decoders.get(version) or cls._made(cls._decoders, make_decoder, version)
         return decoder(data, position)
 
     @classmethod
-    def _encoder(cls, version: int) -> Callable[[Any], list[bytes]]:
-        cls._ensure_version(version)
-        made = cls._encoders[version] = make_encoder(cls.MESSAGE, version)
-        return made
-
-    @classmethod
-    def _decoder(cls, version: int) -> Callable[[Buffer, int], tuple[Any, int]]:
-        cls._ensure_version(version)
-        made = cls._decoders[version] = make_decoder(cls.MESSAGE, version)
-        return made
-
-    @classmethod
-    def _ensure_version(cls, version: int) -> None:
+    def _made(cls, known: dict[int, _F], make: Callable[[MessageSchema, int], _F], version: int) -> _F:
+        """Make the encoder or decoder of ``version``, and keep it in ``known``."""
         if version not in cls.versions():
             raise unsupported(cls.NAME, version, cls.MIN_VERSION, cls.MAX_VERSION)
+        made = known[version] = make(cls.MESSAGE, version)
+        return made

@@ -75,7 +75,7 @@ class _Decoder:
 
     def make(self, name: str, struct: StructSchema) -> None:
         """An object without values."""
-        self.out.add(f"{name} = {struct.name}.__new__({struct.name})")
+        self.out.add(f"{name} = new({struct.name})")
 
     def default(self, field: Field, target: str) -> None:
         """Give ``target`` its default value, structs field by field: that is cheaper than their constructors."""

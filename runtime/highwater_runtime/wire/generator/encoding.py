@@ -16,7 +16,6 @@ def encoder_body(message: MessageSchema, version: int) -> list[str]:
     """Return the body of ``def encode(m)``, which returns the pieces of the bytes."""
     encoder = _Encoder(message, version)
     encoder.out.add("out = []")
-    encoder.out.add("add = out.append")
     encoder.struct(message.root, "m")
     encoder.flush()
     encoder.out.add("return out")
@@ -29,7 +28,7 @@ class _Encoder:
         self.version = version
         self.out = Lines()
         self.run: list[tuple[str, str]] = []
-        self.sink = "add"
+        self.sink = "out.append"
 
     def flush(self) -> None:
         """Turn the collected run into one ``struct`` call."""
