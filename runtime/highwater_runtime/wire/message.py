@@ -10,8 +10,8 @@ A class under ``messages`` only declares its fields::
         topics: list[FetchTopic] = field()
 
 Type checkers see these as keyword arguments of the constructor, each with a default. Constructors, encoders and
-decoders are generated when they are first used, for that class and that version alone (``generator``): of the 500
-versions of all messages a node speaks some fifty, and to generate one takes less than a millisecond.
+decoders are generated when they are first used, for that class and that version alone (``generator``). All versions of
+all messages have 1,044 of them; a simulated cluster uses about 40, and each takes less than a millisecond to generate.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Struct(metaclass=_Declaration):
     SCHEMA: ClassVar[StructSchema]
 
     def __init__(self, **values: Any) -> None:
-        cls = type(self)
+        cls = type(self)  # its first object: from now on it has a constructor of its own
         cls.__init__ = make_constructor(cls.SCHEMA)  # type: ignore[method-assign]
         cls.__init__(self, **values)
 

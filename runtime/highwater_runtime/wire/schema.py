@@ -81,7 +81,7 @@ class Versions:
 
 @dataclass(slots=True)
 class Field:
-    """One field of a struct. The last five attributes follow from its name and annotation: see :meth:`bind`."""
+    """One field of a struct. The last four attributes follow from its name and annotation: see :meth:`bind`."""
 
     versions: Versions
     nullable: Versions
@@ -95,7 +95,7 @@ class Field:
     struct: StructSchema | None = None
 
     def bind(self, name: str, annotation: str, structs: dict[str, Any]) -> None:
-        """Take over what the class body states besides ``field(...)``; ``structs`` has the classes declared so far.
+        """Take over the name and the annotation. ``structs`` has the classes that the module has declared so far.
 
         Raises DeclarationError.
         """
