@@ -68,6 +68,13 @@ def _mutant(data: bytes, rng: random.Random) -> bytes:
             bytes(4 + 4) + b"\0\0\0\1\0\0\0\1t\0\0\0\0\1" + bytes(10) + b"\x7f\xff\xff\xff",
             id="length of an array of numbers",
         ),
+        pytest.param(FetchRequest, 4, bytes(17) + b"\0\0\x3a\x98" + bytes(60_000), id="15000 topics in room for 10000"),
+        pytest.param(
+            FetchRequest,
+            15,
+            bytes(21) + uvarint(5001) + (bytes(16) + b"\1\0") * 3000,
+            id="5000 topics in room for 3000",
+        ),
         pytest.param(FetchRequest, 15, bytes(21) + b"\1\1\1\xff\xff\xff\xff\x0f\5\5", id="count of tagged fields"),
         pytest.param(FetchRequest, 15, bytes(21) + b"\1\1\1\1\x09\xff\xff\xff\xff\x0f", id="length of a tagged field"),
     ],
