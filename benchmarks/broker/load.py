@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import Endpoint
-from highwater_runtime.wire.codec import Message
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.framing import decode_response, encode_request
+from highwater_runtime.wire.message import Message
 from highwater_runtime.wire.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,

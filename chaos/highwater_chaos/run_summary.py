@@ -158,9 +158,9 @@ def _ensure_whole(directory: Path, recordings: Mapping[str, str]) -> None:
             raise BadSummary(f"{path}: expected the recording that {RUN_FILE} lists; found none")
         if _digest(path) != digest:
             raise BadSummary(f"{path}: expected what the run recorded (SHA-256 {digest[:12]}…); found other content")
-    for name in _recordings_there(directory):
-        if name.parts[0].partition(".")[0] in _TABLES and name.as_posix() not in recordings:
+    for found in _recordings_there(directory):
+        if found.parts[0].partition(".")[0] in _TABLES and found.as_posix() not in recordings:
             raise BadSummary(
-                f"{directory / name}: expected the recordings that {RUN_FILE} lists, no more; found this one. Move it"
+                f"{directory / found}: expected the recordings that {RUN_FILE} lists, no more; found this one. Move it"
                 " out of the run directory"
             )

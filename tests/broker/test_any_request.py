@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from random import Random
 
 import pytest
@@ -13,8 +12,6 @@ from highwater_runtime.ports import RpcFailure
 from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.codec import ZERO_UUID, SchemaError
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.generate import load_schemas
-from highwater_runtime.wire.generator.emit import module_name
 from highwater_runtime.wire.registry import api_of
 
 TEXTS = (
@@ -42,23 +39,19 @@ class Anything:
     def __init__(self, seed, topic_ids):
         self.random = Random(seed)
         self.uuids = (*topic_ids, ZERO_UUID)
-        self.schemas = {(s.name): s for s in load_schemas()}
 
     def request(self, key, version):
-        schema = self.schemas[api_of(key).request.NAME]
-        module = importlib.import_module(f"highwater_runtime.wire.messages.{module_name(schema)}")
-        return self._struct(module, schema.root, version)
+        return self._struct(api_of(key).request.SCHEMA, version)
 
-    def _struct(self, module, struct, version):
-        values = {f.name: self._value(module, f, version) for f in struct.fields if version in f.versions}
-        return getattr(module, struct.name)(**values)
+    def _struct(self, struct, version):
+        return struct.cls(**{f.name: self._value(f, version) for f in struct.fields if version in f.versions})
 
-    def _value(self, module, field, version):
+    def _value(self, field, version):
         if version in field.nullable and self.random.random() < 0.2:
             return None
 
         def one():
-            return self._scalar(field) if field.struct is None else self._struct(module, field.struct, version)
+            return self._scalar(field) if field.struct is None else self._struct(field.struct, version)
 
         return [one() for _ in range(self.random.choice((0, 1, 1, 2, 3)))] if field.is_array else one()
 

@@ -1,62 +1,25 @@
-"""Every message in every version as a test parameter, and hypothesis strategies made from the schemas."""
+"""Values of any message, made from its declaration, and its declaration beside Kafka's own schema of it."""
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.generate import load_schemas
-from highwater_runtime.wire.generator.emit import module_name
-from highwater_runtime.wire.generator.schema import Field, Message, Struct, Versions
+from highwater_runtime.wire.message import Message, Struct
+from highwater_runtime.wire.schema import Field, MessageSchema, StructSchema, Versions
 
-settings.register_profile("wire", derandomize=True, database=None, deadline=None, max_examples=8)
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One message in one version."""
-
-    schema: Message
-    version: int
-    module: ModuleType
-
-    @property
-    def cls(self) -> Any:
-        return getattr(self.module, self.schema.name)
-
-    def __str__(self) -> str:
-        return f"{self.schema.name}-v{self.version}"
-
-
-@cache
-def _cases() -> list[Case]:
-    return [
-        Case(schema, version, importlib.import_module(f"highwater_runtime.wire.messages.{module_name(schema)}"))
-        for schema in load_schemas()
-        for version in range(schema.versions.first, schema.versions.last + 1)
-    ]
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "case" in metafunc.fixturenames:
-        metafunc.parametrize("case", _cases(), ids=str)
-    if "request_case" in metafunc.fixturenames:
-        requests = [case for case in _cases() if case.schema.kind == "request"]
-        metafunc.parametrize("request_case", requests, ids=str)
-    if "latest" in metafunc.fixturenames:
-        metafunc.parametrize("latest", [c for c in _cases() if c.version == c.schema.versions.last], ids=str)
-
+settings.register_profile(
+    "wire", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 _INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _LONG_TEXTS = ["x" * 126, "x" * 127, "x" * 128, "é" * 100, "y" * 300]
@@ -88,43 +51,60 @@ def _scalar(field: Field, *, legal: bool) -> st.SearchStrategy[Any]:
             return st.binary(max_size=8) | st.just(b"r" * 200)
 
 
-def _value(case: Case, field: Field, *, legal: bool) -> st.SearchStrategy[Any]:
-    one = _scalar(field, legal=legal) if field.struct is None else _struct(case, field.struct, legal=legal)
+def _value(field: Field, *, legal: bool) -> st.SearchStrategy[Any]:
+    one = _scalar(field, legal=legal) if field.struct is None else _struct(field.struct, legal=legal)
     if field.is_array:
         one = st.lists(one, max_size=2)
         if field.struct is None and field.type.startswith("int"):
             one |= st.just([7] * 130)
-    if case.version in field.nullable:
-        one |= st.none()
-    return one
+    return one | st.none() if field.nullable.last >= 0 else one
 
 
-def _struct(case: Case, struct: Struct, *, legal: bool) -> st.SearchStrategy[Any]:
-    present = {f.name: _value(case, f, legal=legal) for f in struct.fields if case.version in f.versions}
-    return st.builds(getattr(case.module, struct.name), **present)
+def _struct(struct: StructSchema, *, legal: bool) -> st.SearchStrategy[Any]:
+    return st.builds(struct.cls, **{field.name: _value(field, legal=legal) for field in struct.fields})
 
 
 @pytest.fixture(scope="session")
 def values_of() -> Callable[..., st.SearchStrategy[Any]]:
-    """``values_of(case)``: any value of the case's message. With ``legal=True`` error codes and times are real ones."""
+    """``values_of(message)``: messages with a value in every field. ``legal=True``: error codes and times are real."""
 
     @cache
-    def make(case: Case, *, legal: bool = False) -> st.SearchStrategy[Any]:
-        return _struct(case, case.schema.root, legal=legal)
+    def make(message: type[Message], *, legal: bool = False) -> st.SearchStrategy[Any]:
+        return _struct(message.SCHEMA, legal=legal)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def full_sample() -> Callable[[Case], Any]:
-    """``full_sample(case)``: one fixed value with something in every field, every list and every tagged field."""
+def as_carried() -> Callable[[Any, int], Any]:
+    """``as_carried(value, version)``: the part of a value that the version can carry, defaults in place of the rest."""
+
+    def carried(value: Struct, version: int) -> Any:
+        present = {
+            f.name: part(f, getattr(value, f.name), version) for f in value.SCHEMA.fields if version in f.versions
+        }
+        return type(value)(**present)
+
+    def part(field: Field, value: Any, version: int) -> Any:
+        if value is None and version not in field.nullable:
+            value = [] if field.is_array else {"string": "", "bytes": b"", "records": b""}[field.type]
+        if field.struct is None or value is None:
+            return value
+        return [carried(item, version) for item in value] if field.is_array else carried(value, version)
+
+    return carried
+
+
+@pytest.fixture(scope="session")
+def full_sample() -> Callable[[type[Message]], Any]:
+    """``full_sample(message)``: one fixed value with something in every field, every list and every tagged field."""
 
     def scalar(field: Field) -> Any:
         match field.type:
             case "bool":
-                return field.default != "true"
+                return not field.default
             case "uuid":
-                return importlib.import_module("uuid").UUID(int=0x1234 << 64 | 0x77)
+                return UUID(int=0x1234 << 64 | 0x77)
             case "string":
                 return field.name
             case "bytes" | "records":
@@ -132,37 +112,32 @@ def full_sample() -> Callable[[Case], Any]:
             case _:
                 return 3
 
-    def build(case: Case, struct: Struct) -> Any:
+    def build(struct: StructSchema) -> Any:
         filled: dict[str, Any] = {}
         for field in struct.fields:
-            if case.version in field.versions:
-                one = scalar(field) if field.struct is None else build(case, field.struct)
-                filled[field.name] = [one, one] if field.is_array else one
-        return getattr(case.module, struct.name)(**filled)
+            one = scalar(field) if field.struct is None else build(field.struct)
+            filled[field.name] = [one, one] if field.is_array else one
+        return struct.cls(**filled)
 
-    return lambda case: build(case, case.schema.root)
+    return lambda message: build(message.SCHEMA)
 
 
 def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-def _in(message: Message, versions: Versions) -> list[int]:
+def _in(message: MessageSchema, versions: Versions) -> list[int]:
     return [v for v in range(message.versions.first, message.versions.last + 1) if v in versions]
 
 
-def _default(field_type: str, value: Any) -> str:
-    if isinstance(value, bool):
-        value = str(value).lower()
-    if field_type == "bool":
-        return value or "false"
-    if field_type.startswith(("int", "uint")) and value != "null":
-        return str(int(str(value or "0"), 0))
-    return value or ""
-
-
-def _our_facts(message: Message, field: Field) -> dict[str, Any]:
+def _our_facts(message: MessageSchema, field: Field) -> dict[str, Any]:
     versions = _in(message, field.versions)
+    if field.default is None:
+        default = "null"
+    elif field.is_array or field.struct is not None or field.type in ("uuid", "bytes"):
+        default = ""
+    else:
+        default = str(field.default).lower() if field.type == "bool" else str(field.default)
     return {
         "name": field.name,
         "type": ("[]" if field.is_array else "") + field.type,
@@ -170,13 +145,21 @@ def _our_facts(message: Message, field: Field) -> dict[str, Any]:
         "nullable": [v for v in _in(message, field.nullable) if v in versions],
         "tag": field.tag,
         "ignorable": field.ignorable,
-        "default": _default(field.type, field.default) if field.type != "records" else "",
+        "default": default if field.type != "records" else "",
     }
 
 
-def _their_facts(message: Message, field: dict[str, Any]) -> dict[str, Any]:
+def _their_facts(message: MessageSchema, field: dict[str, Any]) -> dict[str, Any]:
     versions = _in(message, Versions.parse(field["versions"]))
     plain = field["type"].removeprefix("[]")
+    default = str(field.get("default", "")).lower()
+    if default != "null":
+        if plain == "bool":
+            default = default or "false"
+        elif plain.startswith(("int", "uint")) and plain == field["type"]:
+            default = str(int(default or "0", 0))
+        elif plain == "float64":
+            default = str(float(default or "0"))
     return {
         "name": _snake(field["name"]),
         "type": field["type"],
@@ -184,24 +167,26 @@ def _their_facts(message: Message, field: dict[str, Any]) -> dict[str, Any]:
         "nullable": [v for v in _in(message, Versions.parse(field.get("nullableVersions", "none"))) if v in versions],
         "tag": field.get("tag"),
         "ignorable": str(field.get("ignorable", False)).lower() == "true",
-        "default": _default(plain, field.get("default")) if plain != "records" else "",
+        "default": default if plain != "records" else "",
     }
 
 
 @pytest.fixture(scope="session")
 def compare_schemas() -> Callable[..., None]:
-    """``compare_schemas(message, theirs)``: our schema and Kafka's own JSON form of it agree in every fact.
+    """``compare_schemas(message, theirs)``: our declaration and Kafka's own JSON form of it agree in every fact.
 
     Also in those that no bytes show, what may be dropped and what the defaults are, unless ``bytes_only`` is true.
     """
 
-    def compare_message(message: Message, theirs: dict[str, Any], *, bytes_only: bool = False) -> None:
+    def compare_message(cls: type[Message], theirs: dict[str, Any], *, bytes_only: bool = False) -> None:
+        message = cls.MESSAGE
         if message.kind != "coordinator":  # Kafka has counted the keys and versions of these in two ways
             assert theirs.get("apiKey") == message.key
-        assert _in(message, Versions.parse(theirs["flexibleVersions"])) == _in(message, message.flexible)
+        flexible = _in(message, Versions.parse(theirs["flexibleVersions"]))
+        assert (cls.NAME, flexible) == (cls.NAME, _in(message, message.flexible))
         common = {struct["name"]: struct["fields"] for struct in theirs.get("commonStructs", [])}
 
-        def compare(struct: Struct, fields: list[dict[str, Any]]) -> None:
+        def compare(struct: StructSchema, fields: list[dict[str, Any]]) -> None:
             known = [f for f in fields if _in(message, Versions.parse(f["versions"]))]
             ours_in_order = list(struct.fields)
             if bytes_only:
@@ -213,7 +198,7 @@ def compare_schemas() -> Callable[..., None]:
                     del fact["ignorable"]
                     if fact["tag"] is None:
                         del fact["default"]
-            assert facts[0] == facts[1]
+            assert (cls.NAME, facts[0]) == (cls.NAME, facts[1])
             for ours, other in zip(ours_in_order, known, strict=True):
                 if ours.struct is not None:
                     compare(ours.struct, other.get("fields") or common[ours.type])

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from highwater_runtime.wire.generator.schema import Versions
+from highwater_runtime.wire.catalog import message_classes
+from highwater_runtime.wire.schema import Versions
 
 JARS = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka"
 NOT_KAFKAS = re.compile("(ReadOffset|MetadataRead)(Request|Response)")
@@ -44,25 +45,22 @@ def _schemas() -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def schemas() -> dict[str, list[dict[str, Any]]]:
-    found = _schemas()
-    if "LeaderAndIsrRequest" not in found or "RegisterBrokerRecord" not in found:
+def test_the_schemas_say_the_same(compare_schemas):
+    schemas = _schemas()
+    if "LeaderAndIsrRequest" not in schemas or "RegisterBrokerRecord" not in schemas:
         pytest.skip(f"no jars of Kafka 3 and 4 below {JARS}")
-    return found
-
-
-def test_the_schemas_say_the_same(latest, schemas, compare_schemas):
-    name = latest.schema.name
-    if NOT_KAFKAS.fullmatch(name):
-        assert name not in schemas
-    elif name in VERSION_IS_THE_KIND:
-        assert [(f["name"], f["type"]) for f in schemas[name][-1]["fields"]] == [
-            (f.name, f.type) for f in latest.schema.root.fields
-        ]
-    else:
-        ours = latest.schema.versions
-        covering = [
-            s for s in schemas[name] if ours.first in (its := Versions.parse(s["validVersions"])) and ours.last in its
-        ]
-        compare_schemas(latest.schema, covering[-1], bytes_only=True)
+    for message in message_classes():
+        name, ours = message.NAME, message.MESSAGE.versions
+        if NOT_KAFKAS.fullmatch(name):
+            assert name not in schemas
+        elif name in VERSION_IS_THE_KIND:
+            assert [(f["name"], f["type"]) for f in schemas[name][-1]["fields"]] == [
+                (f.name, f.type) for f in message.SCHEMA.fields
+            ]
+        else:
+            covering = [
+                s
+                for s in schemas[name]
+                if ours.first in (its := Versions.parse(s["validVersions"])) and ours.last in its
+            ]
+            compare_schemas(message, covering[-1], bytes_only=True)

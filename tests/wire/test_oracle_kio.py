@@ -22,8 +22,10 @@ from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
+from highwater_runtime.wire.catalog import message_classes
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import RETRIABLE, ErrorCode
+from highwater_runtime.wire.message import Message
 
 WIRE = settings.get_profile("wire")
 
@@ -35,26 +37,18 @@ _TYPES = {
     "header": EntityType.header,
 }
 
-NOT_IN_KIO_AT_ALL = re.compile("(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown)(Request|Response)")
-NOT_IN_KIO = {
-    "AlterPartitionRequest-v0",
-    "AlterPartitionRequest-v1",
-    "AlterPartitionResponse-v0",
-    "AlterPartitionResponse-v1",
-    "RequestHeader-v0",
-    # Ours.
-    "MetadataReadRequest-v0",
-    "MetadataReadResponse-v0",
-    "ReadOffsetRequest-v0",
-    "ReadOffsetResponse-v0",
-}
+NOT_IN_KIO = re.compile("(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown|MetadataRead|ReadOffset).*")
+"""The ZooKeeper mode, and what is ours."""
+OLDEST_IN_KIO = {"AlterPartitionRequest": 2, "AlterPartitionResponse": 2, "RequestHeader": 1}
+
+KNOWN = [m for m in message_classes() if m.KIND in _TYPES and not NOT_IN_KIO.fullmatch(m.NAME)]
 
 
-def _kio_type(case) -> Any:
-    kind = case.schema.kind
-    name = re.sub("_(request|response)$", "", case.module.__name__.rpartition(".")[2]) if kind != "header" else None
-    name = name or case.module.__name__.rpartition(".")[2]
-    return load_entity_schema(name, case.version, _TYPES[kind])
+def _kio_type(message: type[Message], version: int) -> Any:
+    name = message.__module__.rpartition(".")[2]
+    if message.KIND in ("request", "response"):
+        name = name.removesuffix(f"_{message.KIND}")
+    return load_entity_schema(name, version, _TYPES[message.KIND])
 
 
 def _plain(value: Any) -> Any:
@@ -88,27 +82,34 @@ def _assert_same(ours: Any, theirs: Any, where: str) -> None:
         assert ours == _plain(theirs), where
 
 
-def test_kio_agrees(case, values_of):
-    records = case.schema.kind in ("metadata", "coordinator")
-    if records or str(case) in NOT_IN_KIO or NOT_IN_KIO_AT_ALL.fullmatch(case.schema.name):
-        with pytest.raises((UnknownEntity, KeyError)):
-            _kio_type(case)
-        return
-    kio_type = _kio_type(case)
-    read, write = entity_reader(kio_type), entity_writer(kio_type)
+@pytest.mark.parametrize("message", KNOWN)
+def test_kio_agrees(message, values_of, as_carried):
+    oldest = OLDEST_IN_KIO.get(message.NAME, message.MIN_VERSION)
+    kio_types = {v: _kio_type(message, v) for v in message.versions() if v >= oldest}
+    codecs = {v: (entity_reader(kio_type), entity_writer(kio_type)) for v, kio_type in kio_types.items()}
 
-    @settings(WIRE, max_examples=6)
-    @given(values_of(case, legal=True))
-    def check(value):
-        data = value.encode(case.version)
-        entity, size = read(data, 0)
-        assert size == len(data)
-        _assert_same(value, entity, str(case))
-        out = io.BytesIO()
-        write(out, entity)
-        assert out.getvalue() == data
+    @settings(WIRE, max_examples=12)
+    @given(values_of(message, legal=True))
+    def check(drawn):
+        for version, (read, write) in codecs.items():
+            value = as_carried(drawn, version)
+            data = value.encode(version)
+            entity, size = read(data, 0)
+            assert size == len(data), version
+            _assert_same(value, entity, f"{message.NAME} {version}")
+            out = io.BytesIO()
+            write(out, entity)
+            assert out.getvalue() == data, version
 
     check()
+
+
+def test_what_kio_does_not_know():
+    unknown = [(m, v) for m in message_classes() for v in m.versions() if m.KIND in _TYPES and m not in KNOWN]
+    unknown += [(m, v) for m in KNOWN for v in range(m.MIN_VERSION, OLDEST_IN_KIO.get(m.NAME, m.MIN_VERSION))]
+    for message, version in unknown:
+        with pytest.raises((UnknownEntity, KeyError)):
+            _kio_type(message, version)
 
 
 def test_every_error_code():

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from highwater_runtime.wire.api_keys import ApiKey
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.refusal import refusal
-from highwater_runtime.wire.registry import api_of
+from highwater_runtime.wire.registry import APIS
 
-NO_PLACE = {"DescribeLogDirsRequest-v1", "DescribeLogDirsRequest-v2"}
+NO_PLACE = {(ApiKey.DESCRIBE_LOG_DIRS, 1), (ApiKey.DESCRIBE_LOG_DIRS, 2)}
 """Their answers have an error for each log directory only; an empty one says nothing of any."""
 
 
@@ -22,16 +25,14 @@ def _codes(value) -> list[int]:
     return found
 
 
-def test_every_request_can_be_refused(request_case, full_sample):
-    case = request_case
-    body = case.cls.decode(full_sample(case).encode(case.version), case.version)
-    for message in (None, "not now"):
-        answer = refusal(body, ErrorCode.REQUEST_TIMED_OUT, message, version=case.version)
-        back = api_of(case.schema.key).response.decode(answer.encode(case.version), case.version)
-        assert (int(ErrorCode.REQUEST_TIMED_OUT) in _codes(back)) == (str(case) not in NO_PLACE)
-
-
-def test_a_request_for_nothing_can_be_refused(request_case):
-    case = request_case
-    answer = refusal(case.cls(), ErrorCode.INVALID_REQUEST, "no", version=case.version)
-    api_of(case.schema.key).response.decode(answer.encode(case.version), case.version)
+@pytest.mark.parametrize("api", APIS.values(), ids=lambda api: api.key.name)
+def test_every_request_can_be_refused(api, full_sample, as_carried):
+    for version in api.request.versions():
+        body = as_carried(full_sample(api.request), version)
+        for message in (None, "not now"):
+            answer = refusal(body, ErrorCode.REQUEST_TIMED_OUT, message, version=version)
+            back = api.response.decode(answer.encode(version), version)
+            stated = int(ErrorCode.REQUEST_TIMED_OUT) in _codes(back)
+            assert stated == ((api.key, version) not in NO_PLACE), version
+        for_nothing = refusal(api.request(), ErrorCode.INVALID_REQUEST, "no", version=version)
+        assert api.response.decode(for_nothing.encode(version), version)

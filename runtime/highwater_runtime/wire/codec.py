@@ -1,6 +1,6 @@
 """What the generated encoders and decoders stand on: exceptions, variable-length integers, and the rare paths.
 
-The hot paths are generated inline (``generator.emit``); a function here is called only where Kafka's format is not of
+The hot paths are generated inline (``generator``); a function here is called only where Kafka's format is not of
 fixed size, or where something is wrong. Rules for hostile input: no allocation follows a length that the remaining
 bytes cannot hold, and every malformed input ends in one exception type, :class:`DecodeError`.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.portable import PortableError
@@ -21,33 +21,6 @@ ZERO_UUID: Final = UUID(int=0)
 
 EMPTY: Final[list[Any]] = []
 """Marks "no list was given" in constructors, so that every object gets a list of its own. Never changed."""
-
-
-class Message(Protocol):
-    """What every generated top-level message has; nested structs have fields, equality and ``repr`` only."""
-
-    API_KEY: ClassVar[int]
-    """Key of the API, or of the metadata record; -1 for headers and control records."""
-    NAME: ClassVar[str]
-    KIND: ClassVar[str]
-    MIN_VERSION: ClassVar[int]
-    MAX_VERSION: ClassVar[int]
-    FLEXIBLE_SINCE: ClassVar[int]
-    """First version with compact lengths and tagged fields (KIP-482); 32767 if there is none."""
-
-    def encode(self, version: int) -> bytes:
-        """The bytes of ``version``. Raises SchemaError if the version cannot carry what is set."""
-
-    def encode_parts(self, version: int) -> list[bytes]:
-        """As :meth:`encode`, in pieces; large byte strings are not copied."""
-
-    @classmethod
-    def decode(cls, data: Buffer, version: int) -> Self:
-        """Inverse of :meth:`encode`. Raises DecodeError."""
-
-    @classmethod
-    def decode_from(cls, data: Buffer, position: int, version: int) -> tuple[Self, int]:
-        """The message that starts at ``position``, and the position after it. Raises DecodeError."""
 
 
 class WireError(ValueError):
@@ -72,6 +45,9 @@ class DecodeError(PortableError, WireError):
         self.position = position
         self.reason = reason
 
+
+new: Final = object.__new__
+"""Makes an object without calling its constructor."""
 
 ENCODE_FAULTS: Final = (struct.error, TypeError, AttributeError, UnicodeEncodeError, OverflowError)
 DECODE_FAULTS: Final = (struct.error, IndexError, UnicodeDecodeError)

@@ -11,8 +11,9 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from highwater_runtime.wire.api_keys import ApiKey
-from highwater_runtime.wire.codec import Buffer, DecodeError, Message, SchemaError
+from highwater_runtime.wire.codec import Buffer, DecodeError, SchemaError
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.message import Message
 from highwater_runtime.wire.messages.request_header import RequestHeader
 from highwater_runtime.wire.messages.response_header import ResponseHeader
 from highwater_runtime.wire.registry import APIS, api_of

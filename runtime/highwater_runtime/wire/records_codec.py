@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_runtime.wire.codec import Buffer, DecodeError, Message, UnsupportedVersionError, uvarint, uvarint_at
+from highwater_runtime.wire.codec import Buffer, DecodeError, UnsupportedVersionError, uvarint, uvarint_at
+from highwater_runtime.wire.message import Message
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.config_record import ConfigRecord
 from highwater_runtime.wire.messages.feature_level_record import FeatureLevelRecord

@@ -7,11 +7,12 @@ offers Produce from version 0 although it refuses versions below 3, because libr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 
 from highwater_runtime.wire.api_keys import ApiKey
-from highwater_runtime.wire.codec import Message, WireError
-from highwater_runtime.wire.messages.catalog import PAIRS
+from highwater_runtime.wire.codec import WireError
+from highwater_runtime.wire.message import Message
 
 
 class UnknownApiError(WireError):
@@ -42,14 +43,82 @@ class Api:
         return 1 if version >= self.flexible_since and self.key is not ApiKey.API_VERSIONS else 0
 
 
-def _api(request: type[Message], response: type[Message]) -> Api:
+_KEYS: Final = (
+    ApiKey.PRODUCE,
+    ApiKey.FETCH,
+    ApiKey.LIST_OFFSETS,
+    ApiKey.METADATA,
+    ApiKey.LEADER_AND_ISR,
+    ApiKey.STOP_REPLICA,
+    ApiKey.UPDATE_METADATA,
+    ApiKey.CONTROLLED_SHUTDOWN,
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.DESCRIBE_GROUPS,
+    ApiKey.LIST_GROUPS,
+    ApiKey.SASL_HANDSHAKE,
+    ApiKey.API_VERSIONS,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.DELETE_RECORDS,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    ApiKey.DESCRIBE_CONFIGS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.DESCRIBE_LOG_DIRS,
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.DELETE_GROUPS,
+    ApiKey.ELECT_LEADERS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.OFFSET_DELETE,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+    ApiKey.VOTE,
+    ApiKey.BEGIN_QUORUM_EPOCH,
+    ApiKey.END_QUORUM_EPOCH,
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.ALTER_PARTITION,
+    ApiKey.UPDATE_FEATURES,
+    ApiKey.FETCH_SNAPSHOT,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.BROKER_REGISTRATION,
+    ApiKey.BROKER_HEARTBEAT,
+    ApiKey.UNREGISTER_BROKER,
+    ApiKey.ALLOCATE_PRODUCER_IDS,
+    ApiKey.ASSIGN_REPLICAS_TO_DIRS,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    ApiKey.READ_OFFSET,
+    ApiKey.METADATA_READ,
+)
+"""The APIs of this build, ascending."""
+
+
+def _message(key: ApiKey, kind: str) -> type[Message]:
+    """Return the class for ``FETCH`` and ``request``: ``fetch_request.FetchRequest``."""
+    module = import_module(f"highwater_runtime.wire.messages.{key.name.lower()}_{kind}")
+    message: type[Message] = getattr(module, f"{key.name}_{kind}".title().replace("_", ""))
+    if not issubclass(message, Message) or (key, kind) != (message.API_KEY, message.KIND):
+        raise ValueError(f"expected the {kind} with key {int(key)}, found {message} in {module.__name__}")
+    return message
+
+
+def _api(key: ApiKey) -> Api:
+    request, response = _message(key, "request"), _message(key, "response")
     shape = (request.MIN_VERSION, request.MAX_VERSION, request.FLEXIBLE_SINCE)
     if shape != (response.MIN_VERSION, response.MAX_VERSION, response.FLEXIBLE_SINCE):
         raise ValueError(f"{request.NAME} and {response.NAME} differ in their versions")
-    return Api(ApiKey(request.API_KEY), request, response, *shape)
+    return Api(key, request, response, *shape)
 
 
-APIS: Final[dict[int, Api]] = {request.API_KEY: _api(request, response) for request, response in PAIRS}
+APIS: Final[dict[int, Api]] = {key: _api(key) for key in _KEYS}
 """By key, ascending."""
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Any, Final, TypeVar
 
-from highwater_runtime.wire.codec import Buffer, DecodeError, Message, UnsupportedVersionError
+from highwater_runtime.wire.codec import Buffer, DecodeError, UnsupportedVersionError
+from highwater_runtime.wire.message import Message
 from highwater_runtime.wire.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from highwater_runtime.wire.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from highwater_runtime.wire.messages.group_metadata_key import GroupMetadataKey

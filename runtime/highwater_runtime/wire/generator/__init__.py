@@ -1,4 +1,7 @@
-"""The code generator of the wire package: schema text in, Python source out, nothing else.
+"""The code generator of the wire package: schemas in, functions out.
 
-A development step (``python -m highwater_runtime.wire.generate``): nothing here is imported by a running node.
+``encoding`` and ``decoding`` write the body of one encoder or decoder: one message, one version, straight down.
+Everything is inline there: runs of fixed-size fields become one ``struct`` call, a version never shows as a condition,
+and only the rare cases (lengths above 127, tagged fields that are present) leave the straight line. ``functions``
+compiles what they write. Its source can be read: ``inspect.getsource``, debuggers and tracebacks show it.
 """

@@ -14,12 +14,12 @@ from highwater_runtime.wire.generator.layout import (
     least_size,
     regular_and_tagged,
 )
-from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
-from highwater_runtime.wire.generator.text import INDENT, default_of, element_type
+from highwater_runtime.wire.generator.text import INDENT, default_of
+from highwater_runtime.wire.schema import PRIMITIVES, Field, MessageSchema, StructSchema
 
 
-def decoder_body(message: Message, version: int) -> list[str]:
-    """The body of ``def _decode_vN(data, pos) -> (message, position after it)``."""
+def decoder_body(message: MessageSchema, version: int) -> list[str]:
+    """Return the body of ``def decode(data, pos)``, which returns the message and the position after it."""
     decoder = _Decoder(message, version)
     out = decoder.out
     out.add("size = len(data)")
@@ -36,7 +36,7 @@ def decoder_body(message: Message, version: int) -> list[str]:
 
 
 class _Decoder:
-    def __init__(self, message: Message, version: int) -> None:
+    def __init__(self, message: MessageSchema, version: int) -> None:
         self.message = message
         self.version = version
         self.out = Lines()
@@ -62,7 +62,7 @@ class _Decoder:
         self.run = []
         self.after = []
 
-    def struct(self, struct: Struct, var: str) -> None:
+    def struct(self, struct: StructSchema, var: str) -> None:
         """All fields of ``var``, which has been made without its constructor."""
         for field in struct.fields:
             if self.version not in field.versions or field.tag is not None:
@@ -73,13 +73,13 @@ class _Decoder:
         if self.message.is_flexible(self.version):
             self.tagged(struct, tagged, var)
 
-    def make(self, name: str, struct: Struct) -> None:
+    def make(self, name: str, struct: StructSchema) -> None:
         """An object without values."""
-        self.out.add(f"{name} = {struct.name}.__new__({struct.name})")
+        self.out.add(f"{name} = new({struct.name})")
 
     def default(self, field: Field, target: str) -> None:
         """Give ``target`` its default value, structs field by field: that is cheaper than their constructors."""
-        if field.struct is None or field.is_array or field.default is not None:
+        if field.struct is None or field.is_array or field.default is None:
             self.out.add(f"{target} = {default_of(field)}")
             return
         made = self.made[target] = self.out.fresh("o")
@@ -88,7 +88,7 @@ class _Decoder:
         for inner in field.struct.fields:
             self.default(inner, f"{made}.{inner.name}")
 
-    def value(self, field: Field, target: str, struct: Struct) -> None:
+    def value(self, field: Field, target: str, struct: StructSchema) -> None:
         if field.is_array:
             self.array(field, target, struct)
         elif field.struct is not None and self.version in field.nullable:
@@ -109,7 +109,7 @@ class _Decoder:
         else:
             self.variable(field, target, struct, nullable=self.version in field.nullable)
 
-    def nullable_struct(self, struct: Struct, target: str) -> None:
+    def nullable_struct(self, struct: StructSchema, target: str) -> None:
         """A byte that says whether there is one, and the struct."""
         present, made = self.out.fresh("h"), self.out.fresh("o")
         self.run.append(("b", present))
@@ -134,7 +134,7 @@ class _Decoder:
             self.out.add(f"{INDENT}{name}, pos = uvarint_at(data, pos - 1)")
         return name
 
-    def variable(self, field: Field, target: str, struct: Struct, *, nullable: bool) -> None:
+    def variable(self, field: Field, target: str, struct: StructSchema, *, nullable: bool) -> None:
         compact = is_compact(self.message, self.version, field)
         name = self.length(compact, "h" if field.type == "string" else "i")
         null = f"{name} == 0" if compact else f"{name} == -1"
@@ -161,7 +161,7 @@ class _Decoder:
     def raise_overrun(self, field: str, length: str) -> None:
         self.out.add(f'{INDENT}raise overrun("{self.message.name}", "{field}", {length}, pos, size)')
 
-    def array(self, field: Field, target: str, struct: Struct) -> None:
+    def array(self, field: Field, target: str, struct: StructSchema) -> None:
         compact = is_compact(self.message, self.version, field)
         name = self.length(compact, "i")
         items = self.out.fresh("l")
@@ -180,7 +180,7 @@ class _Decoder:
             self.out.add(f'{target} = decode_array("{PRIMITIVES[field.type][0]}", {name}, data, pos) if {name} else []')
             self.out.add(f"pos += {needed}")
         else:
-            self.out.add(f"{items}: list[{element_type(field)}] = []")
+            self.out.add(f"{items} = []")
             self.out.add(f"{target} = {items}")
             self.out.add(f"for _ in range({name}):")
             self.out.depth += 1
@@ -201,7 +201,7 @@ class _Decoder:
         if self.version in field.nullable:
             self.out.depth -= 1
 
-    def tagged(self, struct: Struct, fields: list[Field], var: str) -> None:
+    def tagged(self, struct: StructSchema, fields: list[Field], var: str) -> None:
         count = self.out.fresh("k")
         self.run.append(("B", count))
         if not fields:

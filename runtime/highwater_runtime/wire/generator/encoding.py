@@ -8,15 +8,14 @@ byte at the end of nearly every flexible struct, is part of the run.
 from __future__ import annotations
 
 from highwater_runtime.wire.generator.layout import Lines, code_of, code_size, is_compact, regular_and_tagged
-from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
 from highwater_runtime.wire.generator.text import INDENT, default_of, is_default, quoted_bytes
+from highwater_runtime.wire.schema import PRIMITIVES, Field, MessageSchema, StructSchema
 
 
-def encoder_body(message: Message, version: int) -> list[str]:
-    """The body of ``def _encode_vN(m) -> list[bytes]``."""
+def encoder_body(message: MessageSchema, version: int) -> list[str]:
+    """Return the body of ``def encode(m)``, which returns the pieces of the bytes."""
     encoder = _Encoder(message, version)
-    encoder.out.add("out: list[bytes] = []")
-    encoder.out.add("add = out.append")
+    encoder.out.add("out = []")
     encoder.struct(message.root, "m")
     encoder.flush()
     encoder.out.add("return out")
@@ -24,12 +23,12 @@ def encoder_body(message: Message, version: int) -> list[str]:
 
 
 class _Encoder:
-    def __init__(self, message: Message, version: int) -> None:
+    def __init__(self, message: MessageSchema, version: int) -> None:
         self.message = message
         self.version = version
         self.out = Lines()
         self.run: list[tuple[str, str]] = []
-        self.sink = "add"
+        self.sink = "out.append"
 
     def flush(self) -> None:
         """Turn the collected run into one ``struct`` call."""
@@ -48,7 +47,7 @@ class _Encoder:
         values = ", ".join(value for code, value in run if code != "x")
         return f"_pack_{codes}({values})"
 
-    def struct(self, struct: Struct, var: str) -> None:
+    def struct(self, struct: StructSchema, var: str) -> None:
         """All fields of ``var``; leaves what is of fixed size at the end in the run."""
         for field in struct.fields:
             if self.version not in field.versions and not field.ignorable:
@@ -63,11 +62,11 @@ class _Encoder:
             else:
                 self.run.append(("x", ""))
 
-    def raise_not_in_version(self, struct: Struct, field: Field, value: str) -> None:
+    def raise_not_in_version(self, struct: StructSchema, field: Field, value: str) -> None:
         name = f"{struct.name}.{field.name}"
         self.out.add(f'{INDENT}raise not_in_version("{self.message.name}", "{name}", {value})')
 
-    def value(self, struct: Struct, field: Field, value: str, *, present: bool = False) -> None:
+    def value(self, struct: StructSchema, field: Field, value: str, *, present: bool = False) -> None:
         """Write a field; ``present``: the code around has made sure that it is not null."""
         nullable = self.version in field.nullable and not present
         if field.nullable.last >= 0 and not nullable and not present:
@@ -84,7 +83,7 @@ class _Encoder:
         else:
             self.variable(struct, field, value, nullable=nullable)
 
-    def nullable_struct(self, struct: Struct, value: str) -> None:
+    def nullable_struct(self, struct: StructSchema, value: str) -> None:
         """A byte that says whether there is one: -1 for null, else 1."""
         self.flush()
         self.out.add(f"if {value} is None:")
@@ -107,7 +106,7 @@ class _Encoder:
         else:
             self.out.add(f"{self.sink}(UVARINT[{length}] if {length} < 128 else uvarint({length}))")
 
-    def variable(self, struct: Struct, field: Field, value: str, *, nullable: bool) -> None:
+    def variable(self, struct: StructSchema, field: Field, value: str, *, nullable: bool) -> None:
         """A string, bytes or records."""
         compact = is_compact(self.message, self.version, field)
         code = "h" if field.type == "string" else "i"
@@ -132,7 +131,7 @@ class _Encoder:
         if nullable:
             self.out.depth -= 1
 
-    def array(self, struct: Struct, field: Field, value: str, *, nullable: bool) -> None:
+    def array(self, struct: StructSchema, field: Field, value: str, *, nullable: bool) -> None:
         compact = is_compact(self.message, self.version, field)
         items, size = self.out.fresh("l"), self.out.fresh("n")
         self.out.add(f"{items} = {value}")
@@ -164,7 +163,7 @@ class _Encoder:
         if nullable:
             self.out.depth -= 1
 
-    def tagged(self, struct: Struct, fields: list[Field], var: str) -> None:
+    def tagged(self, struct: StructSchema, fields: list[Field], var: str) -> None:
         self.flush()
         unset = " and ".join(is_default(f, f"{var}.{f.name}") for f in fields)
         self.out.add(f"if {unset}:")
@@ -174,7 +173,7 @@ class _Encoder:
         count = self.out.fresh("k")
         pieces = self.out.fresh("t")
         self.out.add(f"{count} = 0")
-        self.out.add(f"{pieces}: list[bytes] = []")
+        self.out.add(f"{pieces} = []")
         outer = self.sink
         for field in fields:
             self.out.add(f"if not ({is_default(field, f'{var}.{field.name}')}):")
@@ -186,7 +185,7 @@ class _Encoder:
         self.out.add(f'{self.sink}(UVARINT[{count}] + b"".join({pieces}))')
         self.out.depth -= 1
 
-    def tagged_value(self, struct: Struct, field: Field, var: str, pieces: str) -> None:
+    def tagged_value(self, struct: StructSchema, field: Field, var: str, pieces: str) -> None:
         """Tag, size and value of one tagged field, appended to the list ``pieces``."""
         inner = self.out.fresh("p")
         self.sink = f"{inner}.append"
@@ -199,7 +198,7 @@ class _Encoder:
             self.flush()
             return
         self.flush()
-        self.out.lines.insert(before, f"{INDENT * self.out.depth}{inner}: list[bytes] = []")
+        self.out.lines.insert(before, f"{INDENT * self.out.depth}{inner} = []")
         payload = self.out.fresh("q")
         self.out.add(f'{payload} = b"".join({inner})')
         self.out.add(f"{pieces} += (UVARINT[{field.tag}], uvarint(len({payload})), {payload})")

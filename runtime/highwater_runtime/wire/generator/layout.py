@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from highwater_runtime.wire.generator.schema import PRIMITIVES, Field, Message, Struct
 from highwater_runtime.wire.generator.text import INDENT
+from highwater_runtime.wire.schema import PRIMITIVES, Field, MessageSchema, StructSchema
 
 _RUN_CODES = {"bool": "T", "uuid": "U"}
 
@@ -39,7 +39,7 @@ class Lines:
         return f"{prefix}{self._counts[prefix]}"
 
 
-def regular_and_tagged(struct: Struct, version: int) -> tuple[list[Field], list[Field]]:
+def regular_and_tagged(struct: StructSchema, version: int) -> tuple[list[Field], list[Field]]:
     """The fields that ``version`` has: those in place, in schema order, and the tagged ones, by tag."""
     present = [f for f in struct.fields if version in f.versions]
     regular = [f for f in present if f.tag is None]
@@ -47,7 +47,7 @@ def regular_and_tagged(struct: Struct, version: int) -> tuple[list[Field], list[
     return regular, tagged
 
 
-def least_size(message: Message, version: int, field: Field, *, element: bool = False) -> int:
+def least_size(message: MessageSchema, version: int, field: Field, *, element: bool = False) -> int:
     """The fewest bytes that a field (or, with ``element``, one element of its array) can have on the wire; at least 1.
 
     What a count promises is compared with this before anything is made: so a small frame cannot ask for much.
@@ -64,6 +64,6 @@ def least_size(message: Message, version: int, field: Field, *, element: bool = 
     return max(1, sum(least_size(message, version, inner) for inner in regular) + message.is_flexible(version))
 
 
-def is_compact(message: Message, version: int, field: Field) -> bool:
+def is_compact(message: MessageSchema, version: int, field: Field) -> bool:
     """Whether the field's length is a varint."""
     return message.is_flexible(version) and not field.inflexible
