@@ -68,9 +68,9 @@ class IsrState:
 def may_join(follower: FollowerState, *, high_watermark: int, epoch_start_offset: int, eligible: Eligible) -> bool:
     """Whether a follower outside the ISR may be proposed.
 
-    It has fetched in this leader epoch and since it left the ISR, has everything below the HW and everything from before
-    this leader epoch, and is eligible. Reaching the HW alone is not enough: a new leader's HW may lag behind the true
-    one, but it has all committed records at its epoch's start.
+    It has fetched in this leader epoch and since it left the ISR, has everything below the HW and everything from
+    before this leader epoch, and is eligible. Reaching the HW alone is not enough: a new leader's HW may lag behind the
+    true one, but it has all committed records at its epoch's start.
     """
     return (
         follower.has_fetched
