@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from highwater_runtime.ports import SECOND
-from highwater_runtime.ports.trace import BecameLeader, IsrProposed, NodeStopped
+from highwater_runtime.ports.trace import BecameLeader, IsrProposed, NodeStopped, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from highwater_runtime.wire.messages.list_offsets_request import (
@@ -103,6 +103,9 @@ def test_who_waits_for_a_leader_whose_log_fails_is_answered(orders):
     c.until(lambda: bool(produced and fetched), 0.5)
     assert produced[0].responses[0].partition_responses[0].error_code == STORAGE
     assert fetched[0].responses[0].partitions[0].error_code == STORAGE
+    taken = {e.reason for _, _, e in c.of_kind(TransitionTaken)}
+    assert "produce-lost-leadership" in taken
+    assert "not-enough-replicas-after-append" not in taken
 
 
 @pytest.mark.parametrize("trouble", ["damage", "EIO"])

@@ -205,8 +205,8 @@ class DelayedProduce:
             if error is None:
                 undecided.append(entry)
             elif error is not ErrorCode.NONE:
-                not_leader = error is ErrorCode.NOT_LEADER_OR_FOLLOWER
-                _took(partition, "produce-lost-leadership" if not_leader else "not-enough-replicas-after-append")
+                too_few = error is ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+                _took(partition, "not-enough-replicas-after-append" if too_few else "produce-lost-leadership")
                 self._fail(answer, error)
             elif partition.leading is not None:
                 partition.leading.acknowledged(answer.base_offset, end_offset)
