@@ -215,6 +215,13 @@ def test_corrupt_records_are_asked_for_again_after_the_back_off(follower):
     assert follower.bench.log.log_end_offset == 2
 
 
+def test_an_error_that_nobody_knows_is_one_more_refusal(follower):
+    follower.follow(2, 4)
+    follower.answer(error_code=32_000)
+    follower.pass_time(BACKOFF_NS)
+    assert len(follower.wire.sent) == 2
+
+
 @pytest.mark.parametrize(
     ("records", "error"),
     [(batch(7, 1, 4), UnexpectedAppendOffset), (batch(2, 1, 3), EpochRegression)],

@@ -24,7 +24,7 @@ from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.metadata import LeaderRecoveryState
 from highwater_runtime.ports import MS, Clock, RpcFailure
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages.alter_partition_request import (
     AlterPartitionRequest,
     BrokerState,
@@ -160,7 +160,7 @@ def read_answers(response: Any) -> dict[PartitionKey, Answer]:
     """The answers of an ``AlterPartitionResponse`` by partition."""
     return {
         (topic.topic_id, partition.partition_index): Answer(
-            ErrorCode(partition.error_code),
+            error_of(partition.error_code),
             partition.leader_epoch,
             partition.partition_epoch,
             tuple(partition.isr),

@@ -30,7 +30,7 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import Transition, TransitionTaken
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from highwater_runtime.wire.messages.fetch_response import PartitionData
 
@@ -251,7 +251,7 @@ class LeaderFetcher:
             case _:
                 # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_ID …: this broker
                 # or the leader has older metadata than the other. It comes by itself.
-                reason = _REFUSALS.get(ErrorCode(data.error_code), "fetch-refused-other")
+                reason = _REFUSALS.get(error_of(data.error_code), "fetch-refused-other")
                 self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=partition.name))
                 self._delay(followed)
                 return 0

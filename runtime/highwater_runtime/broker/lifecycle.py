@@ -36,7 +36,7 @@ from highwater_runtime.metadata import BrokerListener, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.ports import MS, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import BrokerStateChanged
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_request import (
     BrokerRegistrationRequest,
@@ -221,7 +221,7 @@ class Lifecycle:
         self._asking = False
         if self.state is LifecycleState.STOPPED:
             return
-        error = ErrorCode.REQUEST_TIMED_OUT if isinstance(response, RpcFailure) else ErrorCode(response.error_code)
+        error = ErrorCode.REQUEST_TIMED_OUT if isinstance(response, RpcFailure) else error_of(response.error_code)
         match error:
             case ErrorCode.NONE:
                 self._alive(fenced=response.is_fenced, may_leave=response.should_shut_down)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.raft.election import LogEnd
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages import (
     begin_quorum_epoch_request,
     begin_quorum_epoch_response,
@@ -306,7 +306,7 @@ def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpoch
     if data is None:
         return None
     granted = isinstance(response, VoteResponse) and data.vote_granted
-    return Answer(ErrorCode(data.error_code), data.leader_epoch, data.leader_id, granted)
+    return Answer(error_of(data.error_code), data.leader_epoch, data.leader_id, granted)
 
 
 def fetched_of(response: FetchResponse) -> tuple[Answer, fetch_response.PartitionData] | None:
@@ -318,4 +318,4 @@ def fetched_of(response: FetchResponse) -> tuple[Answer, fetch_response.Partitio
         return None
     data = topic.partitions[0]
     current = data.current_leader
-    return Answer(ErrorCode(data.error_code), current.leader_epoch, current.leader_id), data
+    return Answer(error_of(data.error_code), current.leader_epoch, current.leader_id), data

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages import read_offset_request, read_offset_response
 from highwater_runtime.wire.messages.read_offset_request import ReadOffsetRequest
 from highwater_runtime.wire.messages.read_offset_response import ReadOffsetResponse
@@ -63,8 +63,8 @@ def read_offset_response_of(cluster_id: str, answer: ReadOffset) -> ReadOffsetRe
 def read_offset_of(response: ReadOffsetResponse) -> ReadOffset:
     """What a response says."""
     if response.error_code != ErrorCode.NONE:
-        return ReadOffset(ErrorCode(response.error_code))
+        return ReadOffset(error_of(response.error_code))
     if len(response.topics) != 1 or len(response.topics[0].partitions) != 1:
         return ReadOffset(ErrorCode.INVALID_REQUEST)
     data = response.topics[0].partitions[0]
-    return ReadOffset(ErrorCode(data.error_code), data.applied_offset, data.leader_id, data.leader_epoch)
+    return ReadOffset(error_of(data.error_code), data.applied_offset, data.leader_id, data.leader_epoch)

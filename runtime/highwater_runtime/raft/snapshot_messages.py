@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC, Answer
 from highwater_runtime.raft.snapshots import SnapshotId
-from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages import fetch_snapshot_request, fetch_snapshot_response
 from highwater_runtime.wire.messages.fetch_snapshot_request import FetchSnapshotRequest
 from highwater_runtime.wire.messages.fetch_snapshot_response import FetchSnapshotResponse
@@ -88,6 +88,6 @@ def snapshot_piece_of(response: FetchSnapshotResponse) -> tuple[Answer, Snapshot
     data = topics[0].partitions[0]
     if topics[0].name != METADATA_TOPIC or data.index != METADATA_PARTITION:
         return None
-    answer = Answer(ErrorCode(data.error_code), data.current_leader.leader_epoch, data.current_leader.leader_id)
+    answer = Answer(error_of(data.error_code), data.current_leader.leader_epoch, data.current_leader.leader_id)
     snapshot_id = SnapshotId(data.snapshot_id.end_offset, data.snapshot_id.epoch)
     return answer, SnapshotPiece(snapshot_id, data.position, data.size, bytes(data.unaligned_records))

@@ -187,6 +187,13 @@ RETRIABLE: Final = frozenset(
 )
 """Codes that may pass by themselves: Kafka's RetriableException. For membership only; its order means nothing."""
 
+_CODES: Final = frozenset(map(int, ErrorCode))
+
+
+def error_of(code: int) -> ErrorCode:
+    """The error that a peer's response names; UNKNOWN_SERVER_ERROR for a number that is not Kafka's."""
+    return ErrorCode(code) if code in _CODES else ErrorCode.UNKNOWN_SERVER_ERROR
+
 
 def error_name(code: int) -> str:
     """The code's name for messages; ``UNKNOWN(<n>)`` for one that is not Kafka's."""
