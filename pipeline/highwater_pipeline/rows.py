@@ -217,6 +217,11 @@ def _register_complaint(row: Operation) -> str | None:
     return None
 
 
+_BATCHES: Final = ("log-appended", "batch-committed")
+_MOST_RECORDS: Final = 1 << 24
+"""In one event: checks look at them record by record."""
+
+
 def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | None:
     if previous is not None and row.seq <= previous.seq:
         return f"expected `seq` above {previous.seq}, found {row.seq}"
@@ -226,6 +231,17 @@ def _event_complaint(row: NodeEventRow, previous: NodeEventRow | None) -> str | 
     for name in required:
         if getattr(row, name) is None:
             return f"expected a {row.kind} event to have `{name}`, found none"
+    if row.isr_epochs is not None or row.registered_epochs is not None:
+        members = len(row.isr or ())
+        for name, epochs in (("isr_epochs", row.isr_epochs), ("registered_epochs", row.registered_epochs)):
+            if epochs is not None and len(epochs) != members:
+                return f"expected `{name}` to have one epoch for each of the {members} in `isr`, found {len(epochs)}"
+    records = (row.end_offset or 0) - (row.offset or 0)
+    if row.kind in _BATCHES and not 0 <= records <= _MOST_RECORDS:
+        return (
+            f"expected a {row.kind} event of 0 to {_MOST_RECORDS} records, found `offset` {row.offset} and"
+            f" `end_offset` {row.end_offset}"
+        )
     return None
 
 

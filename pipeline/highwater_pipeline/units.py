@@ -50,7 +50,8 @@ class RunFacts:
 
     ``read``: records of polls that completed ok. ``duplicates_sends``: whether a fault may have delivered sends twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
-    ``doubts``: sentences on faults that nobody can be sure of; what such a run withstood, nobody knows.
+    ``doubts``: sentences on faults that nobody can be sure of, and on logs that must have been there; what such a run
+    withstood, nobody knows.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
     ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` tells of the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
@@ -102,7 +103,7 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         read=history.read,
         settings=tables.settings,
         duplicates_sends=tables.faults is not None and duplicates_sends(tables.faults),
-        doubts=tuple(doubts(tables.faults)) if tables.faults is not None else (),
+        doubts=(*(doubts(tables.faults) if tables.faults is not None else ()), *_nothing_dumped(tables)),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
         crashes=len(crashed),
@@ -142,6 +143,16 @@ def doubts(faults: pa.Table) -> Iterator[str]:
             yield f"{title} is not confirmed to have taken hold"
         elif not fault["healed"]:
             yield f"{title} is not confirmed to be gone"
+
+
+def _nothing_dumped(tables: RunTables) -> Iterator[str]:
+    """A sentence if the dump has nothing at all, though there must have been logs: all may be gone."""
+    events = tables.node_events
+    if tables.replica_log is None or tables.replica_log.num_rows or events is None or tables.recorded_events:
+        return
+    deleted = pc.and_(pc.equal(events["kind"], "partition-changed"), pc.equal(events["reason"], "deleted"))
+    if pc.any(pc.equal(events["kind"], "high-watermark")).as_py() and not pc.any(deleted).as_py():
+        yield "no replica's log was found when the logs were dumped, though records had passed the high watermark"
 
 
 def duplicates_sends(faults: pa.Table) -> bool:

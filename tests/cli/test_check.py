@@ -166,6 +166,22 @@ def test_a_directory_that_is_no_run(highwater: Any) -> None:
     assert "expected a run directory" in done.err
 
 
+def test_a_node_that_crashed_is_found_by_every_model(highwater: Any) -> None:
+    write = {"f": "write", "process": 0, "value": [{"op": "write", "key": "x", "value": 1}]}
+    lines = [{"index": i, "time": i, "type": kind, **write} for i, kind in enumerate(("invoke", "ok"))]
+    crash = {"kind": "node-crashed", "node": "controller-0", "incarnation": 1, "reason": "KeyError", "stack": "here"}
+    for name, rows in (
+        ("history/operations", lines),
+        ("events/nodes", [{"seq": 1, "time_ns": 1, "node_time_ns": 1, **crash}]),
+    ):
+        path = highwater.folder / f"crashed/{name}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert highwater("check", "crashed/history/operations.jsonl", "--model", "register").status == 0
+    done = highwater("check", "crashed", "--model", "register")
+    assert (done.status, "node-crash: 1" in done.out) == (1, True), done
+
+
 def test_a_history_of_registers(highwater: Any) -> None:
     steps = [("invoke", "write", 1), ("ok", "write", 1), ("invoke", "read", None), ("ok", "read", None)]
     lines = [

@@ -55,6 +55,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "idempotence": "idempotence: false",
         "retention": "retention.ms",
         "compaction": "compact",
+        "deletion": "a topic is deleted",
     }
     assert set(words) == set(Settings.__struct_fields__)
     assert all(word in rows for word in words.values())

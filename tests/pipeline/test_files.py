@@ -132,6 +132,21 @@ def test_a_torn_last_line_is_refused() -> None:
         ({"kind": "high-watermark", "partition": "t-0", "leader_epoch": 1}, "high-watermark event to have `offset`"),
         ({"kind": "gossip"}, "found 'gossip'"),
         ({"kind": "node-stopped"}, "node-stopped event to have `reason`"),
+        (
+            {
+                **{"kind": "alter-partition-handled", "partition": "t-0", "broker": 0, "leader_epoch": 0},
+                **{"partition_epoch": 0, "isr": [0, 1], "isr_epochs": [5], "registered_epochs": [5, 6]},
+                **{"metadata_offset": 9, "reason": "NONE"},
+            },
+            "expected `isr_epochs` to have one epoch for each of the 2 in `isr`, found 1",
+        ),
+        (
+            {
+                **{"kind": "log-appended", "partition": "t-0", "leader_epoch": 0, "reason": "leader"},
+                **{"offset": 0, "end_offset": 2**40},
+            },
+            "expected a log-appended event of 0 to 16777216 records",
+        ),
     ],
 )
 def test_an_event_without_what_its_kind_needs_is_refused(fields: dict[str, Any], expected: str) -> None:

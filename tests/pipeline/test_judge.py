@@ -11,7 +11,7 @@ import pytest
 from highwater_pipeline.anomalies import CHECKS, CLIENT_CHECKS, INSIDE_CHECKS
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.judgement import MAX_EXAMPLES
-from highwater_pipeline.rows import FAULT_ROWS, FaultRow
+from highwater_pipeline.rows import FAULT_ROWS, REPLICA_LOG_ROWS, FaultRow
 from highwater_pipeline.tables import RunTables
 
 
@@ -123,6 +123,19 @@ def test_only_duplicated_sends_excuse_a_duplicate(
     faults = FAULT_ROWS.to_table([fault], "tiny", [b'{"parameters":' + parameters + b"}"])
     tables = RunTables("tiny", operations, faults=faults, settings=told.settings)
     assert judge_run(tables, ["duplicate"]).verdict == verdict
+
+
+def test_a_dump_without_any_log_is_no_pass(story: Any) -> None:
+    """Not the same as no dump: logs were looked for, and none was there."""
+    told = story.send(1, at=0).poll((0, 1)).started(0, epoch=10, leo=0).appends(0, 0, 1, leader=True)
+    assert _with_empty_dump(told).verdict == "pass"
+    assert _with_empty_dump(told.moves_hw(0, 1)).verdict == "inconclusive"
+
+
+def _with_empty_dump(told: Any) -> Any:
+    tables = told.tables()
+    empty = REPLICA_LOG_ROWS.to_table([], "tiny")
+    return judge_run(RunTables("tiny", tables.operations, tables.node_events, empty, settings=tables.settings))
 
 
 def test_stories_name_who_and_where(story: Any) -> None:

@@ -18,7 +18,7 @@ from highwater_chaos.judged_run import judge_on_spark, write_verdict
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict import verdict_of
-from highwater_pipeline.anomalies import ON_REQUEST
+from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.judgement import Judgement
@@ -134,6 +134,8 @@ def _judge(history: Path, model: str | None, master: str | None, settings: Setti
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
+        if model == "register" and history.is_dir():  # what nodes that crashed withstood, nobody knows
+            return spark.check_log_and_registers_on_spark(history, master, list(REGISTER_CHECKS))
         if model == "register":
             return spark.check_registers_on_spark(history, master)
         if model is None and (history / "experiment.yaml").is_file():
