@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.steps import RANDOM_RPCS
 from highwater_chaos.faults import kind_named
+from highwater_chaos.faults.messages import RPCS
 from highwater_chaos.schedule.spare import Blow, Touches, why_not
 from highwater_runtime.ports.trace import IsrProposed
 
@@ -171,3 +173,8 @@ def test_a_rule_lingers_until_the_last_message_and_the_last_wait_are_over():
     assert lingers("delay", rpc="BrokerHeartbeat", by="4s") == 7
     assert lingers("drop", rpc="Fetch") == 7
     assert lingers("delay", rpc="Fetch", by="4s") == 11
+
+
+def test_the_rpcs_that_files_may_name_are_those_that_can_be_drawn():
+    assert tuple(RPCS) == RANDOM_RPCS
+    assert {"DeleteTopics", "AlterPartitionReassignments"}.isdisjoint(RPCS), "neither may be done late"

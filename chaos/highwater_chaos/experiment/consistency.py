@@ -16,7 +16,7 @@ from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
-from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, CreateTopic, RandomFaults, Step
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, RANDOM_RPCS, Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
@@ -283,6 +283,9 @@ def _random(path: str, random: RandomFaults) -> Iterator[Problem]:
     for kind in random.faults:
         if kind not in known:
             yield Problem(f"{path}.faults.{kind}", f"unknown kind of fault or administration; known are {_list(known)}")
+    for index, rpc in enumerate(random.rpcs or []):
+        if rpc not in RANDOM_RPCS:
+            yield Problem(f"{path}.rpcs[{index}]", f"found {rpc!r}; rules are drawn for {_list(list(RANDOM_RPCS))}")
 
 
 def _list(names: list[str]) -> str:

@@ -88,6 +88,36 @@ RANDOM_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "
 """Administration that ``random`` can draw, beside faults. The others are about the cluster as a whole."""
 
 
+RANDOM_RPCS: Final = (
+    "Fetch",
+    "ListOffsets",
+    "AlterPartition",
+    "BrokerHeartbeat",
+    "BrokerRegistration",
+    "AllocateProducerIds",
+    "Vote",
+    "BeginQuorumEpoch",
+    "EndQuorumEpoch",
+    "FetchSnapshot",
+    "Produce",
+    "Metadata",
+    "InitProducerId",
+    "FindCoordinator",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+    "CreateTopics",
+    "CreatePartitions",
+    "ElectLeaders",
+)
+"""RPCs that ``random`` draws rules for. Two are left out, since what they ask for must not be done late: a DeleteTopics
+names a topic, and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule
+counts on."""
+
+
 class Repeat(Model):
     """The same steps several times."""
 
@@ -122,6 +152,12 @@ class RandomFaults(Model):
         default_factory=_both_groups,
     )
     lasting: Annotated[Duration, Field(description="The longest that one lasts. A duration.")] = 5_000_000_000
+    rpcs: Annotated[
+        list[str] | None,
+        Field(
+            min_length=1, description="RPCs that rules about messages are drawn for, as AlterPartition; absent: any."
+        ),
+    ] = None
     spare: Annotated[
         Literal["lastInSync", "none"],
         Field(description="lastInSync: only what a replicated log promises to survive; none: anything."),

@@ -298,6 +298,8 @@ class Drawing:
     brokers: Sequence[str]
     controllers: Sequence[str]
     groups: Sequence[Group]
+    rpcs: Sequence[str] | None = None
+    """What rules about messages may be about; None: any RPC."""
 
     def node(self, *roles: Group) -> str | None:
         """Draw a node of these roles; None if none may be hit now."""

@@ -70,8 +70,7 @@ RPCS: Final[Mapping[str, _Rpc]] = {
         _Rpc("ElectLeaders", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
     )
 }
-"""What ``random`` draws. Two are left out, since what they ask for must not be done late: a DeleteTopics names a topic,
-and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule counts on."""
+"""What ``random`` draws: :data:`~highwater_chaos.experiment.steps.RANDOM_RPCS`, by name."""
 
 _BOTH_ENDS: Final = 0.2
 """How often sender and receiver of a drawn rule are both named, if both can be."""
@@ -118,7 +117,8 @@ class MessageFault(Fault):
         A node may be down, or under another fault: a message may well arrive in another life of its receiver.
         """
         random = drawing.random
-        name = random.choices(list(RPCS), [rpc.weight for rpc in RPCS.values()])[0]
+        names = list(RPCS) if drawing.rpcs is None else list(drawing.rpcs)
+        name = random.choices(names, [RPCS[rpc].weight for rpc in names])[0]
         ends = {"from": _nodes(RPCS[name].clients, drawing), "to": _nodes(RPCS[name].servers, drawing)}
         sides = [side for side, nodes in ends.items() if nodes]
         if not sides:

@@ -200,7 +200,7 @@ class ScheduleRunner:
             return [node for node in up if not faults.hits_now(node, loses_cache=loses_cache)]
 
         brokers, controllers = free(broker_names(self._cluster)), free(controller_names(self._cluster))
-        return Drawing(random, self._cluster, self._world.view, brokers, controllers, plan.targets)
+        return Drawing(random, self._cluster, self._world.view, brokers, controllers, plan.targets, plan.rpcs)
 
     def _touches(self) -> Touches:
         faults, session_ns = self._faults, timeouts(self._cluster).broker_session_timeout_ms * MS
