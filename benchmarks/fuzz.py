@@ -183,7 +183,7 @@ def coordinator_records() -> Target:
 
 def batches() -> Target:
     """Record batches: as produced by a client, and as fetched from a leader. The CRC of half of them is put right."""
-    from highwater_runtime.log.admission import check_client_batch, whole_batches
+    from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
     from highwater_runtime.log.control import control_type_of, read_leader_change
     from highwater_runtime.log.errors import LogError
     from highwater_runtime.log.records import BatchView, iter_batches
@@ -199,7 +199,7 @@ def batches() -> Target:
     def admit(data: bytes) -> None:
         views = whole_batches(data)
         for batch in views:
-            check_client_batch(batch, 1 << 20, alone=len(views) == 1)
+            check_client_batch(batch, Admission(1 << 20, keyed=True), alone=len(views) == 1)
 
     def run(data: bytes) -> None:
         if data and data[0] & 1 and len(data) >= 62:
