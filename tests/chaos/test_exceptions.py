@@ -28,6 +28,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "BackendCannotError": ("local", ["powerLoss needs root"]),
     "DecodeError": ("Fetch", 7, "too short"),
     "ExperimentError": ("a.yaml", [Problem("spec.seed", "expected a number", 3)]),
+    "InvalidRecord": ("offset deltas", ((3, "no key"),)),
     "KubeError": ("get pods", 403, "no"),
     "NotLeader": (1001, 4),
     "Refusal": (409, "busy"),

@@ -159,3 +159,13 @@ def test_what_is_not_one_experiment_is_refused(text: str) -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"missing\.yaml: cannot be read: No such file"):
         load_experiment(tmp_path / "missing.yaml")
+
+
+def test_a_schedule_that_is_nested_too_deeply_is_refused():
+    """At a depth of its own, not where the caller's stack happens to end."""
+    step = "{wait: 1s}"
+    for _ in range(40):
+        step = f"{{parallel: [[{step}]]}}"
+    text = f"apiVersion: highwater.dev/v1alpha1\nkind: ChaosExperiment\nspec:\n  schedule: [{step}]\n"
+    with pytest.raises(ExperimentError, match="nested too deeply: expected at most 100"):
+        parse_experiment(text, "deep.yaml")

@@ -379,6 +379,6 @@ def lost_above_the_log_start(story: Story) -> None:
 
 
 @case("pass")
-def compacted(story: Story) -> None:
+def compacted_topic(story: Story) -> None:
     """Compaction removes records from the middle of a log."""
     story.under(compaction=("orders",)).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))

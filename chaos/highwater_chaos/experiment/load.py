@@ -16,6 +16,8 @@ from highwater_chaos.experiment.errors import ExperimentError, Problem
 from highwater_chaos.experiment.faults import FaultKindError, Inject, with_all_kinds
 from highwater_chaos.experiment.model import ChaosExperiment
 
+_DEEPEST: Final = 100
+"""Mappings and lists within each other: some thirty steps. Validation recurses, and must not depend on who calls it."""
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
 
@@ -51,6 +53,9 @@ def parse_experiment(text: str, source: str, *, references: bool = False) -> Cha
         raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
     if not isinstance(data, dict):
         raise ExperimentError(source, [Problem("", f"expected a mapping with apiVersion, kind …; found {_show(data)}")])
+    if (deep := _too_deep(data)) is not None:
+        message = f"is nested too deeply: expected at most {_DEEPEST} mappings and lists within each other"
+        raise ExperimentError(source, lines.placed([Problem(deep, message)]))
     try:
         experiment = ChaosExperiment.model_validate(data)
     except ValidationError as error:
@@ -68,6 +73,24 @@ def dump_experiment(experiment: ChaosExperiment) -> str:
     """The experiment as YAML, defaults written out, such that loading it gives the same experiment."""
     data = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _too_deep(data: Mapping[Any, Any]) -> str | None:
+    """Return the path (two fields at most) below which ``data`` is nested too deeply, or None."""
+    waiting: list[tuple[str, Any, int]] = [("", data, 0)]
+    while waiting:
+        path, value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            return path
+        match value:
+            case Mapping():
+                fields = [(_join(path, str(key)) if depth < 2 else path, one) for key, one in value.items()]
+            case list():
+                fields = [(path, one) for one in value]
+            case _:
+                continue
+        waiting += [(name, one, depth + 1) for name, one in fields]
+    return None
 
 
 def _details(error: ValidationError) -> list[ErrorDetails]:

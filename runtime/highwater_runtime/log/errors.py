@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from highwater_runtime.portable import PortableError
+
 
 class LogError(Exception):
     """Base of everything a log refuses. The message says what was expected, what was found and where."""
@@ -28,7 +30,7 @@ class CorruptRecord(LogError):  # noqa: N818
     KAFKA_ERROR = "CORRUPT_MESSAGE"
 
 
-class InvalidRecord(LogError):  # noqa: N818
+class InvalidRecord(PortableError, LogError):  # noqa: N818
     """A batch that is intact but that a client may not write: control batches, records that are not as announced.
 
     ``record_errors``: index and fault of single records, where the others are fine (KIP-467).

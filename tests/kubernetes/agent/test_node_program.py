@@ -162,7 +162,9 @@ def test_a_brokers_replicas(agent: Agent, world: World) -> None:
     assert [(row["broker"], row["partition"], row["offset"], row["value"]) for row in rows] == [
         (3, "orders-0", 0, 41),
         (3, "orders-0", 1, 42),
+        (3, "orders-0", 2, None),
     ]
+    assert [row.get("ended") for row in rows] == [None, None, "end"]
 
 
 def test_a_controller_has_no_replicas_to_dump(agent: Agent, world: World) -> None:
