@@ -81,7 +81,10 @@ def committed_loss(unit: Unit) -> Finding:
         replaced_in, gone = np.full(len(short), -1, np.int64), np.zeros(len(short), np.bool_)
     else:
         replaced_in, gone = _replaced_in(batches, committed), _lacked_by_dump(batches, dump)
-    deletion = _deletion(unit)
+    deleted = _deleted(unit)
+    if deleted is not None:
+        gone = np.zeros(len(short), np.bool_)  # brokers that were away keep what is left of a deleted topic
+    deletion = deleted if unit.facts.settings.deletes_topic(unit.partition) is False else None
     lost = np.flatnonzero(short | (replaced_in >= 0) | gone | (deletion is not None))
     records = int((batches.end - batches.offset)[lost].sum())
 
@@ -107,10 +110,8 @@ def committed_loss(unit: Unit) -> Finding:
     return finding(records, examples())
 
 
-def _deletion(unit: Unit) -> Example | None:
-    """The report that the topic was deleted, if nobody may delete it."""
-    if unit.facts.settings.deletes_topic(unit.partition) is not False:
-        return None
+def _deleted(unit: Unit) -> Example | None:
+    """Return the report that the topic was deleted, or None."""
     states = of_kind(unit.events, "partition-changed")
     deleted: list[Example] = states.filter(pa.array(is_any(states, "reason", "deleted"))).slice(0, 1).to_pylist()
     return deleted[0] if deleted else None
