@@ -59,13 +59,6 @@ class ElectLeaders(Model):
     partitions: Annotated[list[PartitionName] | None, Field(description="Partitions, as orders-0; absent: all.")] = None
 
 
-class RollSwitch(Model):
-    """Set a switch on every node by a rolling restart. Not built yet, and refused."""
-
-    name: Annotated[str, Field(description="The switch.")]
-    value: Annotated[str | bool, Field(description="What it is set to.")]
-
-
 class UpgradeMetadata(Model):
     """Raise ``metadata.version`` (``3.5-IV1``), as the last step of a rolling upgrade."""
 
@@ -80,7 +73,6 @@ class Admin(OneOf):
     add_partitions: AddPartitions | None = None
     reassign: Reassign | None = None
     elect_leaders: ElectLeaders | None = None
-    roll_switch: RollSwitch | None = None
     upgrade_metadata: UpgradeMetadata | None = None
 
 
