@@ -56,7 +56,7 @@ class Standstill:
         self._on_livelock(
             culprit,
             LivelockError(
-                f"livelock at {now / 1e9:.9f} s: more than {MAX_EVENTS_AT_ONCE} events within {SPAN_NS // MS} ms of time;"
+                f"livelock at {now / 1e9:.9f} s: more than {MAX_EVENTS_AT_ONCE} events within {SPAN_NS // MS} ms;"
                 f" {who} ran {share} of the last {_SAMPLED}: {', '.join(events[:_SHOWN])}"
             ),
         )
