@@ -73,6 +73,8 @@ class RandomAdministration:
                 return self._add_partitions(random)
             case "reassign":
                 return self._reassign(random, may_move)
+            case "deleteRecords":
+                return self._delete_records(random)
             case _:
                 partition = self._any_partition(random)
                 names = None if partition is None or random.random() < 0.5 else [partition.partition]
@@ -158,6 +160,14 @@ class RandomAdministration:
             return None
         self._moving.setdefault(name, []).append(replicas)
         return self._move(name, replicas)
+
+    def _delete_records(self, random: Random) -> Process[None] | None:
+        """Below some offset that is committed: mostly a few records, seldom all."""
+        partition = self._any_partition(random)
+        if partition is None or partition.high_watermark == 0:
+            return None
+        before = int(partition.high_watermark * random.random() ** 0.5)
+        return self._attempt({"deleteRecords": {"partition": partition.partition, "before": before}})
 
     def _move(self, partition: str, replicas: list[int]) -> Process[None]:
         error = yield from self._run(Admin.model_validate({"reassign": {"partition": partition, "replicas": replicas}}))
