@@ -92,9 +92,12 @@ class RandomAdministration:
         return counts
 
     def _any_partition(self, random: Random) -> PartitionView | None:
-        topics = self._topics()
-        names = [name for name in sorted(self._view.partitions) if name.rpartition("-")[0] in topics]
-        return self._view.partitions[random.choice(names)] if names else None
+        partitions = self._partitions()
+        return random.choice(partitions) if partitions else None
+
+    def _partitions(self) -> list[PartitionView]:
+        topics, partitions = self._topics(), self._view.partitions
+        return [partitions[name] for name in sorted(partitions) if name.rpartition("-")[0] in topics]
 
     # --- kinds ---
 
@@ -163,9 +166,10 @@ class RandomAdministration:
 
     def _delete_records(self, random: Random) -> Process[None] | None:
         """Below some offset that is committed: mostly a few records, seldom all."""
-        partition = self._any_partition(random)
-        if partition is None or partition.high_watermark == 0:
+        written = [partition for partition in self._partitions() if partition.high_watermark > 0]
+        if not written:
             return None
+        partition = random.choice(written)
         before = int(partition.high_watermark * random.random() ** 0.5)
         return self._attempt({"deleteRecords": {"partition": partition.partition, "before": before}})
 
