@@ -110,7 +110,7 @@ def test_records_are_deleted_on_every_replica(busy_harness):
         {"admin": {"deleteRecords": {"partition": "orders-0"}}},
     )
     moves = [event.event for event in busy_harness.backend.events_since(0) if event.event.__class__ is LogStartMoved]
-    assert [move.end_offset for move in moves if move.reason == "delete-records"][0] == 3
+    assert next(move.end_offset for move in moves if move.reason == "delete-records") == 3
     assert {move.end_offset for move in moves if move.reason == "leader"} >= {3}
     assert moves[-1].end_offset > 3, "the second request asked for everything below the high watermark"
 
