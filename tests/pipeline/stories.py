@@ -188,10 +188,10 @@ class Story:
             offset=start, end_offset=end, reason="leader" if leader else "follower",
         )  # fmt: skip
 
-    def truncates(self, broker: int, to: int, end: int, *, leader_epoch: int) -> Story:
+    def truncates(self, broker: int, to: int, end: int, *, leader_epoch: int, reason: str = "diverging-epoch") -> Story:
         return self.event(
             f"broker-{broker}", "log-truncated", partition=P0, leader_epoch=leader_epoch, offset=to, end_offset=end,
-            reason="diverging-epoch",
+            reason=reason,
         )  # fmt: skip
 
     def passes_hw(

@@ -59,6 +59,15 @@ class ElectLeaders(Model):
     partitions: Annotated[list[PartitionName] | None, Field(description="Partitions, as orders-0; absent: all.")] = None
 
 
+class DeleteRecords(Model):
+    """Delete a partition's records below an offset, on all its replicas (KIP-107)."""
+
+    partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+    before: Annotated[
+        int | None, Field(ge=0, description="Where the log is to begin; absent: at the high watermark.")
+    ] = None
+
+
 class UpgradeMetadata(Model):
     """Raise ``metadata.version`` (``3.5-IV1``), as the last step of a rolling upgrade."""
 
@@ -73,10 +82,18 @@ class Admin(OneOf):
     add_partitions: AddPartitions | None = None
     reassign: Reassign | None = None
     elect_leaders: ElectLeaders | None = None
+    delete_records: DeleteRecords | None = None
     upgrade_metadata: UpgradeMetadata | None = None
 
 
-RANDOM_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders")
+RANDOM_ADMINISTRATION: Final = (
+    "createTopic",
+    "deleteTopic",
+    "addPartitions",
+    "reassign",
+    "electLeaders",
+    "deleteRecords",
+)
 """Administration that ``random`` can draw, beside faults. The others are about the cluster as a whole."""
 
 
@@ -105,9 +122,9 @@ RANDOM_RPCS: Final = (
     "CreatePartitions",
     "ElectLeaders",
 )
-"""RPCs that ``random`` draws rules for. Two are left out, since what they ask for must not be done late: a DeleteTopics
-names a topic, and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule
-counts on."""
+"""RPCs that ``random`` draws rules for. Three are left out, since what they ask for must not be done late: DeleteTopics
+and DeleteRecords name a topic, and would hit its successor; an AlterPartitionReassignments would undo a later one, on
+which the schedule counts."""
 
 
 class Repeat(Model):
