@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
@@ -138,6 +140,26 @@ def test_random_faults_are_over_when_the_step_is(harness):
     assert len(records) > 10
     assert len({record.kind for record in records}) >= 4
     assert [record.inconclusive_reason() for record in records] == [None] * len(records)
+
+
+@pytest.mark.parametrize(("target", "met"), [("brokers", 3), ({"one": "brokers"}, 1), ({"minority": "brokers"}, 1)])
+def test_random_faults_at_a_target_meet_at_one_node(harness, target, met):
+    """A group means another node each time; a target is resolved once."""
+    faults = {"kill": 1, "pause": 1, "delay": 2}
+    step = random_step(faults=faults, every="300ms", targets=[target], rpcs=["Fetch"], ends=["from"])
+    assert harness.steps(step)
+    records = harness.faults.records
+    assert {record.kind for record in records} == set(faults)
+    assert len({record.targets for record in records}) == met
+    delays = [record.parameters for record in records if record.kind == "delay"]
+    assert all("from" in rule and "to" not in rule for rule in delays)
+    told = f"random at {records[0].targets[0]}" in [name for _, name in harness.runner.journal]
+    assert told == (target != "brokers")
+
+
+def test_random_at_a_target_that_names_nobody_is_a_doubt(harness):
+    assert not harness.steps(random_step(targets=[{"lastIsrOf": "orders-0"}]))
+    assert "lastIsrOf orders-0" in harness.runner.doubts[0]
 
 
 def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
