@@ -26,7 +26,7 @@ from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, image_of, snapshot_records
-from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, NodeCore, Ports, RpcFailure
+from highwater_runtime.ports import SECOND, Endpoint, InboundRequest, NodeCore, Ports, RpcFailure
 from highwater_runtime.sim import Simulator
 from highwater_runtime.sim.garbage import frozen_collector
 from highwater_runtime.wire.messages.alter_partition_request import (
