@@ -22,7 +22,7 @@ from highwater_runtime.broker.metrics import SERIES_LEFT_OUT
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import core_factory, metadata_of, refresh_metrics, why_unready
+from highwater_runtime.host.cores import core_factory, metadata_of, partitions_of, refresh_metrics, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
@@ -67,6 +67,7 @@ class _NodeProcess:
             incarnation=settings.incarnation,
             limits=settings.limits,
             security=security.outbound,
+            partitions=partitions_of,
         )
         security.read_credentials_from(lambda: metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
