@@ -90,7 +90,7 @@ class QuorumController:
         self._ports = ports
         self._open = opener
         self._quorum: MetadataQuorum | None = None
-        self._published = PublishedState(ports.trace, ports.metrics)
+        self._published = PublishedState(ports.trace, ports.metrics, node_min_isr=options.config.min_insync_replicas)
         self._committed_offset = -1
         self._bytes_since_snapshot = 0
         self._latest: MetadataImage | None = None
