@@ -145,7 +145,7 @@ class Bench:
         yield
         if profiler is not None:
             profiler.disable()
-            pstats.Stats(profiler).sort_stats("cumulative").print_stats(45)
+            pstats.Stats(profiler).sort_stats("tottime").print_stats(45)
         self.steps[name] = Step(time.process_time() - begin, self.image.offset - before)
 
     def ask(self, body: Any) -> Any:

@@ -29,14 +29,19 @@ class PartitionCounts:
     """Counts over all partitions of one image."""
 
     def __init__(self, node_min_isr: int) -> None:
-        self.now = Counts()
+        self._now = [0] * len(Counts._fields)
         self._node_min_isr = node_min_isr
         self._min_isr: dict[str, int] = {}
         """By topic, as it was counted with."""
 
+    @property
+    def now(self) -> Counts:
+        """As of the last change."""
+        return Counts(*self._now)
+
     def load(self, image: MetadataImage) -> None:
         """Count anew, from an image."""
-        self.now = Counts()
+        self._now = [0] * len(Counts._fields)
         self._min_isr.clear()
         for topic, _, state in image.all_partitions():
             self.changed(image, topic.name, None, state)
@@ -48,13 +53,13 @@ class PartitionCounts:
         least = self._min_isr.get(topic)
         if least is None:
             least = self._min_isr[topic] = self._least(image, topic)
-        self._add(_counted(after, least), Counts() if before is None else _counted(before, least))
+        self._add(_counted(after, least), _NOTHING if before is None else _counted(before, least))
 
     def deleted(self, topic: TopicImage) -> None:
         """A topic is gone with all of its partitions."""
         least = self._min_isr.pop(topic.name, 1)
         for state in topic.partitions.values():
-            self._add(Counts(), _counted(state, least))
+            self._add(_NOTHING, _counted(state, least))
 
     def configured(self, image: MetadataImage, resource: ConfigResource, key: str) -> None:
         """A property of a topic, of a broker or of all has changed: count the topics anew that it concerns."""
@@ -81,17 +86,24 @@ class PartitionCounts:
                 return int(value)
         return self._node_min_isr
 
-    def _add(self, after: Counts, before: Counts) -> None:
+    def _add(self, after: _Counted, before: _Counted) -> None:
         if after != before:
-            self.now = Counts(*(total + new - old for total, new, old in zip(self.now, after, before, strict=True)))
+            for field, (new, old) in enumerate(zip(after, before, strict=True)):
+                if new != old:
+                    self._now[field] += new - old
 
 
-def _counted(state: PartitionRegistration, least: int) -> Counts:
+_Counted = tuple[int, bool, bool, bool, bool]
+_NOTHING: Final[_Counted] = (0, False, False, False, False)
+
+
+def _counted(state: PartitionRegistration, least: int) -> _Counted:
+    """What one partition adds to each of :class:`Counts`."""
     isr, replicas = len(state.isr), len(state.replicas)
-    return Counts(
-        partitions=1,
-        leaderless=state.leader == NO_LEADER,
-        not_preferred=state.leader != state.replicas[0],
-        under_replicated=isr < replicas,
-        under_min_isr=isr < min(least, replicas),
+    return (
+        1,
+        state.leader == NO_LEADER,
+        state.leader != state.replicas[0],
+        isr < replicas,
+        isr < least and isr < replicas,
     )
