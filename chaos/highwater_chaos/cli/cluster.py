@@ -72,7 +72,7 @@ def up(
 
 @cluster_app.command()
 def status(name: _Name = "default", as_json: _Json = False) -> int:
-    """Show a cluster's nodes. Exits 0 if all of them do their work, 1 if not."""
+    """Show a cluster's nodes and partitions. Exits 0 if all nodes work and all partitions take writes, 1 if not."""
     found = look(_existing(name))
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
@@ -144,10 +144,14 @@ def _introduce(cluster: ClusterRecord) -> None:
 
 def _print_status(found: ClusterStatus) -> None:
     print(f"cluster {found.name} is {found.state}; bootstrap {found.bootstrap}; data in {found.directory}")
-    print(
-        f"active controller: {found.leader or 'none'}; under-replicated partitions:"
-        f" {'unknown' if found.under_replicated is None else found.under_replicated}"
-    )
+    print(f"active controller: {found.leader or 'none, so nobody knows how the partitions are'}")
+    if found.view is not None:
+        view = found.view
+        fenced = ", ".join(map(str, view.fenced_brokers)) or "none"
+        print(
+            f"it sees: fenced brokers: {fenced}; partitions: {view.partitions}; without a leader: {view.leaderless};"
+            f" under-replicated: {view.under_replicated}; under min ISR: {view.under_min_isr}"
+        )
     table = Table("node", "role", "pid", "address", "state", "leads", "partitions", box=None, pad_edge=False)
     for node in found.nodes:
         state = node.state if node.why is None or node.state == "down" else f"{node.state}: {node.why}"

@@ -320,7 +320,9 @@ class Leadership:
         if sorted(committed) == sorted(proposed.isr):
             self._report_end("committed")
             self._partition.context.isr_changed(
-                any(b not in before.committed for b in committed), any(b not in committed for b in before.committed)
+                self._partition.key,
+                any(b not in before.committed for b in committed),
+                any(b not in committed for b in before.committed),
             )
         else:
             self._report_end("superseded")

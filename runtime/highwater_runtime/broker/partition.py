@@ -54,7 +54,7 @@ class PartitionContext:
         changed: something that a waiting request may wait for has changed in the partition of this name.
         appended: its log has grown, and nothing else has changed.
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
-        isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
+        isr_changed: ``(key, expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
     """
 
     broker_id: int
@@ -68,7 +68,7 @@ class PartitionContext:
     withdraw: Callable[[PartitionKey], None]
     changed: Callable[[str], None]
     appended: Callable[[str], None]
-    isr_changed: Callable[[bool, bool], None]
+    isr_changed: Callable[[PartitionKey, bool, bool], None]
     proposal_kept: bool = True
 
 

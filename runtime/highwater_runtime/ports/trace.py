@@ -229,7 +229,7 @@ class IsrProposalEnded(NodeEvent, frozen=True, kw_only=True, tag="isr-proposal-e
 
 class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state"):
     """This broker's own life: ``reason`` is ``starting``, ``registered``, ``recovery``, ``running``,
-    ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""
+    ``fenced`` (it was running), ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""
 
     broker: int
     broker_epoch: int
