@@ -92,6 +92,7 @@ class ReplicaManager:
             changed=wake_ups.mark,
             appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
+            start_moved=self._start_moved,
             proposal_kept=options.switches.proposal_kept == "on",
         )
         self._fetchers = FetcherManager(
@@ -266,6 +267,9 @@ class ReplicaManager:
         if shrunk:
             self.ports.metrics.counter(metrics.ISR_SHRINKS)
         self._gauges_stale = True
+
+    def _start_moved(self, key: PartitionKey) -> None:
+        self._fetchers.moved(key)
 
     def _schedule_isr_pass(self) -> None:
         # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
