@@ -54,6 +54,8 @@ class MetadataCache:
         self.partitions: list[PartitionKey] = []
         """All partitions of the topics, sorted."""
         self.topic_ids: dict[str, UUID] = {}
+        self.moved: dict[PartitionKey, None] = {}
+        """Partitions that are new or have another leader, leader epoch or address of it since the answer before."""
         self._ports = ports
         self._bootstrap = list(bootstrap)
         self._topics = list(topics)
@@ -138,10 +140,12 @@ class MetadataCache:
 
     def _take(self, response: MetadataResponse) -> bool:
         """Believe an answer; returns whether every partition has a leader."""
+        brokers_before = self._brokers
         if response.brokers:
             self._brokers = {broker.node_id: Endpoint(broker.host, broker.port) for broker in response.brokers}
         complete = bool(response.brokers)
-        keys = set(self.partitions)
+        self.moved = {}
+        found = False
         for topic in response.topics:
             name = topic.name
             if name is None or topic.error_code != ErrorCode.NONE:
@@ -153,10 +157,16 @@ class MetadataCache:
                 self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != name}
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
-                keys.add(key)
                 known = self._leaders.get(key)
                 if known is None or partition.leader_epoch >= known.epoch:
-                    self._leaders[key] = LeaderOf(partition.leader_id, partition.leader_epoch)
-                complete = complete and self.leader(key) is not None
-        self.partitions = sorted(keys)
+                    leader = LeaderOf(partition.leader_id, partition.leader_epoch)
+                    if leader != known:
+                        self._leaders[key] = leader
+                        self.moved[key] = None
+                        found = found or known is None
+                complete = complete and self._leaders[key].node_id in self._brokers
+        if found:
+            self.partitions = sorted({*self.partitions, *self._leaders})
+        if self._brokers != brokers_before:
+            self.moved = dict.fromkeys(self._leaders)
         return complete

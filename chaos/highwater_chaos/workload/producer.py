@@ -122,6 +122,8 @@ class RecordingProducer:
             ports, options.bootstrap, options.topics, options.request_timeout_ns, self._send_what_can_be
         )
         self._partitions: dict[PartitionKey, _Partition] = {}
+        self._waiting: dict[PartitionKey, None] = {}
+        """Partitions with sends that wait."""
         self._in_flight: dict[int, int] = {}
         self._by_deadline: deque[_Send] = deque()
         """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
@@ -185,6 +187,7 @@ class RecordingProducer:
         send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())
         self.open_sends += 1
         self._partition(key).waiting.append(send)
+        self._waiting[key] = None
         self._by_deadline.append(send)
         if len(self._by_deadline) == 1:
             self._ports.clock.call_later(self._options.delivery_timeout_ns, self._expire_late)
@@ -199,7 +202,7 @@ class RecordingProducer:
     # --- sending ---
 
     def _send_what_can_be(self) -> None:
-        for key in list(self._partitions):
+        for key in list(self._waiting):
             self._send_waiting(key)
 
     def _send_waiting(self, key: PartitionKey) -> None:
@@ -222,6 +225,7 @@ class RecordingProducer:
                 return
             partition.waiting.popleft()
             self._send(partition, send, leader.node_id)
+        self._waiting.pop(key, None)
 
     def _send(self, partition: _Partition, send: _Send, node_id: int) -> None:
         options = self._options
@@ -323,6 +327,7 @@ class RecordingProducer:
             while position < len(waiting) and 0 <= waiting[position].sequence < send.sequence:
                 position += 1
         waiting.insert(position, send)
+        self._waiting[send.key] = None
         partition.backoff_until_ns = self._ports.clock.now_ns() + RETRY_BACKOFF_NS
         key = send.key
         self._ports.clock.call_later(RETRY_BACKOFF_NS, lambda: self._send_waiting(key))
