@@ -140,7 +140,7 @@ class _Session:
         self.privileged = privileged
         self.by_id = by_id
         self.created_ns = self.last_used_ns = now_ns
-        self.pulse = Pulse(now_ns)
+        self.pulse = Pulse()
         self.epoch = next_epoch(FIRST_EPOCH)
         """The epoch of the next request."""
         self.partitions: dict[_Key, AskedPartition] = {}

@@ -28,9 +28,9 @@ UNKNOWN_EPOCH: Final = -1
 
 @dataclass(slots=True, eq=False)
 class Pulse:
-    """When a follower has asked last in a fetch session."""
+    """When a follower has asked last in a fetch session, the full fetch that opened it left out."""
 
-    last_ns: int
+    last_ns: int = 0
 
 
 @dataclass(slots=True)
