@@ -384,9 +384,9 @@ class _Run:
         """What is overdue when nothing was acknowledged for ``spec.recovery``: of a cluster that is whole and healthy,
         has the topics that are written to, and clients that run."""
         whole = self._is_whole() and len(self._healthy()) == self.cluster.brokers + self.cluster.controllers
-        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        there = self.view.topics.keys()
         written = self.experiment.spec.workload.topics or [topic.name for topic in self.cluster.topics]
-        if whole and there.issuperset(written) and not self.clients.doubts():
+        if whole and there >= set(written) and not self.clients.doubts():
             return ["no write was acknowledged"]
         return []
 
@@ -433,7 +433,7 @@ class _Run:
 
     def _is_whole(self) -> bool:
         expected = {topic.name for topic in self.cluster.topics}
-        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        there = self.view.topics.keys()
         return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
 
     def _unready(self) -> str:

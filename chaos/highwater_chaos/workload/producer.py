@@ -124,6 +124,8 @@ class RecordingProducer:
         self._partitions: dict[PartitionKey, _Partition] = {}
         self._waiting: dict[PartitionKey, None] = {}
         """Partitions with sends that wait."""
+        self._held_up: dict[int, dict[PartitionKey, None]] = {}
+        """Those among them, by leader, that wait for an answer of it."""
         self._in_flight: dict[int, int] = {}
         self._by_deadline: deque[_Send] = deque()
         """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
@@ -218,6 +220,7 @@ class RecordingProducer:
                 self._metadata.refresh()
                 return
             if self._in_flight.get(leader.node_id, 0) >= self._options.max_in_flight:
+                self._held_up.setdefault(leader.node_id, {})[key] = None
                 return
             send = partition.waiting[0]
             repeats = send.attempts > 0 or any(other.attempts > 1 for other in partition.in_flight)
@@ -276,7 +279,21 @@ class RecordingProducer:
             self._retry(partition, send, response.value)
         else:
             self._judge(partition, send, response.responses[0].partition_responses[0])
-        self._send_what_can_be()
+        self._send_after_answer(send.key, node_id)
+
+    def _send_after_answer(self, key: PartitionKey, node_id: int) -> None:
+        """Send what waited for an answer about this partition, or by this broker."""
+        if self._options.idempotence and (self._producer_id < 0 or self._must_bump):
+            if self._waiting:
+                self._prepare_identity()
+            return
+        if key in self._waiting:
+            self._send_waiting(key)
+        held_up = self._held_up.get(node_id)
+        while held_up and self._in_flight[node_id] < self._options.max_in_flight:
+            first = next(iter(held_up))
+            del held_up[first]
+            self._send_waiting(first)
 
     def _judge(self, partition: _Partition, send: _Send, answer: PartitionProduceResponse) -> None:
         if send.done:
@@ -341,7 +358,7 @@ class RecordingProducer:
             send = sends.popleft()
             if not send.done:
                 self._give_up(send, "delivery timeout" if send.attempts else "delivery timeout, never sent")
-                self._send_what_can_be()
+        self._send_what_can_be()
         if sends:
             self._ports.clock.call_later(sends[0].deadline_ns - now, self._expire_late)
 

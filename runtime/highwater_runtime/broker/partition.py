@@ -56,6 +56,7 @@ class PartitionContext:
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
         isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
         start_moved: the log start of this partition is another.
+        unsettled: its leader has to be asked about its ISR from time to time, until :attr:`.Leadership.is_settled`.
     """
 
     broker_id: int
@@ -71,6 +72,7 @@ class PartitionContext:
     appended: Callable[[str], None]
     isr_changed: Callable[[bool, bool], None]
     start_moved: Callable[[PartitionKey], None] = lambda _: None
+    unsettled: Callable[[Partition], None] = lambda _: None
     proposal_kept: bool = True
 
 
