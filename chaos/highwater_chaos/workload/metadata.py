@@ -20,6 +20,8 @@ from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 METADATA_VERSION: Final = 12
 RETRY_BACKOFF_NS: Final = 100 * MS
 """Kafka's ``retry.backoff.ms``."""
+MAX_BACKOFF_NS: Final = 1 * SECOND
+"""Kafka's ``retry.backoff.max.ms``: what asking again and again for the same answer comes to (KIP-580)."""
 MAX_AGE_NS: Final = 10 * SECOND
 """How long metadata is believed when nothing contradicts it (Kafka's default is five minutes; runs are shorter)."""
 
@@ -67,6 +69,7 @@ class MetadataCache:
         self._again = False
         self._attempt = 0
         self._last_asked_ns: int | None = None
+        self._backoff_ns = RETRY_BACKOFF_NS
         self._stopped = False
 
     def start(self) -> None:
@@ -100,11 +103,13 @@ class MetadataCache:
             return
         self._asking = True
         now = self._ports.clock.now_ns()
-        since = RETRY_BACKOFF_NS if self._last_asked_ns is None else now - self._last_asked_ns
-        if since >= RETRY_BACKOFF_NS:
+        since = MAX_BACKOFF_NS if self._last_asked_ns is None else now - self._last_asked_ns
+        if since >= MAX_BACKOFF_NS:
+            self._backoff_ns = RETRY_BACKOFF_NS
+        if since >= self._backoff_ns:
             self._ask()
         else:
-            self._ports.clock.call_later(RETRY_BACKOFF_NS - since, self._ask)
+            self._ports.clock.call_later(self._backoff_ns - since, self._ask)
 
     def _grow_old(self) -> None:
         if not self._stopped:
@@ -134,6 +139,7 @@ class MetadataCache:
             self.refresh()
             return
         complete = self._take(response)
+        self._backoff_ns = RETRY_BACKOFF_NS if self.moved else min(2 * self._backoff_ns, MAX_BACKOFF_NS)
         if self._again or not complete:
             self.refresh()
         self._on_refreshed()
