@@ -446,7 +446,7 @@ class _Run:
 
     def _is_whole(self) -> bool:
         expected = {topic.name for topic in self.cluster.topics}
-        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        there = self.view.topics.keys()
         return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
 
     def _unready(self) -> str:

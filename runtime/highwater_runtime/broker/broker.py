@@ -110,6 +110,14 @@ class Broker:
             truncation_sync=options.switches.truncation_sync == "on",
         )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
+        self._fetch_sessions = FetchSessions(
+            config.fetch_session_slots,
+            ports.random,
+            ports.clock.now_ns,
+            ports.metrics,
+            lambda: ports.trace.emit(TransitionTaken(reason="fetch-session-evicted")),
+            waiting=fetches,
+        )
         self._replicas = ReplicaManager(
             ReplicaManagerOptions(
                 broker_id=options.node_id,
@@ -119,17 +127,10 @@ class Broker:
             ),
             ports,
             self._logs,
-            WakeUps((produces, fetches, deletions), on_append=(fetches,)),
+            WakeUps((produces, fetches, deletions), on_append=(fetches,), listener=self._fetch_sessions),
             produces,
             fetches,
             deletions,
-        )
-        self._fetch_sessions = FetchSessions(
-            config.fetch_session_slots,
-            ports.random,
-            ports.clock.now_ns,
-            ports.metrics,
-            lambda: ports.trace.emit(TransitionTaken(reason="fetch-session-evicted")),
         )
         self._channels: list[ControllerChannel] = []
         self._raft: RaftReplica | None = None

@@ -77,6 +77,8 @@ class ReplicaManager:
         self.deletions = deletions
         self._wake_ups = wake_ups
         self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
+        self._unsettled: dict[PartitionKey, Partition] = {}
+        """Those whose ISR or HW may change with time."""
         self._closed = False
         self._alter_partition: AlterPartitionManager | None = None
         self._lost_logs: LostLogs | None = None
@@ -93,6 +95,8 @@ class ReplicaManager:
             changed=wake_ups.mark,
             appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
+            start_moved=self._start_moved,
+            unsettled=self._to_be_reviewed,
             proposal_kept=options.switches.proposal_kept == "on",
         )
         self._fetchers = FetcherManager(
@@ -270,6 +274,12 @@ class ReplicaManager:
             self.ports.metrics.counter(metrics.ISR_SHRINKS)
         self._gauges.mark(key)
 
+    def _start_moved(self, key: PartitionKey) -> None:
+        self._fetchers.moved(key)
+
+    def _to_be_reviewed(self, partition: Partition) -> None:
+        self._unsettled[partition.key] = partition
+
     def _schedule_isr_pass(self) -> None:
         # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
         period_ns = self.options.config.replica_lag_time_max_ms * MS // 2
@@ -278,9 +288,11 @@ class ReplicaManager:
     def _isr_pass(self) -> None:
         if self._closed:
             return
-        for partition in self.partitions.values():
+        for key, partition in list(self._unsettled.items()):
             if partition.leading is not None:
                 partition.leading.review_isr()
+            if partition.leading is None or partition.leading.is_settled:
+                del self._unsettled[key]
         self._gauges.mark_sizes()
         self._schedule_isr_pass()
 
