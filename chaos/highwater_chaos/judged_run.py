@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -48,10 +49,13 @@ def run_and_judge(
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
-    with frozen_collector():
-        result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
-    progress("judging")
-    return write_judged(experiment, result, parent, name, wire=wire)
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent) as spool:
+        with frozen_collector():
+            made = make_backend(backend, wire=wire)
+            result = run_experiment(experiment, made, progress=progress, spool=Path(spool))
+        progress("judging")
+        return write_judged(experiment, result, parent, name, wire=wire)
 
 
 def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:

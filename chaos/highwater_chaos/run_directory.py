@@ -80,9 +80,9 @@ def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunRe
     encode = msgspec.json.Encoder().encode
     run_id = b'{"run_id":' + encode(run_id_of(result)) + b","
     (directory / "experiment.yaml").write_text(dump_experiment(experiment), encoding="utf-8")
-    _write_lines(directory / "history" / "operations.jsonl", (run_id + encode(row)[1:] for row in result.operations))
+    _write_lines(directory / "history" / "operations.jsonl", (run_id + line[1:] for line in result.history))
     _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
-    _write_lines(directory / "dumps" / "replica_log.jsonl", (encode(row) for row in result.replica_log))
+    _write_lines(directory / "dumps" / "replica_log.jsonl", result.replica_log_lines)
     _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
     write_phases(directory, (PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases))
     _write_metrics(directory / "metrics" / "samples.parquet", result.metrics)
