@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -32,7 +31,6 @@ from highwater_chaos.backends.protocol import (
     BackendError,
     Capability,
     InvariantViolation,
-    MetricRow,
     NodeState,
     broker_names,
     controller_names,
@@ -47,14 +45,15 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Fault, FaultRecord, fault_of, kind_named
 from highwater_chaos.lines import FileLines
 from highwater_chaos.load import Load
+from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
+from highwater_chaos.run_result import Phase, RunResult
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers import DRIVERS
-from highwater_chaos.workload.history import Operation
 from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import SECOND
 from highwater_runtime.seeds import derive_random
@@ -78,64 +77,6 @@ class BackendCannotError(PortableError):
     def __init__(self, backend: str, problems: Sequence[str]) -> None:
         self.problems = list(problems)
         super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A part of the run, [``start_ns``, ``end_ns``) of run time."""
-
-    name: str
-    start_ns: int
-    end_ns: int
-
-
-@dataclass(slots=True)
-class RunResult:
-    """Everything that one run left behind. Times in ns of run time unless named otherwise."""
-
-    name: str
-    seed: int
-    backend: str
-    switches: dict[str, str]
-    history: Iterable[bytes]
-    """Lines of ``history/operations.jsonl``, without line ends and ``run_id``. This and what is like it can be gone
-    through any number of times, and lies in files where real time may have made it long."""
-    event_lines: Iterable[bytes]
-    """Lines of ``events/nodes.jsonl``, without line ends."""
-    faults: list[FaultRecord]
-    replica_log_lines: Iterable[bytes]
-    """Lines of ``dumps/replica_log.jsonl``, without line ends."""
-    metrics: Iterable[MetricRow]
-    violations: list[InvariantViolation]
-    """Invariants that the backend saw broken while the run went on, and what was unavailable at its end."""
-    doubts: list[str]
-    """Why the run cannot be judged; empty where it can."""
-    phases: list[Phase]
-    journal: list[tuple[int, str]]
-    """Steps of the schedule with the time at which each began."""
-    acknowledged: int
-    load: Load | None
-    """What producers were asked for, and what came of it; None where there were none."""
-    trace_digest: str
-    files: Mapping[str, bytes]
-    """Files of the backend to keep, by their path in the run directory (``logs/broker-0.log``)."""
-    run_ns: int
-    wall_seconds: float
-    began_unix_ns: int
-    """When run time began, by this machine's wall clock. Means nothing where time is not real."""
-    spool: object = None
-    """Keeps the files that the result lies in."""
-
-    @property
-    def operations(self) -> list[Operation]:
-        """The history in memory: for runs that are known to be short."""
-        decode = msgspec.json.Decoder(Operation).decode
-        return [decode(line) for line in self.history]
-
-    @property
-    def replica_log(self) -> list[dict[str, Any]]:
-        """The dump in memory: for runs that are known to be short."""
-        return [msgspec.json.decode(line) for line in self.replica_log_lines]
 
 
 def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
@@ -225,7 +166,7 @@ class _Run:
         self.doubts: list[str] = []
         self.violations: list[InvariantViolation] = []
         self.phases: list[Phase] = []
-        self.metrics: list[MetricRow] = []
+        self.metrics = MetricSamples(None if self.spool is None else self.spool / "samples.parquet")
         self.journal: list[tuple[int, str]] = []
         self.faults: list[FaultRecord] = []
         self.deadline_ns = 0

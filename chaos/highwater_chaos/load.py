@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -51,6 +52,17 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
             else "the clients could not do more here"
         )
         return f"{self.sentence()}: expected at least {_rate(least)} offered (workload.minimumRate); {because}"
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Load:
+        """As :meth:`to_dict` wrote it."""
+        return cls(
+            asked_per_second=found["askedPerSecond"],
+            seconds=found["seconds"],
+            offered=found["offered"],
+            held_back=found["heldBack"],
+            acknowledged=found["acknowledged"],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """For ``verdict.json``."""

@@ -18,9 +18,9 @@ import msgspec
 
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
-from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.load import Load
+from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_settings import settings_of
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE

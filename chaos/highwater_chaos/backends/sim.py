@@ -371,9 +371,8 @@ class SimBackend:
         log: Path | None = None,
     ) -> ClientProcess:
         """There are no processes in virtual time; who looks at the capabilities never asks."""
-        raise AssertionError(
-            f"{name}: the simulator runs no programs, found {list(argv)} for {on_line}, {on_exit}, {log}"
-        )
+        del on_line, on_exit, log
+        raise AssertionError(f"{name}: the simulator runs no programs, found {list(argv)}")
 
     def post(self, callback: Callable[[], None]) -> None:
         """An event of now."""

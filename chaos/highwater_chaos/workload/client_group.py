@@ -44,9 +44,10 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the clients of a group have come to so far.
 
     ``offered`` and ``acknowledged`` count records, since ``first_offered_ns`` of run time; ``held_back`` those that a
-    producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``: operations without outcome. ``idle``: roles of
-    which every client has finished. ``drained``: whether every final reader has read everything, and if not,
-    ``remaining`` says what is left by partition. ``doubts``: why the history of the group is not to be trusted.
+    producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``:
+    operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
+    reader has read everything, and if not, ``remaining`` says what is left by partition. ``doubts``: why the history of
+    the group is not to be trusted.
     """
 
     offered: int = 0
@@ -85,6 +86,7 @@ class HostedClients:
         self._producers: list[RecordingProducer] = []
         self._consumers: list[RecordingConsumer] = []
         self._readers: list[RecordingConsumer] = []
+        self._readers_asked_for = 0
         self._registers: list[RegisterClient] = []
         self._members: list[GroupMember] = []
 
@@ -93,6 +95,7 @@ class HostedClients:
         for producer in settings.producers:
             self._add(producer.name, self._producer(producer))
         for consumer in settings.consumers:
+            self._readers_asked_for += consumer.drain
             self._add(consumer.name, self._consumer(consumer))
         for register in settings.registers:
             self._add(register.name, self._register(register))
@@ -116,7 +119,8 @@ class HostedClients:
             read=recorder.read,
             open=recorder.open_operations,
             idle=tuple(role for role in ROLES if all(client.idle for client in self._of(role))),
-            drained=all(reader.drained for reader in self._readers),
+            # A host may make a core later than it is asked to.
+            drained=len(self._readers) == self._readers_asked_for and all(one.drained for one in self._readers),
             remaining={key: where for reader in self._readers for key, where in reader.remaining().items()},
             doubts=tuple(doubts),
         )

@@ -2,8 +2,8 @@
 
 A process gets the path of its :class:`ProcessSettings` (JSON) as its only argument. It appends what its clients do to
 the history file named there, each line before whatever it announces leaves. So the history does not pass through the
-harness, which hears only how the clients stand: a line of JSON (:class:`~highwater_chaos.workload.client_group.Standing`)
-on stdout a few times a second, when something has changed, and after the lines that it speaks of are in the file.
+harness, which hears only how the clients stand: a :class:`~highwater_chaos.workload.client_group.Standing` as a line of
+JSON on stdout, a few times a second, when something has changed, and after what it speaks of is in the file.
 
 On stdin it hears ``finish ROLE …``: let the clients of these roles begin nothing new; and :data:`END`: write what is to
 be written, exit 0. The end of its stdin means that the harness is gone: exit at once.

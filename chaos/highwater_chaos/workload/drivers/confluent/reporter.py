@@ -1,4 +1,4 @@
-"""What the clients of a driver's process write down, from any thread: each line before whatever it announces happens."""
+"""What the clients of a process write down, from any thread: each line before whatever it announces happens."""
 
 from __future__ import annotations
 
