@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 1 << 18
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:

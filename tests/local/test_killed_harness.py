@@ -54,8 +54,10 @@ def test_nothing_stays(
 
         await_true(lambda: list(state.glob("*/journal.jsonl")) and in_force(), "all faults are in force")
         assert left_behind(state)
+        assert in_command_lines(tmp_path)
         process.send_signal(signal_)
         _, err = process.communicate(timeout=60)
+        await_true(lambda: not in_command_lines(tmp_path), "no process of clients outlives its harness")
     finally:
         process.kill()
         process.wait()
@@ -67,3 +69,15 @@ def test_nothing_stays(
         assert "highwater: interrupted" in err
         assert "Traceback" not in err
     assert not list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").exists() else True
+
+
+def in_command_lines(path: Path) -> list[str]:
+    """Processes whose command names a file below a directory."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"{path}/runs/".encode() in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+        except OSError:
+            continue  # gone meanwhile
+    return found

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import islice
 from pathlib import Path
@@ -62,32 +63,26 @@ class EventLog:
             spool = Path(self._own.name)
         self.spool = spool
         """Where the log's files are, and further ones may be."""
-        self._files: dict[str, int] = {}
+        self._runs: list[_Run] = []
         self._paths: list[Path] = []
         self._shown: deque[TimedEvent] = deque()
         self._first_seq = 0
         self._crashed: set[tuple[str, int]] = set()  # membership only, never iterated
 
     def follow(self, paths: Iterable[Path]) -> None:
-        """Take the lines of further files for a part of the log. Who writes them shows what is in them by
-        :meth:`show`."""
+        """Take the lines of further files, each by time, for a part of the log. Who reads along in them shows what the
+        harness has to know by :meth:`show`."""
         self._paths += paths
 
     def add(self, observed: Iterable[Observed]) -> None:
-        """Record further events and show them; those of one node in their order."""
+        """Record further events and show them."""
         taken = list(observed)
-        lines: dict[str, list[bytes]] = {}
-        for one in taken:
-            lines.setdefault(one.node, []).append(line_of(one))
-        for node, of_node in lines.items():
-            self._write(f"observed-{node}", of_node)
+        self._record(taken)
         self.show(condensed(taken))
 
     def host_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Record and show what the harness itself has to say of a node, now."""
-        one = Observed(self._clock(), time.time_ns(), node, incarnation, event)
-        self._write(f"host-{node}", [line_of(one)])
-        self.show([one])
+        self.add([Observed(self._clock(), time.time_ns(), node, incarnation, event)])
 
     def show(self, observed: Iterable[Observed]) -> None:
         """Hand events over that are recorded elsewhere."""
@@ -120,20 +115,40 @@ class EventLog:
                 one = parse(line)
                 yield TimedEvent(seq, one.time_ns - self.start_ns, one.node, one.incarnation, one.event)
 
-    def _write(self, name: str, lines: Sequence[bytes]) -> None:
-        if name not in self._files:
-            path = self.spool / f"{name}.jsonl"
-            self._files[name] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            self._paths.append(path)
-        data = memoryview(b"\n".join([*lines, b""]))
-        while data:
-            data = data[os.write(self._files[name], data) :]
+    def _record(self, observed: Iterable[Observed]) -> None:
+        """Append to files each of which is by time. What comes late goes to another one than what it should precede."""
+        for one in observed:
+            run = next((run for run in self._runs if run.latest_ns <= one.time_ns), None)
+            if run is None:
+                path = self.spool / f"recorded-{len(self._runs)}.jsonl"
+                run = _Run(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644))
+                self._runs.append(run)
+                self._paths.append(path)
+            run.latest_ns = one.time_ns
+            run.lines.append(line_of(one))
+        for run in self._runs:
+            run.flush()
 
     def close(self) -> None:
         """Release the files, which stay."""
-        for descriptor in self._files.values():
-            os.close(descriptor)
-        self._files.clear()
+        for run in self._runs:
+            os.close(run.descriptor)
+        self._runs.clear()
+
+
+@dataclass(slots=True)
+class _Run:
+    """A file with events by time, and what is to be written next."""
+
+    descriptor: int
+    latest_ns: int = 0
+    lines: list[bytes] = field(default_factory=list)
+
+    def flush(self) -> None:
+        data = memoryview(b"".join(line + b"\n" for line in self.lines))
+        self.lines.clear()
+        while data:
+            data = data[os.write(self.descriptor, data) :]
 
 
 class _ByTime:
@@ -176,15 +191,14 @@ def condensed(observed: Sequence[Observed]) -> list[Observed]:
 
 
 def _merged(paths: Sequence[Path]) -> Iterator[bytes]:
-    """The lines of all files by time; those of one file stay in their order, whatever their times."""
+    """The lines of all files by time; those of one file stay in their order."""
 
     def rows(number: int, path: Path) -> Iterator[tuple[int, int, bytes]]:
-        latest = 0
         for line in whole_lines(path):
             try:
-                latest = max(latest, int(line[_TIME : line.index(b",", _TIME)]))
+                time_ns = int(line[_TIME : line.index(b",", _TIME)])
             except ValueError:
                 continue  # no event, as whoever read along has noted
-            yield latest, number, line
+            yield time_ns, number, line
 
     return (line for _, _, line in merge(*(rows(number, path) for number, path in enumerate(paths))))
