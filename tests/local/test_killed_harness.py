@@ -68,7 +68,9 @@ def test_nothing_stays(
         assert process.returncode == 2
         assert "highwater: interrupted" in err
         assert "Traceback" not in err
-    assert not list((tmp_path / "runs").glob("*")) if (tmp_path / "runs").exists() else True
+    # A harness that is killed leaves its recordings, in a hidden directory; no run directory that anybody could judge.
+    left = [path.name for path in (tmp_path / "runs").glob("*")]
+    assert left == [] if signal_ is not signal.SIGKILL else all(name.startswith(".small-") for name in left)
 
 
 def in_command_lines(path: Path) -> list[str]:

@@ -17,6 +17,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import run_and_judge, write_judged
 from highwater_chaos.run_log import logged_to
+from highwater_pipeline.tables import load_run
 from highwater_runtime.host.logs import NodeLog
 
 
@@ -45,13 +46,17 @@ def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_wors
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 
-    short = experiment("- wait: 1s", workload="{producers: 2, rate: 100/s, consumers: 1}", recovery="10s")
+    short = experiment("- wait: 1s", workload="{producers: 2, rate: 1000/s, consumers: 1}", recovery="10s")
     done = run_and_judge(short, "local", tmp_path, progress, varied={}, wire=False)
     assert len(killed) == 1, "three small clients live in one process"
     assert (done.verdict["verdict"], done.verdict["anomalies"]) == ("inconclusive", {})
     died = "clients-0 (producer-0, producer-1, consumer-0): its process ended with status -9, before it was told to"
     assert died in done.verdict["reasons"]
     assert done.verdict["acknowledged"] > 0, "what it had written counts"
+    history = load_run(done.directory)
+    known = {one["value"] for row in history.operations["value"].to_pylist() for one in row if one["op"] == "send"}
+    assert history.replica_log is not None
+    assert known.issuperset(history.replica_log["value"].drop_null().to_pylist()), "it had sent nothing it had not told"
     assert client_processes(os.getpid()) == []
 
 
