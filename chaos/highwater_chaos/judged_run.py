@@ -52,7 +52,7 @@ def run_and_judge(
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
     parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent) as spool:
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve()) as spool:
         log = Path(spool) / "harness-process.log"
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
