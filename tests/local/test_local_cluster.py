@@ -111,7 +111,6 @@ def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mode", "zookeeper"], "--mode 'zookeeper' is not built yet; expected 'kraft'"),
         (["--controllers", "2"], "--controllers 2: expected 1, 3 or 5"),
         (["--config", "num.partitions"], "--config 'num.partitions': expected NAME=VALUE"),
         (["--config", "num.partitoins=3"], "num.partitoins"),

@@ -46,7 +46,9 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     ``offered`` and ``acknowledged`` count records, since ``first_offered_ns`` of run time; ``held_back`` those that a
     producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``:
     operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
-    reader has read everything, and if not, ``remaining`` says what is left by partition. ``doubts``: why the history of
+    reader has read everything, and if not, ``remaining`` says what is left by partition. ``news``: partitions that were
+    written to since the last standing that was told, with the run time of the latest acknowledgement (−1: none yet).
+    ``doubts``: why the history of
     the group is not to be trusted.
     """
 
@@ -59,6 +61,7 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     idle: tuple[Role, ...] = ()
     drained: bool = False
     remaining: dict[str, str] = {}
+    news: dict[str, int] = {}
     doubts: tuple[str, ...] = ()
 
 

@@ -37,6 +37,8 @@ class ClientProcessGroup:
         more = f" and {len(clients) - _NAMED} more" if len(clients) > _NAMED else ""
         self.name = f"{name} ({', '.join(clients[:_NAMED])}{more})"
         self.history = history
+        self.acknowledged_ns: dict[str, int] = {}
+        """Partition that was written to → run time of its latest acknowledgement; −1: none."""
         self._post = post
         self._process: ClientProcess | None = None
         self._standing = Standing()
@@ -87,7 +89,8 @@ class ClientProcessGroup:
     def on_line(self, line: bytes) -> None:
         """Take one line of its stdout."""
         try:
-            self._standing = decode_standing(line)
+            self._standing = standing = decode_standing(line)
+            self.acknowledged_ns.update(standing.news)
         except msgspec.DecodeError as error:
             self._doubt = f"{self.name}: the process said {line[:_SHOWN]!r}, which makes no sense ({error})"
             self.kill()

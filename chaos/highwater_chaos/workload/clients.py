@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,9 +23,12 @@ from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.producer import ProducerOptions
 from highwater_chaos.workload.registers import RegisterOptions
-from highwater_runtime.ports import SECOND, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
+_PROBE_INTERVAL_NS: Final = 10 * MS
+_MAX_IN_FLIGHT: Final = 5
+"""Requests of the probe under way to one broker."""
 _MAX_OPEN: Final = 200
 """Sends that a producer may have open, at least; more where it sends more than that in a second."""
 _PER_PROCESS: Final = 2500.0
@@ -97,6 +101,28 @@ class Clients:
         else:
             self._start(driver, msgspec.structs.replace(wanted, registers=(), members=()))
             self._start(OWN, msgspec.structs.replace(wanted, producers=(), consumers=()))
+
+    def start_probe(self, partitions: Iterable[str], patience_ns: int) -> None:
+        """A producer that writes one record to each of ``partitions``, and tries for as long as ``patience_ns``.
+
+        It is one of the harness's own, whatever the driver. It asks for an acknowledgement even if the workload does
+        not. A broker answers one connection's requests in order, so a partition that is stuck holds up the others: the
+        broker is asked to give up on each early enough for all requests in flight to be answered.
+        """
+        workload = self._workload
+        keys = [(topic, int(index)) for topic, _, index in (name.rpartition("-") for name in partitions)]
+        options = replace(
+            self._producer(workload.producers),
+            name="probe",
+            topics=sorted({topic for topic, _ in keys}),
+            interval_ns=_PROBE_INTERVAL_NS,
+            acks=_ACKS[workload.acks] or _ACKS["all"],
+            ack_timeout_ns=workload.request_timeout // (_MAX_IN_FLIGHT + 1),
+            delivery_timeout_ns=patience_ns,
+            max_in_flight=_MAX_IN_FLIGHT,
+            probed=keys,
+        )
+        self._start(OWN, ClientSettings(producers=(options,)))
 
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
@@ -203,6 +229,11 @@ class Clients:
     def acknowledged(self) -> int:
         """Records whose send completed ``ok``."""
         return self._here.recorder.acknowledged + sum(process.standing().acknowledged for process in self._processes)
+
+    def acknowledged_at(self, partition: str) -> int | None:
+        """Run time of a partition's latest send that completed ``ok``; −1: none did; None: nobody wrote to it."""
+        every = [self._here.recorder.acknowledged_ns, *(process.acknowledged_ns for process in self._processes)]
+        return max((at for one in every if (at := one.get(partition)) is not None), default=None)
 
     def history(self) -> Iterable[bytes]:
         """Lines of ``history/operations.jsonl``, which can be gone through any number of times once all have ended."""

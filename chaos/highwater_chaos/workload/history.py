@@ -67,6 +67,10 @@ class HistoryRecorder:
         """Run time of the first of them."""
         self.acknowledged = 0
         """Records whose send completed ``ok``."""
+        self.acknowledged_ns: dict[str, int] = {}
+        """Partition that was written to → run time of its latest send that completed ``ok``; −1: none did."""
+        self.news: dict[str, int] = {}
+        """What has changed in :attr:`acknowledged_ns` since somebody emptied this."""
         self.read = 0
         """Records that polls have returned."""
         self._now_ns = now_ns
@@ -96,6 +100,9 @@ class HistoryRecorder:
         self._open[process] = f
         time = self._append("invoke", process, f, micro_ops, client=client)
         if f == "send":
+            for micro_op in micro_ops:
+                if micro_op.key not in self.acknowledged_ns:
+                    self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = -1
             self.offered += len(micro_ops)
             if self.first_offered_ns is None:
                 self.first_offered_ns = time
@@ -105,11 +112,13 @@ class HistoryRecorder:
         """The operation took effect, with these offsets."""
         micro_ops = tuple(value)
         f = self._complete(client, process, reusable=True)
+        time = self._append("ok", process, f, micro_ops, client=client, attempts=attempts)
         if f == "send":
             self.acknowledged += len(micro_ops)
+            for micro_op in micro_ops:
+                self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = time
         elif f == "poll":
             self.read += len(micro_ops)
-        self._append("ok", process, f, micro_ops, client=client, attempts=attempts)
 
     def fail(
         self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None

@@ -66,6 +66,8 @@ class ProducerOptions:
     ack_timeout_ns: int | None = None
     delivery_timeout_ns: int = 30 * SECOND
     may_be_duplicated: bool = False
+    probed: Sequence[PartitionKey] | None = None
+    """Write one record to each of these partitions, as soon as it is known, and nothing else."""
     max_in_flight: int = 5
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
@@ -132,6 +134,7 @@ class RecordingProducer:
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
         self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
+        self._to_probe = None if options.probed is None else list(options.probed)
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
         self._producer_epoch = -1
@@ -191,12 +194,18 @@ class RecordingProducer:
             return
         self._wait()
         keys = self._metadata.partitions
-        if not keys:
-            return
-        if self.open_sends >= self._options.max_open:
+        if self._to_probe is not None:
+            known = set(keys)
+            now = [key for key in self._to_probe if key in known][: self._options.max_open - self.open_sends]
+            self._to_probe = [key for key in self._to_probe if key not in now]
+            for key in now:
+                self._begin(key)
+        elif keys and self.open_sends >= self._options.max_open:
             self.held_back += 1
-            return
-        key = keys[self._ports.random.randrange(len(keys))]
+        elif keys:
+            self._begin(keys[self._ports.random.randrange(len(keys))])
+
+    def _begin(self, key: PartitionKey) -> None:
         send = _Send(key, self._next_value, -1, self._ports.clock.now_ns() + self._options.delivery_timeout_ns)
         self._next_value += 1
         send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())

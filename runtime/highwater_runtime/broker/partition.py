@@ -265,7 +265,7 @@ class Partition:
             appended = len(known)
             if known:
                 first = BatchView(known)
-                if self.log.log_start_offset == end_before and first.base_offset < end_before <= first.last_offset:
+                if self.log.log_start_offset == end_before and 0 <= first.base_offset < end_before <= first.last_offset:
                     self.start_over_at(first.base_offset)
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)

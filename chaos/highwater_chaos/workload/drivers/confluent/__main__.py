@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
+
 from highwater_chaos.workload.client_group import ROLES, Role, Standing
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
@@ -99,9 +101,10 @@ class _Process:
             drained=True,
             doubts=tuple(self._doubts),
         )
-        if standing != self._told:
+        news = self._reporter.take_news()
+        if standing != self._told or news:
             self._told = standing
-            line = memoryview(encode_standing(standing) + b"\n")
+            line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
             while line:
                 line = line[os.write(sys.stdout.fileno(), line) :]
 

@@ -42,6 +42,12 @@ class Reporter:
         with self._lock:
             self.recorder.info(client, process, value, error)
 
+    def take_news(self) -> dict[str, int]:
+        """What has changed in ``recorder.acknowledged_ns`` since the last time."""
+        with self._lock:
+            news, self.recorder.news = self.recorder.news, {}
+            return news
+
     def hold_back(self) -> None:
         """Leave a send out."""
         with self._lock:

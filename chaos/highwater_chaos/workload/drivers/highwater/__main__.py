@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from highwater_chaos.workload.client_group import HostedClients, Standing
 from highwater_chaos.workload.drivers.lines import (
     END,
@@ -45,9 +47,9 @@ class _Process:
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings = settings
         self._history = HistoryWriter(Path(settings.history))
-        recorder = HistoryRecorder(lambda: time.monotonic_ns() - settings.origin_ns, self._history.add)
+        self._recorder = HistoryRecorder(lambda: time.monotonic_ns() - settings.origin_ns, self._history.add)
         self._nodes: list[HostedNode] = []
-        self._clients = HostedClients(self._add, recorder)
+        self._clients = HostedClients(self._add, self._recorder)
         self._told = Standing()
         self._heard = b""
         self.ended = asyncio.get_running_loop().create_future()
@@ -95,10 +97,10 @@ class _Process:
             for node in self._nodes
             if node.end is not None
         )
-        standing = self._clients.standing(list(ended))
-        if standing != self._told:
-            self._told = standing
-            line = memoryview(encode_standing(standing) + b"\n")
+        standing, news = self._clients.standing(list(ended)), self._recorder.news
+        if standing != self._told or news:
+            self._told, self._recorder.news = standing, {}
+            line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
             while line:
                 line = line[os.write(sys.stdout.fileno(), line) :]
 
