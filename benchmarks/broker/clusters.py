@@ -122,7 +122,7 @@ def _place(home: Path, name: str, endpoint: Endpoint) -> NodePlace:
     data.mkdir(parents=True)
     files.mkdir(parents=True)
     role: Role = "broker" if name.startswith("broker") else "controller"
-    return NodePlace(name, node_id(name), role, endpoint, endpoint, data, files)
+    return NodePlace(name, node_id(name), role, endpoint, endpoint, data, files, files / "events.jsonl")
 
 
 def _await_brokers(brokers: tuple[NodePlace, ...], processes: Mapping[str, subprocess.Popen[bytes]]) -> None:

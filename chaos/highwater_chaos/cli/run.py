@@ -24,6 +24,7 @@ from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_ex
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.junit import write_junit
+from highwater_chaos.load import Load
 
 
 def run(
@@ -184,6 +185,8 @@ def print_run(done: JudgedRun, title: str) -> None:
     timing = f"{ran:.1f} s simulated in {took:.1f} s" if verdict["backend"] == "sim" else f"{took:.1f} s"
     print(f"{verdict['verdict'].upper()} {expected}: {title} (seed {verdict['seed']}, {timing})")
     print(f"  {verdict['acknowledged']} records acknowledged; {'found ' + anomalies if anomalies else 'no anomaly'}")
+    if (load := verdict.get("load")) is not None:
+        print(f"  {Load.from_dict(load).sentence()}")
     for assertion in verdict["assertions"]:
         if assertion["holds"] is False:
             print(f"  {assertion['reason']}")

@@ -145,6 +145,13 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
         yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
     if workload.record_size and workload.driver != "highwater":
         yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
+    if workload.minimum_rate is not None and not workload.producers:
+        yield Problem(
+            "spec.workload.minimumRate", "there is no producer (producers: 0) that could reach it: leave it out"
+        )
+    elif workload.minimum_rate is not None and workload.minimum_rate > workload.rate:
+        found = f"{workload.minimum_rate:g}/s"
+        yield Problem("spec.workload.minimumRate", f"expected at most the rate, {workload.rate:g}/s; found {found}")
     if workload.idempotence and workload.acks != "all":
         yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
 

@@ -37,6 +37,10 @@ INIT_PRODUCER_ID_VERSION: Final = 4
 VALUES_PER_PRODUCER: Final = 1_000_000_000
 """Values are unique per run: producer *i* counts up from ``i`` times this, plus one."""
 _LAST_EPOCH: Final = 32766
+_LATE_NS: Final = 1 * MS
+"""A timer that comes later than this is late: the sends that it missed are made up for. In the simulator none is."""
+_MADE_UP_NS: Final = 1 * SECOND
+"""Sends of so much time are made up for; where a client is further behind, they are left out."""
 _SEQUENCES: Final = 2**31
 
 
@@ -142,15 +146,19 @@ class RecordingProducer:
         self._must_bump = False
         self._finishing = False
         self._on_stopped: Callable[[], None] | None = None
+        self._due_ns = 0
         self.open_sends = 0
         """Sends that have no outcome yet."""
+        self.held_back = 0
+        """Sends left out since as many were open as may be: it was the cluster that was slow."""
 
     # --- NodeCore ---
 
     def start(self) -> None:
         """Begin to send."""
         self._metadata.start()
-        self._ports.clock.call_later(self._next_interval(), self._produce)
+        self._due_ns = self._ports.clock.now_ns()
+        self._wait()
 
     def on_request(self, request: InboundRequest) -> None:
         """Clients serve nothing."""
@@ -175,14 +183,20 @@ class RecordingProducer:
 
     # --- new sends ---
 
-    def _next_interval(self) -> int:
-        return int(self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
+    def _wait(self) -> None:
+        """Set the timer of the next send. One timer that is late does not make the following ones late."""
+        interval = int(self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
+        now = self._ports.clock.now_ns()
+        if not _LATE_NS < now - self._due_ns < _MADE_UP_NS:
+            self._due_ns = now
+        self._due_ns += interval
+        self._ports.clock.call_later(max(0, self._due_ns - now), self._produce)
 
     def _produce(self) -> None:
         if self._finishing:
             self._check_idle()
             return
-        self._ports.clock.call_later(self._next_interval(), self._produce)
+        self._wait()
         keys = self._metadata.partitions
         if self._to_probe is not None:
             known = set(keys)
@@ -190,7 +204,9 @@ class RecordingProducer:
             self._to_probe = [key for key in self._to_probe if key not in now]
             for key in now:
                 self._begin(key)
-        elif keys and self.open_sends < self._options.max_open:
+        elif keys and self.open_sends >= self._options.max_open:
+            self.held_back += 1
+        elif keys:
             self._begin(keys[self._ports.random.randrange(len(keys))])
 
     def _begin(self, key: PartitionKey) -> None:
