@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,12 +41,13 @@ _UP_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 30.0
 _NOT_MEASURED: Final = ("highwater.trace.path", "highwater.control.path")
 
-Command = Callable[[ClusterPlan, NodePlace], tuple[str, ...]]
+Command = Callable[[ClusterPlan, NodePlace, int], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Software:
-    """What the nodes run. ``command`` writes a node's files and returns its command line; called at each start."""
+    """What the nodes run. ``command`` writes a node's files and returns its command line; its last argument counts the
+    starts of the node, from 1."""
 
     name: str
     command: Command
@@ -54,8 +56,8 @@ class Software:
 def highwater(event_loop: str = "asyncio", interpreter: tuple[str, ...] = ()) -> Software:
     """Our own nodes, on the event loop of that name. ``interpreter``: words before ``python`` (a profiler)."""
 
-    def command(plan: ClusterPlan, place: NodePlace) -> tuple[str, ...]:
-        properties = node_properties(plan, place, 1)
+    def command(plan: ClusterPlan, place: NodePlace, incarnation: int) -> tuple[str, ...]:
+        properties = node_properties(plan, place, incarnation)
         for name in _NOT_MEASURED:
             properties.pop(name, None)
         properties["highwater.event.loop"] = event_loop
@@ -72,7 +74,8 @@ def apache_kafka() -> Software:
     """Apache Kafka with the JVM options of its own scripts, and a heap of 1 GiB. Fetches it where need be."""
     installed = installation.install()
 
-    def command(plan: ClusterPlan, place: NodePlace) -> tuple[str, ...]:
+    def command(plan: ClusterPlan, place: NodePlace, incarnation: int) -> tuple[str, ...]:
+        del incarnation
         if not is_formatted(place.data):
             format_disk(place.data, plan.cluster_id, place.node_id, installed.bootstrap_checkpoint(None))
         config = place.files / "server.properties"
@@ -106,6 +109,7 @@ class RunningCluster:
         self.bootstrap = self.brokers[0].advertised
         self._software = software
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._starts: Counter[str] = Counter()
 
     @property
     def pids(self) -> dict[int, int]:
@@ -120,9 +124,10 @@ class RunningCluster:
     def start(self, *places: NodePlace) -> None:
         """Start nodes (all of them, where none is named), the controller first. Does not wait."""
         for place in places or self.plan.places:
+            self._starts[place.name] += 1
             with (place.files / "output.log").open("ab") as log:
                 self._processes[place.name] = subprocess.Popen(
-                    (*_end_with_us(), *self._software.command(self.plan, place)),
+                    (*_end_with_us(), *self._software.command(self.plan, place, self._starts[place.name])),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

@@ -88,7 +88,7 @@ def _simulator(arguments: Any, software: Sequence[Software], table: Table) -> bo
 
 def _software(arguments: Any) -> list[Software]:
     if arguments.command == "simulator":
-        return [Software("simulator", lambda _plan, _place: ())]
+        return [Software("simulator", lambda _plan, _place, _incarnation: ())]
     found = [highwater(arguments.event_loop)]
     if not arguments.without_apache_kafka:
         found.append(apache_kafka())

@@ -122,8 +122,8 @@ class _Life:
         count = min(self.plan.topics, self.size)
         self._create_topics({f"{TOPIC}-{i}": self.size // count + (i < self.size % count) for i in range(count)})
         whole = self._await_whole("whole after creation", began, _TWICE)
-        self._add("processor time of all nodes", meter.take(self._pids()), "s", of="creation")
-        self._add_pulse("creation")
+        self._add("processor time of all nodes", meter.take(self._pids()), "s", of="whole after creation")
+        self._add_pulse("whole after creation")
         return whole
 
     def _idle(self) -> None:
@@ -217,8 +217,8 @@ class _Life:
         meter = Meter([])
         # The controller's log ends as it did before: the last state is whole once all have registered anew.
         self._await_whole(f"{what}: whole", began, _TWICE, registered=before.registered + self.plan.brokers)
-        self._add("processor time of all nodes", meter.take(self._pids()), "s", of=what)
-        self._add_pulse(what)
+        self._add("processor time of all nodes", meter.take(self._pids()), "s", of=f"{what}: whole")
+        self._add_pulse(f"{what}: whole")
 
     # --- waiting ---
 
@@ -228,9 +228,10 @@ class _Life:
             lambda state: state.changes.registered >= registered and state.whole(self.size, self.plan.brokers), deadline
         )
         seen = time.monotonic() - began
+        self.table.reserve(what, "s", goal)
+        self._add("the controller sees it", seen, "s", of=what, at_least=not done)
         agreed = self._await_agreement(what, began, self.endpoints, deadline) if done else None
         self._add(what, agreed or time.monotonic() - began, "s", goal, at_least=agreed is None)
-        self._add("the controller sees it", seen, "s", of=what, at_least=not done)
         if agreed is None:
             self._say(f"{what}: not within {self.plan.patience:g} s")
         return agreed is not None and self._is_whole()

@@ -71,18 +71,22 @@ class Table:
             row = self._rows.setdefault((what, of), Row(what, of, unit, goal))
             row.sizes.setdefault(size, {})[cluster] = Value(figure, at_least)
 
+    def reserve(self, what: str, unit: str, goal: str = "") -> None:
+        """Put a row here, above its details, though its figure is known after theirs."""
+        self._rows.setdefault((what, ""), Row(what, "", unit, goal))
+
     def lines(self, clusters: Sequence[str]) -> list[str]:
         """The table as text: for each row a line for each size, then its growth."""
         two = len(clusters) > 1
         heads = "".join(f"{name:>14}" for name in clusters)
         found = [f"{'':<46}{self.of_what:>13}{heads}{'ratio' if two else '':>10}  {'unit':<11}goal".rstrip()]
         for row in self._rows.values():
-            what = f"  {row.what}" if row.of else row.what
+            what, goal = f"  {row.what}" if row.of else row.what, row.goal
             for size, values in sorted(row.sizes.items()):
                 cells = "".join(f"{values[name].text() if name in values else '-':>14}" for name in clusters)
                 ratio = f"{_ratio([values.get(name) for name in clusters]) if two else '':>10}"
-                found.append(f"{what:<46}{size:>13,}{cells}{ratio}  {row.unit:<11}{row.goal}".rstrip())
-                what = ""
+                found.append(f"{what:<46}{size:>13,}{cells}{ratio}  {row.unit:<11}{goal}".rstrip())
+                what = goal = ""
             exponents = [row.exponent(name) for name in clusters]
             if any(one is not None for one in exponents):
                 cells = "".join(f"{'-' if one is None else f'{one:.2f}':>14}" for one in exponents)
