@@ -1,6 +1,7 @@
 """How cost grows with what exists: ours beside Apache Kafka, in one run.
 
     python -m benchmarks.scale partitions [--partitions 10,100,1000,3000] [--minutes 5] [--without-apache-kafka]
+    python -m benchmarks.scale members|producer-ids|connections|controller-records [--sizes 10,100,1000]
     python -m benchmarks.scale simulator [--partitions 10,100,1000]
     python -m benchmarks.scale COMMAND --help
 
@@ -18,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -25,7 +27,7 @@ from typing import Any, Final, NoReturn
 
 from benchmarks.clusters import Software, apache_kafka, highwater
 from benchmarks.connection import LoadError
-from benchmarks.scale import partitions, simulated
+from benchmarks.scale import partitions, simulated, things
 from benchmarks.scale.partitions import say
 from benchmarks.scale.table import Table, save
 
@@ -64,12 +66,13 @@ def _partitions(arguments: Any, software: Sequence[Software], table: Table) -> b
         for one in software:
             plan = partitions.Plan(
                 stable=arguments.minutes * 60,
-                warm=arguments.warm if one.name == "apache-kafka" else min(arguments.warm, 5.0),
+                warm=_warm(arguments, one),
                 idle=arguments.idle,
                 rate=arguments.rate,
                 patience=arguments.patience,
                 brokers=arguments.brokers,
                 topics=arguments.topics,
+                session=arguments.session,
                 failures=not arguments.without_failures,
             )
             with TemporaryDirectory(prefix="highwater-scale-", dir=arguments.directory) as home:
@@ -77,6 +80,32 @@ def _partitions(arguments: Any, software: Sequence[Software], table: Table) -> b
                     partitions.measure(one, Path(home), size, plan, table)
                 except (LoadError, OSError) as error:
                     say(f"{one.name}, {size} partitions: given up: {error}")
+                    failed = True
+    return failed
+
+
+def _warm(arguments: Any, software: Software) -> float:
+    """A JVM needs a minute to compile what is hot."""
+    seconds: float = arguments.warm
+    return seconds if software.name == "apache-kafka" else min(seconds, 5.0)
+
+
+def _things(arguments: Any, software: Sequence[Software], table: Table) -> bool:
+    failed = False
+    for size in arguments.sizes:
+        for one in software:
+            with TemporaryDirectory(prefix="highwater-scale-", dir=arguments.directory) as home:
+                try:
+                    things.measure(
+                        things.KINDS[arguments.command],
+                        one,
+                        Path(home),
+                        size,
+                        table,
+                        things.Times(_warm(arguments, one), arguments.idle, arguments.patience),
+                    )
+                except (LoadError, OSError) as error:  # a timeout is an OSError
+                    say(f"{one.name}, {size} {table.of_what}: given up: {error or type(error).__name__}")
                     failed = True
     return failed
 
@@ -109,8 +138,16 @@ def _arguments() -> Any:
     of_partitions.add_argument("--idle", type=float, default=20.0, help="seconds to measure without a load")
     of_partitions.add_argument("--topics", type=int, default=1, help="divide the partitions among so many topics")
     of_partitions.add_argument("--brokers", type=int, default=3, help="as many replicas, too")
+    of_partitions.add_argument("--session", type=float, default=9.0, help="seconds of broker.session.timeout.ms")
     of_partitions.add_argument("--without-failures", action="store_true", help="do not kill, do not restart")
     _of_clusters(of_partitions)
+
+    for name, kind in things.KINDS.items():
+        of_things = _command(commands, name, f"{kind.about}\n\n{things.__doc__}")
+        of_things.set_defaults(run=_things, table=partial(Table, name))
+        of_things.add_argument("--sizes", type=_numbers, default=kind.sizes, metavar="N,N", help="how many of them")
+        of_things.add_argument("--idle", type=float, default=10.0, help="seconds in which nothing new happens")
+        _of_clusters(of_things)
 
     of_simulator = _command(commands, "simulator", simulated.__doc__)
     of_simulator.set_defaults(run=_simulator, table=lambda: Table("partitions"))
@@ -139,7 +176,7 @@ def _of_clusters(command: Any) -> None:
     command.add_argument("--without-apache-kafka", action="store_true", help="ours alone")
     command.add_argument("--event-loop", choices=("asyncio", "uvloop"), default="asyncio", help="of our nodes")
     command.add_argument(
-        "--warm", type=float, default=60.0, help="seconds of load before; ours is warm after 5 of them"
+        "--warm", type=float, default=60.0, help="seconds of load before, to warm up; ours gets 5 of them at most"
     )
     command.add_argument("--patience", type=float, default=120.0, help="seconds after which a wait is given up")
     command.add_argument("--directory", type=Path, help="where nodes keep their data (a new directory in it)")

@@ -35,7 +35,6 @@ LONGEST_TURN: Final = "highwater_loop_turn_seconds_max"
 WARM_TOPIC: Final = "warm-up"
 WARM_PARTITIONS: Final = 30
 TOPIC: Final = "scale"
-SESSION_SECONDS: Final = 9.0
 _TWICE: Final = "≤ 2x"
 _SETTLE_SECONDS: Final = 3.0
 _CREATE_VERSION: Final = 5
@@ -56,13 +55,20 @@ class Plan:
     brokers: int = 3
     topics: int = 1
     """The partitions are divided among so many."""
+    session: float = 9.0
+    """After so long without a heartbeat a broker is fenced."""
     failures: bool = True
     """Whether to kill and to restart."""
+
+    def config(self) -> dict[str, int]:
+        """Properties of the nodes; heartbeats as many a session as by default."""
+        session_ms = int(self.session * 1000)
+        return {"broker.session.timeout.ms": session_ms, "broker.heartbeat.interval.ms": max(10, session_ms * 2 // 9)}
 
 
 def measure(software: Software, home: Path, size: int, plan: Plan, table: Table) -> None:
     """One cluster's life with ``size`` partitions."""
-    with running(software, home, brokers=plan.brokers) as cluster:
+    with running(software, home, brokers=plan.brokers, config=plan.config()) as cluster:
         nodes = {place.name: place.advertised for place in cluster.plan.places}
         with ControllerView(cluster.plan.cluster_id, cluster.controller.advertised) as view, Pulse(nodes) as pulse:
             _Life(cluster, size, plan, table, view, pulse).live()
@@ -177,7 +183,7 @@ class _Life:
 
         done = self.view.wait(moved, deadline)
         last = self.view.look(lambda state: state.last_leader_change) if done else time.monotonic()
-        goal = f"{_TWICE}, ≤ {SESSION_SECONDS + 2:g} s"
+        goal = f"{_TWICE}, ≤ {self.plan.session + 2:g} s"
         self._add("killed broker: last leader moved", last - began, "s", goal, at_least=not done)
         left = {number: endpoint for number, endpoint in self.endpoints.items() if number != victim.node_id}
         self._await_agreement("killed", began, left, deadline)

@@ -278,20 +278,14 @@ class Pulse:
     def __init__(self, nodes: Mapping[str, Endpoint]) -> None:
         self._closed = threading.Event()
         self._longest = dict.fromkeys(nodes, 0.0)
-        self._threads = [
-            threading.Thread(target=self._beat, args=(name, endpoint), name=f"pulse-{name}", daemon=True)
-            for name, endpoint in nodes.items()
-        ]
-        for thread in self._threads:
-            thread.start()
+        for name, endpoint in nodes.items():
+            threading.Thread(target=self._beat, args=(name, endpoint), name=f"pulse-{name}", daemon=True).start()
 
     def __enter__(self) -> Pulse:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closed.set()
-        for thread in self._threads:
-            thread.join()
+        self._closed.set()  # a thread may wait for a node that is stuck; it ends with that node
 
     def take(self) -> dict[str, float]:
         """The longest answer of each node in seconds since the last call."""

@@ -195,15 +195,13 @@ class ControllerView:
         self._offset = 0
         self._epoch = 0
         self._leader_epoch = 0
-        self._thread = threading.Thread(target=self._follow, name="controller-view", daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._follow, name="controller-view", daemon=True).start()
 
     def __enter__(self) -> ControllerView:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closed = True
-        self._thread.join()
+        self._closed = True  # the thread may wait for a node that is stuck; it ends with that node
 
     def look(self, what: Callable[[State], T]) -> T:
         """What the state says, consistently."""
