@@ -127,7 +127,7 @@ class RunningCluster:
             self._starts[place.name] += 1
             with (place.files / "output.log").open("ab") as log:
                 self._processes[place.name] = subprocess.Popen(
-                    (*_end_with_us(), *self._software.command(self.plan, place, self._starts[place.name])),
+                    (*end_with_us(), *self._software.command(self.plan, place, self._starts[place.name])),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -212,7 +212,7 @@ def running(
         cluster.kill()
 
 
-def _end_with_us() -> tuple[str, ...]:
+def end_with_us() -> tuple[str, ...]:
     """Words before a command with which it is killed when this process (its main thread) ends in any way."""
     return ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 
@@ -225,4 +225,4 @@ def _place(home: Path, name: str, endpoint: Endpoint) -> NodePlace:
     return NodePlace(name, node_id(name), role, endpoint, endpoint, data, files)
 
 
-__all__ = ["RunningCluster", "Software", "apache_kafka", "highwater", "running"]
+__all__ = ["RunningCluster", "Software", "apache_kafka", "end_with_us", "highwater", "running"]

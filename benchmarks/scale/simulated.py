@@ -8,16 +8,16 @@ the last check, and by phase.
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 
+import msgspec
+from benchmarks.clusters import end_with_us
 from benchmarks.scale.partitions import say
 from benchmarks.scale.table import Table
 
@@ -40,8 +40,7 @@ spec:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Simulated:
+class Simulated(msgspec.Struct, frozen=True):
     """What one size came to. Processor times in seconds."""
 
     verdict: str
@@ -64,13 +63,13 @@ def measure(sizes: Sequence[int], codec: str, table: Table) -> bool:
     failed = False
     for size in sizes:
         say(f"simulator, {size} partitions")
-        try:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                found = pool.submit(_run, size, codec).result()
-        except BrokenProcessPool as error:
-            say(f"simulator, {size} partitions: the process ended: {error}")
+        command = (*end_with_us(), sys.executable, "-m", "benchmarks.scale.simulated", str(size), codec)
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            say(f"simulator, {size} partitions: the process ended with status {done.returncode}")
             failed = True
             continue
+        found = msgspec.json.decode(done.stdout, type=Simulated)
         say(f"simulator, {size} partitions: {found.verdict}, {found.run_seconds:.1f} s of virtual time")
         failed |= found.verdict != "pass"
         _add(table, size, found)
@@ -127,3 +126,7 @@ def _run(size: int, codec: str) -> Simulated:
         judging,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(msgspec.json.encode(_run(int(sys.argv[1]), sys.argv[2])))
