@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from highwater_runtime.host.event_log import EventLog
+from highwater_runtime.ports.trace import NodeEvent
 
 
 class Sender(Protocol):
@@ -22,15 +22,27 @@ class Sender(Protocol):
         """Hand all gathered output to the transport."""
 
 
+class TurnTrace(Protocol):
+    """Node events, written at the end of the turn."""
+
+    def emit(self, event: NodeEvent) -> None:
+        """See :class:`highwater_runtime.ports.Trace`."""
+
+    def flush(self) -> None:
+        """Write what was emitted since the last time. Raises ``OSError`` where that fails."""
+
+
 class Turn:
     """Gathers who has something to send; ``on_failure`` hears when the trace cannot be written."""
 
     __slots__ = ("_loop", "_on_failure", "_scheduled", "_senders", "is_open", "trace")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, trace: EventLog, on_failure: Callable[[OSError], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, trace: TurnTrace, on_failure: Callable[[OSError], None]
+    ) -> None:
         self._loop = loop
         self._on_failure = on_failure
-        self.trace = trace
+        self.trace: TurnTrace = trace
         self.is_open = False
         """Whether events run now: the end of the turn will come without being asked for."""
         self._senders: list[Sender] = []
