@@ -168,10 +168,13 @@ def test_logs_for_machines(controller):
     node.signal(signal.SIGTERM)
     assert node.wait() == 0
     lines = [json.loads(line) for line in node.log.splitlines()]
-    assert [line["event"] for line in lines] == ["started", "stopping", "stopped"]
+    life = [line for line in lines if line["event"] != "quorum state"]
+    assert [line["event"] for line in life] == ["started", "stopping", "stopped"]
     assert {line["node"] for line in lines} == {"controller-0"}
-    assert lines[0]["level"] == "info"
-    assert lines[0]["pid"] == node.process.pid
+    assert life[0]["level"] == "info"
+    assert life[0]["pid"] == node.process.pid
+    assert lines[0]["event"] == "quorum state"
+    assert lines[0]["state"] == "unattached"
 
 
 def test_a_disk_that_fails_ends_the_process(controller, processes):
