@@ -44,7 +44,6 @@ from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
-from highwater_chaos.workload.history import HistoryRecorder
 from highwater_runtime.ports import SECOND
 
 TOPIC: Final = "soak"
@@ -268,13 +267,12 @@ class Soak:
             poll_ns=self.backend.poll_ns,
         )
         fault_manager = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
-        recorder = HistoryRecorder(self.backend.now_ns)
-        clients = Clients(self.backend, self.experiment, recorder)
+        clients = Clients(self.backend, self.experiment)
         clients.start_admin()
         administration = Administration(clients, self.view, self.backend)
         self.runner = ScheduleRunner(
             self.cluster,
-            World(self.backend, self.view, recorder, fault_manager.caught),
+            World(self.backend, self.view, lambda: clients.acknowledged, fault_manager.caught),
             self.scheduler,
             fault_manager,
             administration.run,

@@ -30,10 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 import psutil
-from benchmarks.broker.clusters import RunningCluster, apache_kafka_cluster, highwater_cluster
 from benchmarks.broker.load import (
-    Connection,
-    LoadError,
     Produced,
     ProduceLoad,
     consume,
@@ -43,6 +40,8 @@ from benchmarks.broker.load import (
     produce_at,
 )
 from benchmarks.broker.table import Table
+from benchmarks.clusters import RunningCluster, apache_kafka, highwater, running
+from benchmarks.connection import Connection, LoadError
 
 from highwater_runtime.ports import Endpoint
 
@@ -66,11 +65,10 @@ def main() -> None:
     table = Table()
     with ExitStack() as stack:
         home = Path(stack.enter_context(TemporaryDirectory(prefix="highwater-benchmark-")))
-        ours = highwater_cluster(home / "highwater", brokers=arguments.brokers, event_loop=arguments.event_loop)
-        clusters = [stack.enter_context(ours)]
+        software = [highwater(arguments.event_loop)]
         if not arguments.without_apache_kafka:
-            theirs = apache_kafka_cluster(home / "apache-kafka", brokers=arguments.brokers)
-            clusters.append(stack.enter_context(theirs))
+            software.append(apache_kafka())
+        clusters = [stack.enter_context(running(one, home, brokers=arguments.brokers)) for one in software]
         for cluster in clusters:
             # Warm both up: Java compiles what is hot, Python specialises it.
             measure(cluster, Table(), "warm-up", arguments.seconds)

@@ -8,19 +8,19 @@ nothing else, so that the same load goes to Apache Kafka.
 
 from __future__ import annotations
 
-import socket
 import struct
 import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from benchmarks.connection import CLIENT_ID, Connection, LoadError
 
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.framing import decode_response, encode_request
-from highwater_runtime.wire.message import Message
 from highwater_runtime.wire.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -37,61 +37,9 @@ PRODUCE_VERSION: Final = 9
 FETCH_VERSION: Final = 12
 METADATA_VERSION: Final = 9
 CREATE_TOPICS_VERSION: Final = 5
-CLIENT_ID: Final = "benchmark"
 _CORRELATION: Final = struct.Struct(">i")
 _CORRELATION_AT: Final = 8
-_SIZE: Final = struct.Struct(">i")
 _TIMEOUT_S: Final = 60.0
-
-
-class LoadError(Exception):
-    """The broker answered with an error, or not at all."""
-
-
-class Connection:
-    """A blocking connection to one broker."""
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._socket = socket.create_connection(endpoint, timeout=_TIMEOUT_S)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self._reader = self._socket.makefile("rb", buffering=1 << 20)
-        self._next_id = 0
-
-    def __enter__(self) -> Connection:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Hang up."""
-        self._reader.close()
-        self._socket.close()
-
-    def call(self, request: Message, version: int) -> Any:
-        """Send one request and wait for its response."""
-        self._next_id += 1
-        self._socket.sendall(b"".join(encode_request(request, version, self._next_id, CLIENT_ID)))
-        correlation_id, body = decode_response(self.receive(), request.API_KEY, version)
-        if correlation_id != self._next_id:
-            raise LoadError(f"response {correlation_id} came where {self._next_id} was due")
-        return body
-
-    def send(self, frame: bytes | bytearray) -> None:
-        """Send a whole frame."""
-        self._socket.sendall(frame)
-
-    def receive(self) -> bytes:
-        """The next frame, without its size."""
-        head = self._reader.read(4)
-        if len(head) < 4:
-            raise LoadError("the broker closed the connection")
-        (size,) = _SIZE.unpack(head)
-        frame: bytes = self._reader.read(size)
-        if len(frame) < size:
-            raise LoadError("the broker closed the connection in the middle of a response")
-        return frame
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,21 @@ no acknowledged write. A run with doubts is inconclusive, never a pass.
 
 from __future__ import annotations
 
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
 
-from highwater_chaos.availability import healthy_nodes, overdue
+import msgspec
+
+from highwater_chaos.availability import healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Abilities,
     Backend,
+    BackendError,
     Capability,
     InvariantViolation,
-    MetricRow,
     NodeState,
     broker_names,
     controller_names,
@@ -40,14 +43,17 @@ from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Fault, FaultRecord, fault_of, kind_named
+from highwater_chaos.lines import FileLines
+from highwater_chaos.load import Load
+from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
+from highwater_chaos.run_result import Phase, RunResult
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers import DRIVERS
-from highwater_chaos.workload.history import HistoryRecorder, Operation
 from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import SECOND
 from highwater_runtime.seeds import derive_random
@@ -59,6 +65,12 @@ _HEAL_NS: Final = 180 * SECOND
 _AFTER_RECOVERY_NS: Final = 2 * SECOND
 _DRAIN_NS: Final = 60 * SECOND
 _SAMPLE_NS: Final = 1 * SECOND
+_NAMED: Final = 10
+"""How many partitions a sentence names."""
+_LONG_NS: Final = 24 * 3600 * SECOND
+"""For what has a bound of its own."""
+_END_NS: Final = 30 * SECOND
+"""How long processes of clients may take to end once they have nothing left to do."""
 
 
 class BackendCannotError(PortableError):
@@ -67,47 +79,6 @@ class BackendCannotError(PortableError):
     def __init__(self, backend: str, problems: Sequence[str]) -> None:
         self.problems = list(problems)
         super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """A part of the run, [``start_ns``, ``end_ns``) of run time."""
-
-    name: str
-    start_ns: int
-    end_ns: int
-
-
-@dataclass(slots=True)
-class RunResult:
-    """Everything that one run left behind. Times in ns of run time unless named otherwise."""
-
-    name: str
-    seed: int
-    backend: str
-    switches: dict[str, str]
-    operations: list[Operation]
-    event_lines: Sequence[bytes]
-    """Lines of ``events/nodes.jsonl``, without line ends."""
-    faults: list[FaultRecord]
-    replica_log: list[dict[str, Any]]
-    """Rows of ``dumps/replica_log.jsonl``."""
-    metrics: list[MetricRow]
-    violations: list[InvariantViolation]
-    """Invariants that the backend saw broken while the run went on, and what was unavailable at its end."""
-    doubts: list[str]
-    """Why the run cannot be judged; empty where it can."""
-    phases: list[Phase]
-    journal: list[tuple[int, str]]
-    """Steps of the schedule with the time at which each began."""
-    acknowledged: int
-    trace_digest: str
-    files: Mapping[str, bytes]
-    """Files of the backend to keep, by their path in the run directory (``logs/broker-0.log``)."""
-    run_ns: int
-    wall_seconds: float
-    began_unix_ns: int
-    """When run time began, by this machine's wall clock. Means nothing where time is not real."""
 
 
 def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
@@ -145,6 +116,7 @@ def run_experiment(
     *,
     progress: Callable[[str], None] = lambda _: None,
     faults: Callable[[Sequence[FaultRecord]], None] = lambda _: None,
+    spool: Path | None = None,
 ) -> RunResult:
     """Run one experiment with the seed and the switches that it carries.
 
@@ -153,13 +125,15 @@ def run_experiment(
         backend: a fresh one; it is closed at the end, whatever happens.
         progress: hears of each phase as it begins.
         faults: is given the list of faults, once, that grows and changes while the schedule runs.
+        spool: a directory for what a run in real time writes while it goes on; the result lies there. None: one that
+            is there as long as the result is.
 
     Raises:
         BackendCannotError: when the backend lacks something; nothing has been started then.
     """
     if problems := refusals(experiment, backend):
         raise BackendCannotError(backend.name, problems)
-    run = _Run(experiment, backend, progress, faults)
+    run = _Run(experiment, backend, progress, faults, spool)
     try:
         return run.execute()
     finally:
@@ -173,6 +147,7 @@ class _Run:
         backend: Backend,
         progress: Callable[[str], None],
         show_faults: Callable[[Sequence[FaultRecord]], None],
+        spool: Path | None,
     ) -> None:
         self.experiment = experiment
         self.backend = backend
@@ -180,13 +155,20 @@ class _Run:
         self.show_faults = show_faults
         self.cluster = experiment.cluster
         self.view = ClusterView()
-        self.recorder = HistoryRecorder(backend.now_ns)
+        self.own_spool: tempfile.TemporaryDirectory[str] | None = None
+        self.spool: Path | None = None
+        if Capability.CLIENT_PROCESSES in backend.capabilities:
+            if spool is None:
+                self.own_spool = tempfile.TemporaryDirectory(prefix="highwater-run-")
+                spool = Path(self.own_spool.name)
+            self.spool = spool
         self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe, poll_ns=backend.poll_ns)
-        self.clients = Clients(backend, experiment, self.recorder)
+        self.clients = Clients(backend, experiment, self.spool)
+        self.load: Load | None = None
         self.doubts: list[str] = []
         self.violations: list[InvariantViolation] = []
         self.phases: list[Phase] = []
-        self.metrics: list[MetricRow] = []
+        self.metrics = MetricSamples(None if self.spool is None else self.spool / "samples.parquet")
         self.journal: list[tuple[int, str]] = []
         self.faults: list[FaultRecord] = []
         self.deadline_ns = 0
@@ -196,7 +178,7 @@ class _Run:
     def execute(self) -> RunResult:
         began = time.perf_counter()
         spec = self.experiment.spec
-        self.backend.build(self.cluster, spec.seed)
+        self.backend.build(self.cluster, spec.seed, self.spool)
         began_unix_ns = time.time_ns() - self.backend.now_ns()
         self.deadline_ns = self.backend.now_ns() + spec.timeout
         self.scheduler.spawn("metrics", self._sample())
@@ -211,32 +193,51 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
-        replica_log = self.backend.replica_dump()  # first: that it could not be had is a doubt
-        self.doubts += [*self.backend.doubts(), *self.clients.doubts()]
+        replica_log = self._dump()  # first: that it could not be had is a doubt
+        clients = self.clients.standing()
+        self.doubts += [*self.backend.doubts(), *clients.doubts]
         self.doubts += [why for record in self.faults if (why := record.inconclusive_reason()) is not None]
-        if self.recorder.acknowledged == 0 and spec.workload.acks != "0":
+        if (short := None if self.load is None else self.load.too_little(spec.workload)) is not None:
+            self.doubts.append(short)
+        if clients.acknowledged == 0 and spec.workload.acks != "0":
             self.doubts.append("no write was acknowledged, so none can have been lost")
         return RunResult(
             name=self.experiment.metadata.name,
             seed=spec.seed,
             backend=self.backend.name,
             switches=dict(self.cluster.switches),
-            operations=self.recorder.history(),
+            history=self.clients.history(),
             event_lines=self.backend.event_lines(),
             faults=self.faults,
-            replica_log=replica_log,
+            replica_log_lines=replica_log,
             metrics=self.metrics,
             violations=[*self.backend.violations(), *self.violations],
             doubts=self.doubts,
             phases=self.phases,
             journal=self.journal,
-            acknowledged=self.recorder.acknowledged,
+            acknowledged=clients.acknowledged,
+            load=self.load,
             trace_digest=self.backend.trace_digest(),
-            files=self.backend.files(),
+            files={**self.backend.files(), **{name: path.read_bytes() for name, path in self.clients.logs().items()}},
             run_ns=self.backend.now_ns(),
             wall_seconds=time.perf_counter() - began,
             began_unix_ns=began_unix_ns,
+            spool=self.own_spool,
         )
+
+    def _dump(self) -> Iterable[bytes]:
+        """Every replica's log, as lines; none and a doubt where one cannot be read."""
+        encode = msgspec.json.Encoder().encode
+        rows = map(encode, self.backend.replica_dump())
+        try:
+            if self.spool is None:
+                return list(rows)
+            lines = FileLines(self.spool / "replica_log.jsonl")
+            lines.write(rows)
+        except BackendError as error:
+            self.doubts.append(str(error))
+            return []
+        return lines
 
     # --- what goes on all the time ---
 
@@ -319,7 +320,7 @@ class _Run:
         if self.experiment.spec.workload.producers == 0 or self.experiment.spec.workload.acks == "0":
             return True
         return self._until(
-            lambda: self.recorder.acknowledged > 0,
+            lambda: self.clients.acknowledged > 0,
             _FIRST_ACK_NS,
             lambda: "no write was acknowledged before the first fault",
         )
@@ -338,7 +339,7 @@ class _Run:
         self.show_faults(self.faults)
         runner = ScheduleRunner(
             self.cluster,
-            World(self.backend, self.view, self.recorder, fault_manager.caught),
+            World(self.backend, self.view, lambda: self.clients.acknowledged, fault_manager.caught),
             self.scheduler,
             fault_manager,
             Administration(self.clients, self.view, self.backend).run,
@@ -365,30 +366,43 @@ class _Run:
         recovery = self.experiment.spec.recovery
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
             self._unavailable(overdue(self.cluster, self.view, self._healthy()))
-            return
-        acknowledged = self.recorder.acknowledged
+        since = self.backend.now_ns()
         self._pass_time(_AFTER_RECOVERY_NS)
-        if not acknowledged or self.backend.now_ns() >= self.deadline_ns:
+        self._see_progress(since)
+
+    def _see_progress(self, since_ns: int) -> None:
+        """Let every partition that was written to and can take writes acknowledge one after ``since_ns``."""
+        nothing_yet = self.clients.acknowledged == 0 and self.experiment.spec.workload.acks != "0"
+        silent = self._silent(since_ns)
+        if nothing_yet or not silent or self.backend.now_ns() >= self.deadline_ns:
             return
-        if not self._until(
-            lambda: self.recorder.acknowledged > acknowledged,
-            recovery,
-            lambda: "no write was acknowledged after the cluster had recovered",
-        ):
-            self._unavailable(self._no_writes())
+        recovery = self.experiment.spec.recovery
+        self.clients.start_probe(silent, recovery)
+
+        def is_silent(name: str) -> bool:
+            at_ns = self.clients.acknowledged_at(name)
+            return at_ns is not None and at_ns < since_ns
+
+        def all_written() -> bool:
+            while silent and not is_silent(silent[0]):
+                silent.pop(0)
+            return not silent
+
+        def still() -> list[str]:
+            return [name for name in silent if is_silent(name)]
+
+        if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
+            able = set(writable(self.cluster, self.view, self._healthy()))
+            stuck = [name for name in still() if name in able]
+            self._unavailable([_no_writes(stuck)] if stuck and not self.clients.standing().doubts else [])
+
+    def _silent(self, since_ns: int) -> list[str]:
+        """Partitions that were written to, can take writes, and have acknowledged none since."""
+        able = writable(self.cluster, self.view, self._healthy())
+        return [name for name in able if (at_ns := self.clients.acknowledged_at(name)) is not None and at_ns < since_ns]
 
     def _healthy(self) -> set[str]:
         return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
-
-    def _no_writes(self) -> list[str]:
-        """What is overdue when nothing was acknowledged for ``spec.recovery``: of a cluster that is whole and healthy,
-        has the topics that are written to, and clients that run."""
-        whole = self._is_whole() and len(self._healthy()) == self.cluster.brokers + self.cluster.controllers
-        there = self.view.topics.keys()
-        written = self.experiment.spec.workload.topics or [topic.name for topic in self.cluster.topics]
-        if whole and there >= set(written) and not self.clients.doubts():
-            return ["no write was acknowledged"]
-        return []
 
     def _unavailable(self, missing: Sequence[str]) -> None:
         """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone."""
@@ -400,26 +414,68 @@ class _Run:
             self.violations.append(InvariantViolation("unavailable", self.backend.now_ns(), "the cluster", story))
 
     def _read_all(self) -> None:
-        self.clients.finish_producers()
-        self.clients.finish_registers()
+        clients = self.clients
+        self.load = self._load()
+        clients.finish("producer")
+        clients.finish("register")
         patience = self.experiment.spec.workload.delivery_timeout + self.experiment.spec.workload.request_timeout
         self._until(
-            self.clients.producers_idle,
+            lambda: clients.idle("producer"),
             patience + SECOND,
-            lambda: f"{self.recorder.open_operations} operations had no outcome when the run ended",
+            lambda: f"{clients.standing().open} operations had no outcome when the run ended",
         )
         self._until(
-            self.clients.registers_idle, patience, lambda: "operations on registers had no outcome when the run ended"
+            lambda: clients.idle("register"),
+            patience,
+            lambda: "operations on registers had no outcome when the run ended",
         )
         if self.experiment.spec.workload.producers:
-            self.clients.start_final_reader()
-            self._until(
-                self.clients.drained,
-                _DRAIN_NS,
-                lambda: f"the final reads did not reach the high watermark: {self.clients.not_drained()}",
-            )
-        self.clients.finish_consumers()
-        self._until(self.clients.consumers_idle, _DRAIN_NS, lambda: "a consumer's last poll did not end")
+            clients.start_final_reader()
+            self._drain()
+        clients.finish("consumer", "group-member")
+        self._until(lambda: clients.idle("consumer"), _DRAIN_NS, lambda: "a consumer's last poll did not end")
+        self._end_clients()
+
+    def _drain(self) -> None:
+        """Let the final reader read all; a doubt when it has read nothing more for a while."""
+        clients, read, since = self.clients, 0, self.backend.now_ns()
+
+        def is_over() -> bool:
+            nonlocal read, since
+            if clients.drained():
+                return True
+            if (now_read := clients.standing().read) != read:
+                read, since = now_read, self.backend.now_ns()
+            return self.backend.now_ns() - since > _DRAIN_NS
+
+        def left() -> str:
+            return f"the final reads did not reach the high watermark: {clients.not_drained()}"
+
+        if self._until(is_over, _LONG_NS, left) and not clients.drained():
+            self.doubts.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
+
+    def _end_clients(self) -> None:
+        """Let processes of clients end, also past the run's time-out: what they did is in files then."""
+        self.clients.end()
+        if not self.clients.have_ended():
+            self.scheduler.run(self.clients.have_ended, self.backend.now_ns() + _END_NS)
+        if not self.clients.have_ended():
+            self.doubts.append(f"a process of clients did not end within {format_duration(_END_NS)}")
+
+    def _load(self) -> Load | None:
+        """What producers were asked for and what came of it, up to now."""
+        workload = self.experiment.spec.workload
+        if not workload.producers:
+            return None
+        standing, now = self.clients.standing(), self.backend.now_ns()
+        began = now if standing.first_offered_ns is None else standing.first_offered_ns
+        return Load(
+            asked_per_second=float(workload.rate),
+            seconds=(now - began) / 1e9,
+            offered=standing.offered,
+            held_back=standing.held_back,
+            acknowledged=standing.acknowledged,
+        )
 
     # --- what the cluster looks like ---
 
@@ -453,6 +509,11 @@ class _Run:
             partition = self.view.partitions[name]
             wrong.append(f"{name} has ISR {partition.isr} of {partition.replicas} and leader {partition.leader}")
         return ", ".join(wrong) or "topics are missing"
+
+
+def _no_writes(partitions: Sequence[str]) -> str:
+    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
+    return f"no write was acknowledged in {', '.join(partitions[:_NAMED])}{more}"
 
 
 def _faults(steps: Sequence[Step]) -> list[Fault]:

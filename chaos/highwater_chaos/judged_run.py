@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,11 +11,13 @@ from typing import Any
 
 from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_phases, write_answers
 from highwater_chaos.backends import make_backend
-from highwater_chaos.engine import RunResult, run_experiment
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
+from highwater_chaos.run_log import logged_to
+from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import read_summary, summary_of, write_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
@@ -48,10 +51,16 @@ def run_and_judge(
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
-    with frozen_collector():
-        result = run_experiment(experiment, make_backend(backend, wire=wire), progress=progress)
-    progress("judging")
-    return write_judged(experiment, result, parent, name, wire=wire)
+    parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve()) as spool:
+        log = Path(spool) / "harness-process.log"
+        with frozen_collector(), logged_to(log):
+            made = make_backend(backend, wire=wire)
+            result = run_experiment(experiment, made, progress=progress, spool=Path(spool))
+        if log.exists():
+            result.files["logs/harness-process.log"] = log.read_bytes()
+        progress("judging")
+        return write_judged(experiment, result, parent, name, wire=wire)
 
 
 def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:

@@ -12,25 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from highwater_chaos.assertions import PhaseRow, write_phases
-from highwater_chaos.backends.protocol import MetricRow
-from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
-
-_METRIC_SAMPLE = pa.schema(
-    [
-        ("time_ns", pa.int64()),
-        ("node", pa.dictionary(pa.int32(), pa.string())),
-        ("incarnation", pa.int32()),
-        ("name", pa.dictionary(pa.int32(), pa.string())),
-        ("labels", pa.map_(pa.string(), pa.string())),
-        ("value", pa.float64()),
-    ]
-)
+from highwater_chaos.run_result import RunResult
 
 
 @contextmanager
@@ -80,12 +66,12 @@ def write_recordings(directory: Path, experiment: ChaosExperiment, result: RunRe
     encode = msgspec.json.Encoder().encode
     run_id = b'{"run_id":' + encode(run_id_of(result)) + b","
     (directory / "experiment.yaml").write_text(dump_experiment(experiment), encoding="utf-8")
-    _write_lines(directory / "history" / "operations.jsonl", (run_id + encode(row)[1:] for row in result.operations))
+    _write_lines(directory / "history" / "operations.jsonl", (run_id + line[1:] for line in result.history))
     _write_lines(directory / "events" / "nodes.jsonl", result.event_lines)
-    _write_lines(directory / "dumps" / "replica_log.jsonl", (encode(row) for row in result.replica_log))
+    _write_lines(directory / "dumps" / "replica_log.jsonl", result.replica_log_lines)
     _write_lines(directory / "faults.jsonl", (encode(record.to_dict()) for record in result.faults))
     write_phases(directory, (PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases))
-    _write_metrics(directory / "metrics" / "samples.parquet", result.metrics)
+    result.metrics.write(directory / "metrics" / "samples.parquet")
     for relative, content in result.files.items():
         path = directory / relative
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,17 +109,3 @@ def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
             file.write(b"\n")
         file.flush()
         os.fsync(file.fileno())
-
-
-def _write_metrics(path: Path, rows: Iterable[MetricRow]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    columns: dict[str, list[Any]] = {name: [] for name in _METRIC_SAMPLE.names}
-    for row in rows:
-        columns["time_ns"].append(row.time_ns)
-        columns["node"].append(row.node)
-        columns["incarnation"].append(row.incarnation)
-        columns["name"].append(row.name)
-        columns["labels"].append(sorted(row.labels.items()))
-        columns["value"].append(row.value)
-    arrays = [pa.array(columns[field.name], field.type) for field in _METRIC_SAMPLE]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=_METRIC_SAMPLE), path)

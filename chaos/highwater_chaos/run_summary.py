@@ -18,8 +18,9 @@ import msgspec
 
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
-from highwater_chaos.engine import RunResult
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.load import Load
+from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_settings import settings_of
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE
@@ -39,7 +40,7 @@ class BadSummary(ValueError):  # noqa: N818 - what is wrong is the file
     """``run.json``, or what goes with it, is missing, torn or of another version; the message says which and where."""
 
 
-class _Written(msgspec.Struct, frozen=True, rename="camel"):
+class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     name: str
     seed: int
     backend: str
@@ -52,15 +53,16 @@ class _Written(msgspec.Struct, frozen=True, rename="camel"):
     wall_seconds: float
     wire: bool
     settings: Settings
+    load: Load | None = None
 
 
-class _File(_Written, frozen=True):
+class _File(_Written, frozen=True, kw_only=True):
     """``recordings``: SHA-256 of every file that was recorded, by its path in the run directory."""
 
     recordings: dict[str, str]
 
 
-class RunSummary(_Written, frozen=True):
+class RunSummary(_Written, frozen=True, kw_only=True):
     """A run without its recordings. ``faults`` are rows of ``faults.jsonl``, ``phases`` those of ``phases.jsonl``."""
 
     faults: list[dict[str, Any]]
@@ -82,6 +84,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         wall_seconds=result.wall_seconds,
         wire=wire,
         settings=settings_of(experiment),
+        load=result.load,
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],
     )

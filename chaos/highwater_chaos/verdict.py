@@ -99,6 +99,7 @@ def verdict_of(
         "backend": run.backend,
         "switches": switches_in_force(run.switches),
         "acknowledged": run.acknowledged,
+        "load": None if run.load is None else run.load.to_dict(),
         "timing": {
             "wallSeconds": round(run.wall_seconds, 3),
             "runSeconds": run.run_ns / 1e9,

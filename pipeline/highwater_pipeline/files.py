@@ -6,8 +6,10 @@ skipped, guessed or repaired: unknown fields, missing fields, wrong types and to
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO, Final
 
 import msgspec
 import pyarrow as pa
@@ -15,7 +17,9 @@ import pyarrow.parquet as pq
 
 from highwater_pipeline.rows import Row, RowKind
 
-_SHOWN = 160
+_SHOWN: Final = 160
+_PART: Final = 8 << 20
+"""Bytes of a file that are rows in memory at once."""
 
 
 class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
@@ -25,24 +29,43 @@ class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
 def read_jsonl(path: Path, kind: RowKind[Row], run_id: str) -> pa.Table:
     """A JSON Lines file as an Arrow table of ``kind.schema``; ``run_id`` stands where lines name none.
 
+    It is read in parts, so that it takes little more memory than the table.
+
     Raises :class:`BadTable` for the first bad line, ``OSError`` where the file cannot be read.
     """
-    return parse_jsonl(path.read_bytes(), kind, run_id, str(path))
+    with path.open("rb") as file:
+        return _parse(file, kind, run_id, str(path))
 
 
 def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
     """As :func:`read_jsonl`, from bytes; ``path`` is what errors call them."""
-    lines = data.split(b"\n")
-    if lines[-1]:
-        raise BadTable(f"{path}:{len(lines)}: expected a line feed at the end, found a torn line: {_shown(lines[-1])}")
-    lines.pop()
+    return _parse(io.BytesIO(data), kind, run_id, path)
+
+
+def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
+    parts: list[pa.Table] = []
+    number, previous, partial = 0, None, b""
+    while data := file.read(_PART):
+        *lines, partial = (partial + data).split(b"\n")
+        table, previous = _part(lines, kind, run_id, path, number, previous)
+        parts.append(table)
+        number += len(lines)
+    if partial:
+        raise BadTable(f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}")
+    return pa.concat_tables(parts).combine_chunks() if parts else kind.to_table([], run_id)
+
+
+def _part(
+    lines: Sequence[bytes], kind: RowKind[Row], run_id: str, path: str, before: int, previous: Row | None
+) -> tuple[pa.Table, Row | None]:
+    """Some lines as a table, and the last row. ``before``: how many lines precede them; ``previous``: the last row of
+    these."""
     decode = msgspec.json.Decoder(kind.row).decode
     complaint = kind.complaint
     rows: list[Row] = []
-    previous: Row | None = None
-    number = 0
+    number = before
     try:
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(lines, start=before + 1):
             row = decode(line)
             if wrong := complaint(row, previous):
                 raise BadTable(f"{path}:{number}: {wrong}; the line: {_shown(line)}")
@@ -50,16 +73,16 @@ def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.T
             previous = row
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
-        raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - 1])}") from error
+        raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - before - 1])}") from error
     try:
-        return kind.to_table(rows, run_id, lines)
+        return kind.to_table(rows, run_id, lines), previous
     except (OverflowError, UnicodeError, pa.ArrowException) as error:
-        raise _not_for_arrow(rows, kind, lines, path) from error
+        raise _not_for_arrow(rows, kind, lines, path, before) from error
 
 
-def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str) -> BadTable:
+def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int) -> BadTable:
     """The first line with a number or a string that no column can hold: JSON has larger integers than 64 bits."""
-    for number, (row, line) in enumerate(zip(rows, lines, strict=True), start=1):
+    for number, (row, line) in enumerate(zip(rows, lines, strict=True), start=before + 1):
         try:
             kind.to_table([row], "", [line])
         except (OverflowError, UnicodeError, pa.ArrowException) as error:

@@ -62,7 +62,7 @@ def plan_of(cluster: Cluster, home: Path) -> ClusterPlan:
         role: Any = name.partition("-")[0]
         endpoint = Endpoint(f"10.77.{number}.1", 9092)
         node = 1000 if role == "controller" else int(name[-1])
-        places.append(NodePlace(name, node, role, endpoint, endpoint, home / name / "data", home / name))
+        places.append(NodePlace(name, node, role, endpoint, endpoint, home / name / "data", home / name, home / "x"))
     return ClusterPlan(cluster, "AAECAwQFBgcICQoLDA0ODw", 7, tuple(places))
 
 

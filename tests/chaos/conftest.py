@@ -101,15 +101,14 @@ class Harness:
         self.backend = SimBackend()
         self.backend.build(self.cluster, seed)
         self.view = ClusterView()
-        self.recorder = HistoryRecorder(self.backend.now_ns)
         self.scheduler = Scheduler(
             self.backend.now_ns,
             self.backend.advance,
             on_turn=lambda: self.view.observe(self.backend.events_since(self.view.next_seq)),
         )
-        self.clients = Clients(self.backend, self.experiment, self.recorder)
+        self.clients = Clients(self.backend, self.experiment)
         self.faults = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
-        self.world = World(self.backend, self.view, self.recorder, self.faults.caught)
+        self.world = World(self.backend, self.view, lambda: self.clients.acknowledged, self.faults.caught)
         self.administration = Administration(self.clients, self.view, self.backend)
         self.runner = ScheduleRunner(
             self.cluster,
@@ -124,7 +123,7 @@ class Harness:
         assert self.steps({"admin": {"createTopic": {"name": "orders", "partitions": 1, "assignment": [[0, 1]]}}})
         if workload:
             self.clients.start_workload()
-            assert self.until(lambda: self.recorder.acknowledged > 5)
+            assert self.until(lambda: self.clients.acknowledged > 5)
 
     def all_unfenced(self):
         names = (*broker_names(self.cluster), *controller_names(self.cluster))

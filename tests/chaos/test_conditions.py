@@ -17,7 +17,7 @@ def world(events):
     backend = SimpleNamespace(state=lambda node: states.get(node, NodeState.UP))
     events.put("broker-0", HighWatermarkAdvanced(partition="orders-0", leader_epoch=0, offset=10))
     events.stopped("broker-2")
-    return World(backend, events.view, SimpleNamespace(acknowledged=3), {"held": 2}.get)
+    return World(backend, events.view, lambda: 3, {"held": 2}.get)
 
 
 def condition(**fields):

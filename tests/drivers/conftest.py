@@ -10,6 +10,9 @@ import time
 import pytest
 
 from highwater_chaos.backends.client_process import LoopClientProcess
+from highwater_chaos.workload.client_group import ClientSettings
+from highwater_chaos.workload.client_process import ClientProcessGroup
+from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_settings
 
 
 @pytest.fixture
@@ -37,13 +40,13 @@ def wait_until():
 
 @pytest.fixture
 def start(loop, wait_until):
-    """``start(client, argv)``: a driver's process, told to ``client``; nothing of it outlives the test."""
+    """``start(group, argv)``: a process, told to ``group``; nothing of it outlives the test."""
     started = []
 
     def run(client, argv):
         async def begin():
             process = LoopClientProcess(loop, argv, client.on_line, client.on_exit)
-            client.started(process)
+            client.on_started(process)
             return process
 
         process = asyncio.run_coroutine_threadsafe(begin(), loop).result(30)
@@ -53,7 +56,7 @@ def start(loop, wait_until):
     yield run
     for client, process in started:
         process.kill()
-        wait_until(lambda client=client: client.idle)
+        wait_until(lambda client=client: client.has_ended)
 
 
 @pytest.fixture
@@ -63,5 +66,30 @@ def scripted():
     def make(*lines, then="sys.stdin.read()"):
         body = "".join(f"print({line!r}, flush=True);" for line in lines)
         return [sys.executable, "-c", f"import sys,os,time,signal;{body}{then}"]
+
+    return make
+
+
+@pytest.fixture
+def group(loop, tmp_path):
+    """A group of two clients, whose process is yet to be started."""
+    history = tmp_path / "clients-0.jsonl"
+    return ClientProcessGroup("clients-0", ["producer-0", "producer-1"], history, loop.call_soon_threadsafe)
+
+
+@pytest.fixture
+def settings(tmp_path, group):
+    """A file of settings for clients of a cluster that nobody runs."""
+
+    def make(**clients):
+        path = tmp_path / "clients-0.json"
+        path.write_bytes(
+            encode_settings(
+                ProcessSettings(
+                    history=str(group.history), origin_ns=time.monotonic_ns(), seed=7, clients=ClientSettings(**clients)
+                )
+            )
+        )
+        return str(path)
 
     return make

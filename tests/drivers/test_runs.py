@@ -92,7 +92,8 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
     short = experiment(text.replace("timeout: 3m", "timeout: 3m\n  recovery: 20s"))
     done = run_and_judge(short, "local", tmp_path, lambda _: None, varied={}, wire=False)
     assert done.verdict["verdict"] == "inconclusive"
-    assert any("producer-0: its driver ended with status -9" in reason for reason in done.verdict["reasons"])
+    died = "clients-0 (producer-0, consumer-0): its process ended with status -9"
+    assert any(died in reason for reason in done.verdict["reasons"])
 
 
 def test_the_soak_in_small():

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import RunResult, run_experiment
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run
+from highwater_chaos.run_result import RunResult
 from highwater_pipeline.anomalies import INSIDE_CHECKS
 
 FILE = """

@@ -102,6 +102,7 @@ def experiment_text(schedule: str, brokers: int = 2, controllers: int = 1, clust
         "metadata: {name: small}",
         "spec:",
         f"  timeout: {spec.get('timeout', '4m')}",
+        f"  recovery: {spec.get('recovery', '60s')}",
         f"  seed: {spec.get('seed', 7)}",
         "  cluster:",
         f"    brokers: {brokers}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,18 @@ from hypothesis import strategies as st
 
 from highwater_chaos.backends.local.event_files import EventFiles, parse_line
 from highwater_chaos.backends.local.program import Observed
-from highwater_chaos.backends.local.recording import EventLog
+from highwater_chaos.backends.local.recording import EventLog, line_of
 from highwater_pipeline.files import parse_jsonl
 from highwater_pipeline.rows import NODE_EVENT_ROWS
 from highwater_runtime.host.trace import FileSink, HostTrace
-from highwater_runtime.ports.trace import BrokerStateChanged, HighWatermarkAdvanced, NodeStarted, NodeStopped
+from highwater_runtime.ports.trace import (
+    BrokerStateChanged,
+    HighWatermarkAdvanced,
+    LogAppended,
+    NodeEvent,
+    NodeStarted,
+    NodeStopped,
+)
 
 
 def line(time_ns: int, node: str, incarnation: int = 1) -> bytes:
@@ -107,8 +115,92 @@ def test_the_recording_is_by_time_and_as_the_pipeline_wants_it(drawn: list[tuple
     event = BrokerStateChanged(broker=1, broker_epoch=2, reason="running")
     for time_ns, node in drawn:
         log.add([Observed(1000 + time_ns, 5, node, 1, event)])
-    assert [timed.seq for timed in log.events] == list(range(len(drawn)))
+    assert [timed.seq for timed in log.since(0)] == list(range(len(drawn)))
     lines = b"".join(one + b"\n" for one in log.lines())
     table = parse_jsonl(lines, NODE_EVENT_ROWS, "run", "events")
     assert table["time_ns"].to_pylist() == sorted(time_ns for time_ns, _ in drawn)
-    assert [timed.time_ns for timed in log.by_time()] == table["time_ns"].to_pylist()
+    assert [timed.time_ns for timed in log.by_time(parse_line, [b"broker-"])] == table["time_ns"].to_pylist()
+    assert list(log.by_time(parse_line, [b"raft-"])) == []
+
+
+def bulk(time_ns: int, node: str, event: NodeEvent) -> bytes:
+    return line_of(Observed(time_ns, 5, node, 1, event)) + b"\n"
+
+
+def appended(offset: int) -> NodeEvent:
+    return LogAppended(partition="orders-0", leader_epoch=0, offset=offset, end_offset=offset + 1, reason="leader")
+
+
+def high_watermark(partition: str, offset: int) -> NodeEvent:
+    return HighWatermarkAdvanced(partition=partition, leader_epoch=0, offset=offset)
+
+
+def test_of_kinds_that_come_with_every_record_the_last_is_handed_over(
+    files: tuple[EventFiles, dict[str, Path]],
+) -> None:
+    events, paths = files
+    written = [
+        bulk(1, "broker-0", appended(0)),
+        bulk(2, "broker-0", high_watermark("orders-0", 1)),
+        bulk(3, "broker-0", high_watermark("orders-1", 7)),
+        bulk(4, "broker-0", NodeStarted()),
+        bulk(5, "broker-0", appended(1)),
+        bulk(6, "broker-0", high_watermark("orders-0", 2)),
+    ]
+    paths["broker-0"].write_bytes(b"".join(written))
+    assert [(one.time_ns, one.event) for one in events.poll()] == [
+        (3, high_watermark("orders-1", 7)),
+        (4, NodeStarted()),
+        (5, appended(1)),
+        (6, high_watermark("orders-0", 2)),
+    ]
+    log = EventLog()
+    log.follow(events.records)
+    assert [one for one in log.lines() if b'"log-appended"' in one] == [
+        b'{"seq":%d%b' % (seq, written[seq][:-1].replace(b'{"time_ns"', b',"time_ns"')) for seq in (0, 4)
+    ], "the recording has them all"
+
+
+def test_a_log_that_records_what_it_is_shown_hands_over_the_last_too() -> None:
+    log = EventLog()
+    log.add([Observed(time, 5, "broker-0", 1, appended(time)) for time in range(100)])
+    assert [timed.event for timed in log.since(0)] == [appended(99)]
+    assert sum(1 for _ in log.lines()) == 100
+
+
+def test_what_has_been_looked_at_is_forgotten() -> None:
+    log = EventLog()
+    log.add([Observed(time, 5, "broker-0", 1, NodeStarted()) for time in range(10)])
+    assert [timed.seq for timed in log.since(4)] == [4, 5, 6, 7, 8, 9]
+    log.add([Observed(10, 5, "broker-0", 1, NodeStarted())])
+    assert [timed.seq for timed in log.since(0)] == [4, 5, 6, 7, 8, 9, 10]
+
+
+def test_memory_does_not_depend_on_how_much_nodes_say(tmp_path: Path) -> None:
+    """Reading along and looking at everything, as a run does, with a tenth of the events and with all."""
+
+    def kept_and_peak(rounds: int) -> tuple[int, int]:
+        paths = {name: tmp_path / f"{rounds}-{name}.jsonl" for name in ("broker-0", "broker-1", "broker-2")}
+        events, seq, base = EventFiles(paths), 0, time.monotonic_ns()
+        log = EventLog(base)
+        log.follow(events.records)
+        tracemalloc.start()
+        try:
+            for number in range(rounds):
+                for name, path in paths.items():
+                    with path.open("ab") as file:
+                        for event in (appended(number), high_watermark("orders-0", number + 1), NodeStarted()):
+                            file.write(bulk(base + number, name, event) * 20)
+                log.show(events.poll())
+                for timed in log.since(seq):
+                    seq = timed.seq + 1
+            kept = tracemalloc.get_traced_memory()[0]
+            assert sum(1 for _ in log.lines()) == rounds * 180
+            return kept, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            events.close()
+
+    (few_kept, few_peak), (kept, peak) = kept_and_peak(100), kept_and_peak(400)
+    assert kept < few_kept + 20_000
+    assert peak < 1.1 * few_peak

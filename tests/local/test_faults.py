@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.backends.local.backend import LocalBackend
-from highwater_chaos.engine import RunResult, run_experiment
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.run_directory import write_recordings
+from highwater_chaos.run_result import RunResult
 from highwater_pipeline.anomalies import ON_REQUEST
 
 PROCESSES = """
@@ -139,7 +140,7 @@ def test_faults_on_processes_network_and_messages(
     assert "a probe from controller-0 to broker-1 was lost" not in seen, "only one way"
     for kind in ("hold", "delay", "drop", "duplicate"):
         assert "caught" in evidence(result, kind)
-    assert result.metrics, "nodes tell their metrics meanwhile"
+    assert list(result.metrics), "nodes tell their metrics meanwhile"
     assert {"logs/broker-1.log", "config/broker-1.properties", "logs/controller-0.log"} <= set(result.files)
     incarnations = [item.data.get("incarnation") for record in result.faults for item in record.inject_evidence]
     assert 4 in incarnations, "killed, stopped and restarted"

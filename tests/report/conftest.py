@@ -34,6 +34,7 @@ class Recording:
             "verdict": "pass",
             "asExpected": True,
             "expected": {"verdict": "pass", "anomalies": [], "whyNot": ""},
+            "load": None,
             "seed": 7,
             "backend": "sim",
             "doubts": [],

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import IO, Final
 
 _SAID: Final = 2000
@@ -22,7 +23,10 @@ _READ: Final = 1 << 16
 
 
 class LoopClientProcess:
-    """See :class:`highwater_chaos.backends.protocol.ClientProcess`; make it in the thread of ``loop``."""
+    """See :class:`highwater_chaos.backends.protocol.ClientProcess`; make it in the thread of ``loop``.
+
+    Its stderr goes to the file ``log``, or nowhere but for its end, which ``on_exit`` hears.
+    """
 
     def __init__(
         self,
@@ -30,12 +34,15 @@ class LoopClientProcess:
         argv: Sequence[str],
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
     ) -> None:
         self._loop = loop
         self._on_line = on_line
         self._on_exit = on_exit
         self._partial = b""
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the program
+        # It lives as long as the program.
+        self._stderr: IO[bytes] = tempfile.TemporaryFile() if log is None else log.open("w+b")  # noqa: SIM115
         self._process = subprocess.Popen(  # noqa: S603 - our own program
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, start_new_session=True
         )

@@ -10,9 +10,10 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from highwater_chaos.experiment import Cluster
@@ -72,7 +73,7 @@ class HeldUp(NamedTuple):
 
 class TimedEvent(NamedTuple):
     """One event of a node, or of its host (``NodeStarted``, ``NodeStopped``), at ``time_ns`` of run time. ``seq``
-    counts from 0 without gaps."""
+    counts from 0 without gaps what was handed out."""
 
     seq: int
     time_ns: int
@@ -196,9 +197,12 @@ class Backend(Protocol):
 
     # --- life of the run ---
 
-    def build(self, cluster: Cluster, seed: int) -> None:
-        """Create the cluster's nodes and start them all. Returns before they are up: they come up while time
-        advances."""
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
+        """Create the cluster's nodes and start them all. Returns before they are up: they come up while time advances.
+
+        ``spool``: a directory for what is recorded while the run goes on, which outlives the backend; None: it finds
+        one of its own, where it needs one.
+        """
 
     def now_ns(self) -> int:
         """Run time in nanoseconds since :meth:`build`."""
@@ -224,10 +228,13 @@ class Backend(Protocol):
         """How often the node was started; 0 before the first start."""
 
     def events_since(self, seq: int) -> Sequence[TimedEvent]:
-        """Node events with number ``seq`` or later, in order."""
+        """Node events with number ``seq`` or later, in order; those before have been looked at, and may be forgotten.
+        Of kinds that come with every record, a backend may hand out no more than the last of those that came up
+        together."""
 
-    def event_lines(self) -> Sequence[bytes]:
-        """All node events as lines of ``events/nodes.jsonl``, without line ends."""
+    def event_lines(self) -> Iterable[bytes]:
+        """All node events as lines of ``events/nodes.jsonl``, without line ends. They can be gone through any number of
+        times, also after :meth:`close`."""
 
     def reachable(self, source: str, destination: str) -> bool:
         """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
@@ -250,9 +257,12 @@ class Backend(Protocol):
     def violations(self) -> Sequence[InvariantViolation]:
         """Invariants that the backend itself saw broken while the run went on (only the simulator looks)."""
 
-    def replica_dump(self) -> list[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[dict[str, Any]]:
         """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
-        ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``)."""
+        ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``).
+
+        Raises :class:`BackendError` where a log cannot be read: a part of the rows would be judged as if it were all.
+        """
 
     def doubts(self) -> Sequence[str]:
         """What the backend itself saw that makes the run impossible to judge: a node that ended without a fault or a
@@ -334,12 +344,15 @@ class Backend(Protocol):
         argv: Sequence[str],
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
     ) -> ClientProcess:
         """Start a program as a client, from where brokers can be reached under their addresses.
 
         ``on_line`` hears every line of its stdout, without the line's end; then ``on_exit`` hears its exit status
-        (−N: signal N) and the end of what it wrote to stderr. Both are called where clients run. The program must end
-        when its stdin does: that is how it outlives no harness. :meth:`close` kills it.
+        (−N: signal N) and the end of what it wrote to stderr, all of which is in ``log`` where that is given. Both are
+        called where clients run. The program must end when its stdin does: that is how it outlives no harness.
+        :meth:`close` kills it.
         """
 
     def post(self, callback: Callable[[], None]) -> None:

@@ -7,12 +7,14 @@ disks and clocks, and probes read them back, so evidence here means that the mod
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.protocol import (
+    BackendError,
     Capability,
     ClientProcess,
     DiskTrouble,
@@ -76,7 +78,6 @@ class SimBackend:
         self._cuts: dict[str, Cut] = {}
         self._rules: dict[str, SimRule] = {}
         self._flush_probes: dict[str, _FlushProbe] = {}
-        self._doubts: list[str] = []
 
     # --- before the run ---
 
@@ -98,8 +99,9 @@ class SimBackend:
 
     # --- life of the run ---
 
-    def build(self, cluster: Cluster, seed: int) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create and start all nodes."""
+        del spool
         simulator = Simulator(seed, codec=self._codec, trace_messages=self._trace_messages)
         self.simulator, self._cluster = simulator, cluster
         simulator.trace.subscribers.append(self._note)
@@ -223,20 +225,17 @@ class SimBackend:
         found = self._monitor.violations if self._monitor is not None else []
         return [InvariantViolation(item.name, item.time_ns, item.subject, item.what) for item in found]
 
-    def replica_dump(self) -> list[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[dict[str, Any]]:
         """From the files of every broker's disk."""
-        rows: list[dict[str, Any]] = []
         for name in broker_names(self._cluster):
             try:
-                rows += dump_replicas(node_id(name), self.simulator.nodes[name].disk)
-            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
-                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
-                return []
-        return rows
+                yield from dump_replicas(node_id(name), self.simulator.nodes[name].disk)
+            except OSError as error:
+                raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
     def doubts(self) -> Sequence[str]:
-        """A disk that could not be read; a node that crashes is a finding."""
-        return self._doubts
+        """None: a node that crashes is a finding."""
+        return []
 
     def files(self) -> Mapping[str, bytes]:
         """There are no processes that could have left any."""
@@ -368,9 +367,12 @@ class SimBackend:
         argv: Sequence[str],
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
     ) -> ClientProcess:
         """There are no processes in virtual time; who looks at the capabilities never asks."""
-        raise AssertionError(f"{name}: the simulator runs no programs, found {list(argv)} for {on_line} and {on_exit}")
+        del on_line, on_exit, log
+        raise AssertionError(f"{name}: the simulator runs no programs, found {list(argv)}")
 
     def post(self, callback: Callable[[], None]) -> None:
         """An event of now."""

@@ -1,23 +1,24 @@
 """``highwater``: the command line. One command a module; :func:`main` maps errors to exit statuses.
 
-A process pays for what it does: only the module of the command that was asked for is imported, for help on all of them
-none.
+A process imports what it needs: the module of the command that was asked for, and for help on all of them none.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from importlib.metadata import version
+from typing import Annotated, Any, Final
 
 import typer
 
+from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import Interrupts
-from highwater_chaos.cli.planned import add_planned_commands
 from highwater_chaos.user_error import UserError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
@@ -26,56 +27,56 @@ _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 _TYPER_INTERRUPTED: Final = 130
 """What typer makes of Ctrl-C, as a result; no command of ours has this status."""
 
+_COMPLETION: Final = "_HIGHWATER_COMPLETE"
+"""Set in the environment by a shell that asks for completion, which may be that of any command."""
 
-class Command(NamedTuple):
-    """A command: the function of this name in the module of this name, and the beginning of its help."""
+COMMANDS: Final = {
+    "run": "Run experiments and judge them.",
+    "validate": "Check experiment files without running them.",
+    "check": "Judge a recorded run again, on Spark.",
+    "replay": "Run a recorded experiment again and compare.",
+    "report": "Draw the report of a recorded run again.",
+    "scenarios": "List the experiments that ship.",
+    "doctor": "Show what this machine can do.",
+    "heal": "Undo what runs left behind.",
+}
+"""How the help of each command begins. The command is the function of that name in the module of that name."""
 
-    name: str
-    summary: str
-
-
-COMMANDS: Final = (
-    Command("run", "Run experiments and judge them. Exits 0 if every run came out as its file expects."),
-    Command(
-        "check", "Judge a run directory again, or the history of any run, on Spark. Exits by the verdict: 0, 1 or 2."
-    ),
-    Command(
-        "replay", "Run the experiment of a run directory again, with its seed and switches, and compare what happened."
-    ),
-    Command("report", "Draw report.html of a run directory again, and print its path."),
-    Command("scenarios", "List the experiments that ship, with what each shows and what is expected of it."),
-    Command(
-        "doctor",
-        "Show what this machine can do: Python, Java for Spark, each ability (tried), and each fault on each backend.",
-    ),
-    Command("heal", "Undo what runs left on this machine: faults, processes, mounts, namespaces."),
-)
-CLUSTER: Final = Command(
-    "cluster", "A local cluster for any Kafka client: plain processes on 127.0.0.1, no root needed."
-)
+GROUPS: Final = {
+    "cluster": "Run a cluster for any Kafka client. The nodes are plain processes on 127.0.0.1; no root is needed.",
+}
+"""The help of each group of commands, ``<name>_app`` in the module of that name."""
 
 
-def _app(wanted: str) -> typer.Typer:
-    """The command line, of which only the command ``wanted`` can be run."""
-    app = typer.Typer(
-        name="highwater",
-        help="Was anything that the log said was safe ever lost?",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-    )
-    for name, summary in COMMANDS:
-        if name == wanted:
-            app.command(name)(getattr(import_module(f"{__name__}.{name}"), name))
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"highwater {version('highwater')}")
+        raise typer.Exit
+
+
+def command_line(wanted: str | None = None) -> typer.Typer:
+    """The command line. ``wanted``: the only command that can be run, and is imported; None: all."""
+    app = typer.Typer(name="highwater", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.callback()(_highwater)
+    for name, summary in COMMANDS.items():
+        if wanted in (None, name):
+            app.command(name, cls=Command)(getattr(import_module(f"{__name__}.{name}"), name))
         else:
             app.command(name, help=summary)(_not_wanted)
-    if wanted == CLUSTER.name:
-        app.add_typer(import_module(f"{__name__}.cluster").cluster_app, name=CLUSTER.name)
-    else:
-        app.command(CLUSTER.name, help=CLUSTER.summary)(_not_wanted)
-    add_planned_commands(app)
+    for name, summary in GROUPS.items():
+        if wanted in (None, name):
+            app.add_typer(getattr(import_module(f"{__name__}.{name}"), f"{name}_app"), name=name)
+        else:
+            app.command(name, help=summary)(_not_wanted)
     return app
+
+
+def _highwater(
+    show_version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Answer one question about a replicated log: was anything that the log said was safe ever lost?"""
 
 
 def _not_wanted() -> None:
@@ -98,9 +99,10 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     Args:
         interrupts: tells whether the process was asked to stop; an exception after that is the interruption's.
     """
-    wanted = next((argument for argument in arguments if not argument.startswith("-")), "")
+    asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
+    app = command_line(None if _COMPLETION in os.environ else asked_for)
     try:
-        status = _app(wanted)(args=list(arguments), prog_name="highwater", standalone_mode=False)
+        status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
     except typer.Exit as stop:
         return stop.exit_code
     except _ARGUMENT_ERROR as error:

@@ -72,8 +72,6 @@ def switch_problem(name: str, value: str) -> str | None:
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:
-    if cluster.mode == "zookeeper":
-        yield Problem("spec.cluster.mode", "'zookeeper' is not built yet; expected 'kraft'")
     for name, value in cluster.switches.items():
         if problem := switch_problem(name, value):
             yield Problem(f"spec.cluster.switches.{name}", problem)
@@ -147,6 +145,13 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
         yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
     if workload.record_size and workload.driver != "highwater":
         yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
+    if workload.minimum_rate is not None and not workload.producers:
+        yield Problem(
+            "spec.workload.minimumRate", "there is no producer (producers: 0) that could reach it: leave it out"
+        )
+    elif workload.minimum_rate is not None and workload.minimum_rate > workload.rate:
+        found = f"{workload.minimum_rate:g}/s"
+        yield Problem("spec.workload.minimumRate", f"expected at most the rate, {workload.rate:g}/s; found {found}")
     if workload.idempotence and workload.acks != "all":
         yield Problem("spec.workload.acks", f"idempotence needs acks: all; found {workload.acks!r}")
 
@@ -220,8 +225,6 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
     if step.admin is not None and step.admin.reassign is not None:
         for broker in step.admin.reassign.replicas:
             yield from _broker(f"{path}.admin.reassign.replicas", broker, cluster)
-    if step.admin is not None and step.admin.roll_switch is not None:
-        yield Problem(f"{path}.admin.rollSwitch", "is not built yet")
     yield from _condition_brokers(step, path, cluster)
 
 

@@ -11,11 +11,9 @@ from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
 from highwater_chaos.experiment.base import Model, NodeIndex, TopicName
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_chaos.experiment.units import Duration, EventsPerSecond, Rate
+from highwater_chaos.register_topic import REGISTER_TOPIC
 
 API_VERSION = "highwater.dev/v1alpha1"
-
-REGISTER_TOPIC = "registers"
-"""The topic whose properties are the registers of ``workload.metadata``; the harness creates it."""
 
 
 def _switch_value(found: Any) -> Any:
@@ -38,8 +36,8 @@ class Cluster(Model):
     that runs, ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
 
     mode: Annotated[
-        Literal["kraft", "zookeeper"],
-        Field(description="Who keeps the metadata. zookeeper is not built yet, and refused."),
+        Literal["kraft"],
+        Field(description="Who keeps the metadata: a quorum of controllers."),
     ] = "kraft"
     runtime: Annotated[
         Literal["highwater", "apache-kafka"],
@@ -127,6 +125,13 @@ class Workload(Model):
     rate: Annotated[Rate, Field(description="Records of all producers together: 200/s or 30/m.")] = EventsPerSecond(
         100.0
     )
+    minimum_rate: Annotated[
+        Rate | None,
+        Field(
+            description="Records that must have been offered, on average from the first send to the last; a run with"
+            " fewer is inconclusive. 180/s; absent: any rate will do."
+        ),
+    ] = None
     acks: Annotated[
         Acks, Field(description="Who has a record when it is acknowledged: all (the ISR), 1 (the leader), 0 (nobody).")
     ] = "all"
@@ -254,6 +259,7 @@ class ChaosExperiment(Model):
 
 __all__ = [
     "API_VERSION",
+    "REGISTER_TOPIC",
     "Assertion",
     "ChaosExperiment",
     "Cluster",

@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.load import Load
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.story import Story, record_story
 from highwater_chaos.report.svg import COLORS, page_svg
@@ -53,10 +54,11 @@ def render(run: RunFiles, directory: Path) -> str:
         name=experiment.metadata.name,
         description=experiment.metadata.annotations.get(DESCRIPTION, ""),
         verdict=verdict["verdict"],
-        sentence=_sentence(run),
+        sentence=_sentence(run, sum(timeline.acked)),
         as_expected="as expected" if verdict["asExpected"] else f"NOT as expected: {verdict['expected']['whyNot']}",
         seed=verdict["seed"],
         backend=verdict["backend"],
+        load=_load(verdict.get("load")),
         switches=sorted(experiment.cluster.switches.items()),
         doubts=verdict["doubts"],
         anomalies=list(_anomalies(verdict["anomalies"])),
@@ -73,8 +75,7 @@ def render(run: RunFiles, directory: Path) -> str:
     )
 
 
-def _sentence(run: RunFiles) -> str:
-    acked = sum(len(row["value"] or ()) for row in run.operations if row["f"] == "send" and row["type"] == "ok")
+def _sentence(run: RunFiles, acked: int) -> str:
     counts = {name: found["count"] for name, found in run.verdict["anomalies"].items()}
     lost = counts.get("lost-write", 0)
     faults = len(run.faults)
@@ -97,6 +98,11 @@ def _sentence(run: RunFiles) -> str:
             return f"Nothing was lost, but {', '.join(failed)} did not hold: {under}."
         case _:
             return f"This run decides nothing ({under})."
+
+
+def _load(load: Row | None) -> str:
+    """What was asked of producers and what came of it; empty where there were none, or nobody wrote it down."""
+    return "" if load is None else Load.from_dict(load).sentence()
 
 
 def _anomalies(anomalies: Mapping[str, Row]) -> Iterator[Mapping[str, Any]]:

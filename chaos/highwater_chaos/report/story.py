@@ -70,19 +70,21 @@ def _replicas(run: RunFiles, partition: str) -> frozenset[int]:
 def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[Step]:
     if value is None:
         return
-    reads: list[Row] = []
+    first_read: Row | None = None
+    row: Row | None = None
     for row in run.operations:
         for element in row["value"] or ():
             if element.get("value") != value or element.get("key") != partition:
                 continue
             if element["op"] == "send" and row["f"] == "send":
                 yield _send_step(row, element)
-            elif element["op"] == "poll" and row["type"] == "ok":
-                reads.append(row)
-    if reads:
-        yield Step(reads[0]["time"], "client", f"process {reads[0]['process']} read it (operation {reads[0]['index']})")
-    elif run.operations:
-        yield Step(run.operations[-1]["time"], "client", "nobody ever read it, nor did the final reads find it", "bad")
+            elif element["op"] == "poll" and row["type"] == "ok" and first_read is None:
+                first_read = row
+    if first_read is not None:
+        who, operation = first_read["process"], first_read["index"]
+        yield Step(first_read["time"], "client", f"process {who} read it (operation {operation})")
+    elif row is not None:
+        yield Step(row["time"], "client", "nobody ever read it, nor did the final reads find it", "bad")
 
 
 def _send_step(row: Row, element: Row) -> Step:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from highwater_chaos.report.files import Row, RunFiles
+from highwater_chaos.report.files import FileRows, Row, RunFiles
 
 BUCKETS = 150
 """Columns of throughput and latency over the whole run."""
+_SLOTS = 3400
+"""Times that can be told apart in a lane of offsets: three to a pixel."""
+_KEPT = 4000
+"""Latencies of a bucket from which its quantiles are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,15 @@ class Timeline:
 
 
 def timeline_of(run: RunFiles) -> Timeline:
-    """Read the series of a run from its files."""
-    times = [row["time_ns"] for row in run.events[-1:]] + [row["time"] for row in run.operations[-1:]]
-    end_ns = max([1, *times])
+    """Read the series of a run from its files, each of which is gone through once."""
+    end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"))
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     acked, failed, p50, p99 = _clients(run.operations, bucket_ns)
-    epochs, leaders = _quorum(run.events)
+    lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
+    for row in run.events:
+        lanes.take(row)
+        nodes.take(row)
+        quorum.take(row)
     return Timeline(
         end_ns=end_ns,
         bucket_ns=bucket_ns,
@@ -66,19 +73,44 @@ def timeline_of(run: RunFiles) -> Timeline:
         failed=failed,
         latency_p50=p50,
         latency_p99=p99,
-        partitions=_partitions(run.events),
-        nodes=_nodes(run.events, end_ns),
-        quorum_epoch=epochs,
-        quorum_leader=leaders,
+        partitions=lanes.drawn(),
+        nodes=nodes.spans(),
+        quorum_epoch=quorum.epochs,
+        quorum_leader=quorum.leaders,
         faults=[_fault_span(row, end_ns) for row in run.faults],
     )
+
+
+def _last(rows: Iterable[Row], field: str) -> int:
+    """The time of the last row; 0 where there is none."""
+    last = rows.last() if isinstance(rows, FileRows) else next(iter(deque(rows, maxlen=1)), None)
+    return 0 if last is None else int(last[field])
+
+
+class _Sample:
+    """Latencies of one bucket: all of them, or every second, fourth … where they are many."""
+
+    __slots__ = ("_every", "_seen", "values")
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._every = 1
+        self._seen = 0
+
+    def add(self, value: float) -> None:
+        if self._seen % self._every == 0:
+            self.values.append(value)
+            if len(self.values) > _KEPT:
+                del self.values[1::2]
+                self._every *= 2
+        self._seen += 1
 
 
 def _clients(
     operations: Iterable[Row], bucket_ns: int
 ) -> tuple[list[int], list[int], list[float | None], list[float | None]]:
     acked, failed = [0] * (BUCKETS + 1), [0] * (BUCKETS + 1)
-    latencies: defaultdict[int, list[float]] = defaultdict(list)
+    latencies: defaultdict[int, _Sample] = defaultdict(_Sample)
     begun: dict[int, int] = {}
     for row in operations:
         if row["f"] != "send":
@@ -90,44 +122,84 @@ def _clients(
             case "ok":
                 acked[bucket] += len(row["value"] or ())
                 if (start := begun.pop(row["process"], None)) is not None:
-                    latencies[bucket].append((row["time"] - start) / 1e6)
+                    latencies[bucket].add((row["time"] - start) / 1e6)
             case _:
+                begun.pop(row["process"], None)
                 failed[bucket] += 1
     p50 = [_quantile(latencies.get(bucket), 0.5) for bucket in range(BUCKETS + 1)]
     p99 = [_quantile(latencies.get(bucket), 0.99) for bucket in range(BUCKETS + 1)]
     return acked, failed, p50, p99
 
 
-def _quantile(values: list[float] | None, share: float) -> float | None:
-    if not values:
+def _quantile(sample: _Sample | None, share: float) -> float | None:
+    if sample is None:
         return None
-    ordered = sorted(values)
+    ordered = sorted(sample.values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def _partitions(events: Iterable[Row]) -> list[PartitionLane]:
-    lanes: dict[str, PartitionLane] = {}
-    told: set[int] = set()
-    for row in events:
+class _Steps:
+    """One offset over time, as finely as it can be drawn: of those that rise in one slot of time the first, every fall,
+    and the last."""
+
+    __slots__ = ("_latest", "_slot_ns", "points")
+
+    def __init__(self, slot_ns: int) -> None:
+        self.points: list[tuple[int, int]] = []
+        self._slot_ns = slot_ns
+        self._latest: tuple[int, int] | None = None
+
+    def add(self, time: int, value: int) -> None:
+        before, self._latest = self._latest, (time, value)
+        if before is None or value < before[1] or time // self._slot_ns != self.points[-1][0] // self._slot_ns:
+            self.points.append((time, value))
+
+    def all(self) -> list[tuple[int, int]]:
+        return self.points if self._latest in (None, self.points[-1]) else [*self.points, self._latest]
+
+
+class _Lanes:
+    """Partitions over time."""
+
+    def __init__(self, end_ns: int) -> None:
+        self._slot_ns = max(1, end_ns // _SLOTS)
+        self._lanes: dict[str, PartitionLane] = {}
+        self._high_watermarks: dict[str, _Steps] = {}
+        self._log_ends: dict[tuple[str, str], _Steps] = {}
+        self._told: set[int] = set()  # membership only, never iterated
+
+    def take(self, row: Row) -> None:
         name = row.get("partition")
         if name is None:
-            continue
-        lane = lanes.setdefault(name, PartitionLane(name))
+            return
         time = row["time_ns"]
         match row["kind"]:
-            case "partition-changed" if row["metadata_offset"] not in told:
-                told.add(row["metadata_offset"])
+            case "partition-changed" if row["metadata_offset"] not in self._told:
+                self._told.add(row["metadata_offset"])
+                lane = self._lanes.setdefault(name, PartitionLane(name))
                 lane.replicas = row["replicas"]
                 lane.leader.append((time, row["leader"]))
                 lane.leader_epoch.append((time, row["leader_epoch"]))
                 lane.isr.append((time, row["isr"]))
             case "high-watermark":
-                lane.high_watermark.append((time, row["offset"]))
+                self._high_watermarks.setdefault(name, _Steps(self._slot_ns)).add(time, row["offset"])
             case "log-appended" | "log-loaded" | "log-cut":
-                lane.log_end.setdefault(row["node"], []).append((time, row["end_offset"]))
+                self._log_end(name, row).add(time, row["end_offset"])
             case "log-truncated":
-                lane.log_end.setdefault(row["node"], []).append((time, row["offset"]))
-    return [lanes[name] for name in sorted(lanes, key=_by_topic_and_index) if lanes[name].leader]
+                self._log_end(name, row).add(time, row["offset"])
+
+    def _log_end(self, name: str, row: Row) -> _Steps:
+        return self._log_ends.setdefault((name, row["node"]), _Steps(self._slot_ns))
+
+    def drawn(self) -> list[PartitionLane]:
+        """Those that have had a leader, by topic and index."""
+        for (name, node), steps in self._log_ends.items():
+            if name in self._lanes:
+                self._lanes[name].log_end[node] = steps.all()
+        for name, steps in self._high_watermarks.items():
+            if name in self._lanes:
+                self._lanes[name].high_watermark = steps.all()
+        return [self._lanes[name] for name in sorted(self._lanes, key=_by_topic_and_index)]
 
 
 def _by_topic_and_index(partition: str) -> tuple[str, int]:
@@ -135,48 +207,56 @@ def _by_topic_and_index(partition: str) -> tuple[str, int]:
     return topic, int(index) if index.isdigit() else -1
 
 
-def _nodes(events: Iterable[Row], end_ns: int) -> dict[str, list[Span]]:
+class _Nodes:
     """Up, down, and for brokers fenced: per node, one span after the other."""
-    spans: dict[str, list[Span]] = {}
-    state: dict[str, tuple[int, str]] = {}
-    told: set[int] = set()
 
-    def change(node: str, time: int, kind: str) -> None:
-        if node in state and state[node][0] < time:
-            start, before = state[node]
-            spans.setdefault(node, []).append(Span(start, time, before, before))
-        state[node] = (time, kind)
+    def __init__(self, end_ns: int) -> None:
+        self._end_ns = end_ns
+        self._spans: dict[str, list[Span]] = {}
+        self._state: dict[str, tuple[int, str]] = {}
+        self._told: set[int] = set()  # membership only, never iterated
 
-    for row in events:
+    def take(self, row: Row) -> None:
         match row["kind"]:
             case "node-started":
-                change(row["node"], row["time_ns"], "fenced" if row["node"].startswith("broker") else "up")
+                self._change(row["node"], row["time_ns"], "fenced" if row["node"].startswith("broker") else "up")
             case "node-stopped":
-                change(row["node"], row["time_ns"], "down")
-            case "broker-registration-changed" if row["metadata_offset"] not in told:
-                told.add(row["metadata_offset"])
+                self._change(row["node"], row["time_ns"], "down")
+            case "broker-registration-changed" if row["metadata_offset"] not in self._told:
+                self._told.add(row["metadata_offset"])
                 node = f"broker-{row['broker']}"
-                if state.get(node, (0, "down"))[1] != "down":
-                    change(node, row["time_ns"], "up" if row["reason"] == "unfenced" else "fenced")
-    for node in list(state):
-        change(node, end_ns, "end")
-    ordered = sorted(spans, key=lambda node: (not node.startswith("broker"), not node.startswith("controller"), node))
-    return {node: spans[node] for node in ordered if node.startswith(("broker", "controller"))}
+                if self._state.get(node, (0, "down"))[1] != "down":
+                    self._change(node, row["time_ns"], "up" if row["reason"] == "unfenced" else "fenced")
+
+    def _change(self, node: str, time: int, kind: str) -> None:
+        if node in self._state and self._state[node][0] < time:
+            start, before = self._state[node]
+            self._spans.setdefault(node, []).append(Span(start, time, before, before))
+        self._state[node] = (time, kind)
+
+    def spans(self) -> dict[str, list[Span]]:
+        """Brokers first, then controllers."""
+        for node in list(self._state):
+            self._change(node, self._end_ns, "end")
+        spans = self._spans
+        order = sorted(spans, key=lambda node: (not node.startswith("broker"), not node.startswith("controller"), node))
+        return {node: spans[node] for node in order if node.startswith(("broker", "controller"))}
 
 
-def _quorum(events: Iterable[Row]) -> tuple[list[tuple[int, int]], list[tuple[int, str]]]:
-    epochs: list[tuple[int, int]] = []
-    leaders: list[tuple[int, str]] = []
-    highest = -1
-    for row in events:
+class _Quorum:
+    """Epochs of the metadata quorum, and who led in them."""
+
+    def __init__(self) -> None:
+        self.epochs: list[tuple[int, int]] = []
+        self.leaders: list[tuple[int, str]] = []
+
+    def take(self, row: Row) -> None:
         if row["kind"] != "raft-state":
-            continue
-        if row["epoch"] > highest:
-            highest = row["epoch"]
-            epochs.append((row["time_ns"], highest))
+            return
+        if not self.epochs or row["epoch"] > self.epochs[-1][1]:
+            self.epochs.append((row["time_ns"], row["epoch"]))
         if row["reason"] == "leader":
-            leaders.append((row["time_ns"], row["node"]))
-    return epochs, leaders
+            self.leaders.append((row["time_ns"], row["node"]))
 
 
 def _fault_span(row: Row, end_ns: int) -> Span:

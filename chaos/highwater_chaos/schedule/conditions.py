@@ -17,16 +17,16 @@ from highwater_chaos.experiment.conditions import (
     IsrCondition,
     LeaderCondition,
 )
-from highwater_chaos.workload.history import HistoryRecorder
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What conditions look at. ``caught``: messages that the named fault has caught so far."""
+    """What conditions look at. ``acknowledged``: records so far; ``caught``: messages that the named fault has caught
+    so far."""
 
     backend: Backend
     view: ClusterView
-    recorder: HistoryRecorder
+    acknowledged: Callable[[], int]
     caught: Callable[[str], int]
 
 
@@ -45,7 +45,7 @@ def is_met(condition: Await, world: World) -> bool:
             partition = world.view.partitions.get(name)
             return partition is not None and partition.high_watermark >= offset
         case AckedCondition(at_least=count):
-            return world.recorder.acknowledged >= count
+            return world.acknowledged() >= count
         case CaughtCondition(name=name, at_least=count):
             return world.caught(name) >= count
         case int(count):
@@ -75,7 +75,7 @@ def found(condition: Await, world: World) -> str:
         case ActiveControllerCondition():
             return f"the active controller is {view.active_controller() or 'none'}"
         case AckedCondition():
-            return f"{world.recorder.acknowledged} records were acknowledged"
+            return f"{world.acknowledged()} records were acknowledged"
         case CaughtCondition(name=name):
             return f"{name} has caught {world.caught(name)} messages"
         case _:

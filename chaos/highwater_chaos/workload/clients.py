@@ -1,26 +1,40 @@
-"""The clients of one run: how many, at what rate, and how to tell that they are done."""
+"""The clients of one run: how many, at what rate, in which processes, and how to tell that they are done."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_chaos.backends.protocol import Backend
+from highwater_chaos.backends.protocol import Backend, Capability
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.workload.admin import AdminClient
-from highwater_chaos.workload.consumer import ConsumerOptions, RecordingConsumer
-from highwater_chaos.workload.drivers import DRIVERS
-from highwater_chaos.workload.drivers.client import DriverClient
-from highwater_chaos.workload.drivers.lines import DriverSettings
-from highwater_chaos.workload.group_member import GroupMember, MemberOptions
+from highwater_chaos.workload.client_group import ClientSettings, Group, HostedClients, Role, Standing
+from highwater_chaos.workload.client_process import ClientProcessGroup
+from highwater_chaos.workload.consumer import ConsumerOptions
+from highwater_chaos.workload.drivers import DRIVERS, OWN, Driver
+from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_settings
+from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
-from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptions, RecordingProducer
-from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
-from highwater_runtime.ports import SECOND, NodeCore, Ports
+from highwater_chaos.workload.history_files import MergedHistory
+from highwater_chaos.workload.producer import ProducerOptions
+from highwater_chaos.workload.registers import RegisterOptions
+from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
+_PROBE_INTERVAL_NS: Final = 10 * MS
+_MAX_IN_FLIGHT: Final = 5
+"""Requests of the probe under way to one broker."""
+_MAX_OPEN: Final = 200
+"""Sends that a producer may have open, at least; more where it sends more than that in a second."""
+_PER_PROCESS: Final = 2500.0
+"""Records a second, sent or read, that clients of one process are given at most (or a single client)."""
+_READ_COST: Final = 0.25
+"""What reading a record costs a client, where sending one costs 1: records are read many at once."""
 
 
 def may_duplicate(schedule: Any) -> bool:
@@ -39,23 +53,29 @@ def may_duplicate(schedule: Any) -> bool:
 
 
 class Clients:
-    """Starts clients on a backend and keeps hold of them."""
+    """Starts the clients of a run and keeps hold of them.
 
-    def __init__(self, backend: Backend, experiment: ChaosExperiment, recorder: HistoryRecorder) -> None:
+    Args:
+        backend: where they live: in processes of their own if it has :attr:`Capability.CLIENT_PROCESSES`.
+        experiment: says which.
+        spool: a directory for the files of such processes; None where there are none.
+    """
+
+    def __init__(self, backend: Backend, experiment: ChaosExperiment, spool: Path | None = None) -> None:
         self._backend = backend
-        self._recorder = recorder
         self._workload = experiment.spec.workload
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._seed = experiment.spec.seed
         steps = [step.model_dump(mode="json", by_alias=True, exclude_none=True) for step in experiment.spec.schedule]
         self._may_be_duplicated = may_duplicate(steps)
-        self._producers: list[RecordingProducer | DriverClient] = []
-        self._consumers: list[RecordingConsumer | DriverClient] = []
-        self._registers: list[RegisterClient] = []
-        self._group_members: list[GroupMember] = []
-        self._final: RecordingConsumer | None = None
+        self._spool = spool
+        self._here = _HereGroup(backend)
+        self._processes: list[ClientProcessGroup] = []
+        self._reading = False
         self.admin: AdminClient
+
+    # --- starting ---
 
     def start_admin(self) -> None:
         """The client that creates topics."""
@@ -68,126 +88,173 @@ class Clients:
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""
-        driver = DRIVERS.get(self._workload.driver)
-        for index in range(self._workload.producers):
-            if driver is None:
-                self._backend.add_client(f"producer-{index}", self._producer(index))
-            else:
-                self._producers.append(self._drive(driver.command, self._driven_producer(index)))
-        for index in range(self._workload.consumers):
-            if driver is None:
-                self._backend.add_client(f"consumer-{index}", self._consumer(f"consumer-{index}"))
-            else:
-                self._consumers.append(self._drive(driver.command, self._driven_consumer(index)))
-        for name, make in self._register_clients():
-            self._backend.add_client(name, make)
-        for index in range(self._workload.group_members):
-            self._backend.add_client(f"group-member-{index}", self._group_member(index))
+        workload = self._workload
+        wanted = ClientSettings(
+            producers=tuple(map(self._producer, range(workload.producers))),
+            consumers=tuple(self._consumer(f"consumer-{index}") for index in range(workload.consumers)),
+            registers=tuple(self._register_clients()),
+            members=tuple(map(self._group_member, range(workload.group_members))),
+        )
+        driver = DRIVERS.get(workload.driver)
+        if driver is None:
+            self._start(OWN, wanted)
+        else:
+            self._start(driver, msgspec.structs.replace(wanted, registers=(), members=()))
+            self._start(OWN, msgspec.structs.replace(wanted, producers=(), consumers=()))
+
+    def start_probe(self, partitions: Iterable[str], patience_ns: int) -> None:
+        """A producer that writes one record to each of ``partitions``, and tries for as long as ``patience_ns``.
+
+        It is one of the harness's own, whatever the driver. It asks for an acknowledgement even if the workload does
+        not. A broker answers one connection's requests in order, so a partition that is stuck holds up the others: the
+        broker is asked to give up on each early enough for all requests in flight to be answered.
+        """
+        workload = self._workload
+        keys = [(topic, int(index)) for topic, _, index in (name.rpartition("-") for name in partitions)]
+        options = replace(
+            self._producer(workload.producers),
+            name="probe",
+            topics=sorted({topic for topic, _ in keys}),
+            interval_ns=_PROBE_INTERVAL_NS,
+            acks=_ACKS[workload.acks] or _ACKS["all"],
+            ack_timeout_ns=workload.request_timeout // (_MAX_IN_FLIGHT + 1),
+            delivery_timeout_ns=patience_ns,
+            max_in_flight=_MAX_IN_FLIGHT,
+            probed=keys,
+        )
+        self._start(OWN, ClientSettings(producers=(options,)))
 
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
-        self._backend.add_client("final-reader", self._consumer("final-reader", drain=True))
+        self._reading = True
+        self._start(OWN, ClientSettings(consumers=(self._consumer("final-reader", drain=True),)))
+
+    def _start(self, driver: Driver, settings: ClientSettings) -> None:
+        if Capability.CLIENT_PROCESSES not in self._backend.capabilities:
+            self._here.hosted.start(settings)
+            return
+        for part in self._parts(settings):
+            self._start_process(driver, part)
+
+    def _parts(self, settings: ClientSettings) -> Iterator[ClientSettings]:
+        """The clients by process: each is filled, in their order, until it has enough to do."""
+        workload = self._workload
+        costs: list[tuple[str, Any, float]] = [
+            *(("producers", one, workload.rate / workload.producers) for one in settings.producers),
+            *(("consumers", one, workload.rate * _READ_COST) for one in settings.consumers),
+            *(("registers", one, SECOND / one.interval_ns) for one in settings.registers),
+            *(("members", one, 1.0) for one in settings.members),
+        ]
+        part: dict[str, list[Any]] = {}
+        load = 0.0
+        for field, options, cost in costs:
+            if part and load + cost > _PER_PROCESS:
+                yield _settings(part)
+                part, load = {}, 0.0
+            part.setdefault(field, []).append(options)
+            load += cost
+        if part:
+            yield _settings(part)
+
+    def _start_process(self, driver: Driver, settings: ClientSettings) -> None:
+        assert self._spool is not None, "clients in processes of their own write files"
+        name = f"clients-{len(self._processes)}"
+        history = self._spool / f"{name}.jsonl"
+        told = self._spool / f"{name}.json"
+        told.write_bytes(
+            encode_settings(
+                ProcessSettings(
+                    history=str(history),
+                    origin_ns=time.monotonic_ns() - self._backend.now_ns(),
+                    seed=self._seed,
+                    clients=settings,
+                )
+            )
+        )
+        group = ClientProcessGroup(name, settings.names, history, self._backend.post)
+        self._processes.append(group)
+        process = self._backend.add_client_process(
+            name, (*driver.command, str(told)), group.on_line, group.on_exit, log=self._spool / f"{name}.log"
+        )
+        self._backend.post(lambda: group.on_started(process))
 
     # --- ends ---
 
-    def finish_producers(self) -> None:
-        """Let producers send nothing new."""
+    def finish(self, *roles: Role) -> None:
+        """Let the clients of these roles begin nothing new."""
+        for group in self._groups():
+            group.finish(*roles)
 
-        def finish() -> None:
-            for producer in self._producers:
-                producer.finish()
-
-        self._backend.post(finish)
-
-    def finish_registers(self) -> None:
-        """Let clients of registers begin nothing new."""
-
-        def finish() -> None:
-            for client in self._registers:
-                client.finish()
-
-        self._backend.post(finish)
-
-    def registers_idle(self) -> bool:
-        """Whether every operation on a register has its outcome."""
-        return all(client.idle for client in self._registers)
-
-    def finish_consumers(self) -> None:
-        """Let consumers poll no more."""
-
-        def finish() -> None:
-            for client in (*self._consumers, *self._group_members):
-                client.finish()
-
-        self._backend.post(finish)
-
-    def producers_idle(self) -> bool:
-        """Whether every send has its outcome."""
-        return all(producer.idle for producer in self._producers)
-
-    def consumers_idle(self) -> bool:
-        """Whether no poll is open."""
-        return all(consumer.idle for consumer in self._consumers)
+    def idle(self, role: Role) -> bool:
+        """Whether every client of a role has finished, and every operation of theirs has its outcome."""
+        return all(role in group.standing().idle for group in self._groups())
 
     def drained(self) -> bool:
         """Whether the final reader has read everything."""
-        return self._final is not None and self._final.drained
+        return self._reading and all(group.standing().drained for group in self._groups())
 
     def not_drained(self) -> str:
         """What the final reader has not read, for a message."""
-        if self._final is None:
+        if not self._reading:
             return "the final reader has not started"
-        remaining = self._final.remaining()
+        remaining = {key: where for one in self._groups() for key, where in one.standing().remaining.items()}
         return ", ".join(f"{key} at {where}" for key, where in remaining.items()) or "it knows no partition"
 
-    def doubts(self) -> list[str]:
-        """What makes the history one that cannot be judged: drivers that died."""
-        clients = (*self._producers, *self._consumers)
-        return [client.doubt for client in clients if isinstance(client, DriverClient) and client.doubt is not None]
+    def end(self) -> None:
+        """Let processes end: what they have to write is written then. See :meth:`have_ended`."""
+        for process in self._processes:
+            process.end()
+
+    def have_ended(self) -> bool:
+        """Whether no process is left."""
+        return all(process.has_ended for process in self._processes)
+
+    # --- how they stand ---
+
+    def standing(self) -> Standing:
+        """Of all of them together: what is counted, and why their history is not to be trusted."""
+        each = [group.standing() for group in self._groups()]
+        first = [one.first_offered_ns for one in each if one.first_offered_ns is not None]
+        return Standing(
+            offered=sum(one.offered for one in each),
+            first_offered_ns=min(first, default=None),
+            acknowledged=sum(one.acknowledged for one in each),
+            held_back=sum(one.held_back for one in each),
+            read=sum(one.read for one in each),
+            open=sum(one.open for one in each),
+            doubts=tuple(doubt for one in each for doubt in one.doubts),
+        )
+
+    @property
+    def acknowledged(self) -> int:
+        """Records whose send completed ``ok``."""
+        return self._here.recorder.acknowledged + sum(process.standing().acknowledged for process in self._processes)
+
+    def acknowledged_at(self, partition: str) -> int | None:
+        """Run time of a partition's latest send that completed ``ok``; −1: none did; None: nobody wrote to it."""
+        every = [self._here.recorder.acknowledged_ns, *(process.acknowledged_ns for process in self._processes)]
+        return max((at for one in every if (at := one.get(partition)) is not None), default=None)
+
+    def history(self) -> Iterable[bytes]:
+        """Lines of ``history/operations.jsonl``, which can be gone through any number of times once all have ended."""
+        if self._processes:
+            return MergedHistory([process.history for process in self._processes])
+        encode = msgspec.json.Encoder().encode
+        return [encode(operation) for operation in self._here.recorder.operations]
+
+    def logs(self) -> dict[str, Path]:
+        """What processes had to say, by path in the run directory."""
+        paths = [process.history.with_suffix(".log") for process in self._processes]
+        return {f"logs/{path.name}": path for path in paths if path.exists() and path.stat().st_size}
+
+    def _groups(self) -> list[Group]:
+        return [self._here, *self._processes]
 
     # --- making ---
 
-    def _drive(self, command: tuple[str, ...], settings: DriverSettings) -> DriverClient:
-        client = DriverClient(settings.name, self._recorder, self._backend.now_ns)
-        argv = (*command, msgspec.json.encode(settings).decode())
-        process = self._backend.add_client_process(settings.name, argv, client.on_line, client.on_exit)
-        self._backend.post(lambda: client.started(process))
-        return client
-
-    def _driven_producer(self, index: int) -> DriverSettings:
+    def _producer(self, index: int) -> ProducerOptions:
         workload = self._workload
-        return DriverSettings(
-            role="producer",
-            name=f"producer-{index}",
-            bootstrap=self._bootstrap(),
-            topics=tuple(self._topics),
-            seed=f"{self._seed}/producer-{index}",
-            request_timeout_ns=workload.request_timeout,
-            ack_timeout_ns=workload.ack_timeout,
-            delivery_timeout_ns=workload.delivery_timeout,
-            interval_ns=int(SECOND * workload.producers / workload.rate),
-            values_from=index * VALUES_PER_PRODUCER + 1,
-            acks=_ACKS[workload.acks],
-            idempotence=workload.idempotence,
-        )
-
-    def _driven_consumer(self, index: int) -> DriverSettings:
-        return DriverSettings(
-            role="consumer",
-            name=f"consumer-{index}",
-            bootstrap=self._bootstrap(),
-            topics=tuple(self._topics),
-            seed=f"{self._seed}/consumer-{index}",
-            request_timeout_ns=self._workload.request_timeout,
-            delivery_timeout_ns=self._workload.delivery_timeout,
-        )
-
-    def _bootstrap(self) -> str:
-        return ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self._backend.bootstrap())
-
-    def _producer(self, index: int) -> Callable[[Ports], NodeCore]:
-        workload = self._workload
-        options = ProducerOptions(
+        return ProducerOptions(
             name=f"producer-{index}",
             index=index,
             bootstrap=self._backend.bootstrap(),
@@ -200,17 +267,11 @@ class Clients:
             ack_timeout_ns=workload.ack_timeout,
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
+            max_open=max(_MAX_OPEN, int(workload.rate / workload.producers)),
         )
 
-        def make(ports: Ports) -> NodeCore:
-            producer = RecordingProducer(options, ports, self._recorder)
-            self._producers.append(producer)
-            return producer
-
-        return make
-
-    def _consumer(self, name: str, *, drain: bool = False) -> Callable[[Ports], NodeCore]:
-        options = ConsumerOptions(
+    def _consumer(self, name: str, *, drain: bool = False) -> ConsumerOptions:
+        return ConsumerOptions(
             name=name,
             bootstrap=self._backend.bootstrap(),
             topics=self._topics,
@@ -218,32 +279,15 @@ class Clients:
             request_timeout_ns=self._workload.request_timeout,
         )
 
-        def make(ports: Ports) -> NodeCore:
-            consumer = RecordingConsumer(options, ports, self._recorder)
-            if drain:
-                self._final = consumer
-            else:
-                self._consumers.append(consumer)
-            return consumer
-
-        return make
-
-    def _group_member(self, index: int) -> Callable[[Ports], NodeCore]:
-        options = MemberOptions(
+    def _group_member(self, index: int) -> MemberOptions:
+        return MemberOptions(
             name=f"group-member-{index}",
             bootstrap=self._backend.bootstrap(),
             topics=self._topics,
             request_timeout_ns=self._workload.request_timeout,
         )
 
-        def make(ports: Ports) -> NodeCore:
-            member = GroupMember(options, ports)
-            self._group_members.append(member)
-            return member
-
-        return make
-
-    def _register_clients(self) -> Iterator[tuple[str, Callable[[Ports], NodeCore]]]:
+    def _register_clients(self) -> Iterator[RegisterOptions]:
         metadata = self._workload.metadata
         if metadata is None:
             return
@@ -253,7 +297,7 @@ class Clients:
             *(("read", "register-reader", index) for index in range(metadata.readers)),
         ]
         for role, name, index in roles:
-            options = RegisterOptions(
+            yield RegisterOptions(
                 name=f"{name}-{index}",
                 index=index,
                 role=role,
@@ -263,12 +307,24 @@ class Clients:
                 linearizable=metadata.reads == "linearizable",
                 request_timeout_ns=self._workload.request_timeout,
             )
-            yield options.name, self._register_client(options)
 
-    def _register_client(self, options: RegisterOptions) -> Callable[[Ports], NodeCore]:
-        def make(ports: Ports) -> NodeCore:
-            client = RegisterClient(options, ports, self._recorder)
-            self._registers.append(client)
-            return client
 
-        return make
+def _settings(part: dict[str, list[Any]]) -> ClientSettings:
+    return ClientSettings(**{field: tuple(options) for field, options in part.items()})
+
+
+class _HereGroup:
+    """The clients that the backend hosts itself, with the whole history in memory: the simulator's."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.recorder = HistoryRecorder(backend.now_ns)
+        self.hosted = HostedClients(backend.add_client, self.recorder)
+
+    def standing(self) -> Standing:
+        """See :class:`~highwater_chaos.workload.client_group.Group`."""
+        return self.hosted.standing()
+
+    def finish(self, *roles: Role) -> None:
+        """See :class:`~highwater_chaos.workload.client_group.Group`."""
+        self._backend.post(lambda: self.hosted.finish(roles))

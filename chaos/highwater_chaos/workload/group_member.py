@@ -99,6 +99,11 @@ class GroupMember:
         self._finishing = True
         self._metadata.stop()
 
+    @property
+    def idle(self) -> bool:
+        """Whether it was told to finish: nobody waits for its goodbye."""
+        return self._finishing
+
     def _go_on(self, life: _Life, result: Any) -> None:
         try:
             step = life.send(result)

@@ -9,6 +9,7 @@ later time. Checks build on exactly these rules, so the recorder enforces them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
 from typing import Literal
 
 import msgspec
@@ -51,20 +52,30 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class HistoryRecorder:
-    """Collects one run's operations in the order in which they happened.
+    """Writes down what the clients of one process did, in the order in which it happened.
 
-    ``now_ns`` is the run's clock, not that of a client's node, so that a skewed clock cannot bend the history. What
-    clients in other processes did is told here a little later than it happened, with its own run time ``at_ns``;
-    :meth:`history` puts it where it belongs.
+    Args:
+        now_ns: the run's clock, not that of a client's node, so that a skewed clock cannot bend the history.
+        keep: gets each operation; None: :attr:`operations` does, which then holds the whole history.
     """
 
-    def __init__(self, now_ns: Callable[[], int]) -> None:
+    def __init__(self, now_ns: Callable[[], int], keep: Callable[[Operation], None] | None = None) -> None:
         self.operations: list[Operation] = []
+        self.offered = 0
+        """Records (not operations) whose send has begun."""
+        self.first_offered_ns: int | None = None
+        """Run time of the first of them."""
         self.acknowledged = 0
-        """Records (not operations) whose send completed ``ok``."""
-        self.last_acknowledged_ns: int | None = None
-        """Run time of the latest send that completed ``ok``."""
+        """Records whose send completed ``ok``."""
+        self.acknowledged_ns: dict[str, int] = {}
+        """Partition that was written to → run time of its latest send that completed ``ok``; −1: none did."""
+        self.news: dict[str, int] = {}
+        """What has changed in :attr:`acknowledged_ns` since somebody emptied this."""
+        self.read = 0
+        """Records that polls have returned."""
         self._now_ns = now_ns
+        self._keep = self.operations.append if keep is None else keep
+        self._index = 0
         self._open: dict[int, OperationKind] = {}
         self._idle: dict[str, list[int]] = {}
         self._next_process = 0
@@ -74,81 +85,61 @@ class HistoryRecorder:
         """Operations invoked and not yet completed."""
         return len(self._open)
 
-    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = (), *, at_ns: int | None = None) -> int:
+    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = ()) -> int:
         """Begin an operation; returns the process number that it runs under.
 
         A client with several operations open at once gets a process for each, and reuses them once they are free.
         """
+        micro_ops = tuple(value)
         idle = self._idle.setdefault(client, [])
         if idle:
-            process = min(idle)
-            idle.remove(process)
+            process = heappop(idle)
         else:
             process = self._next_process
             self._next_process += 1
         self._open[process] = f
-        self._append("invoke", process, f, tuple(value), client=client, at_ns=at_ns)
+        time = self._append("invoke", process, f, micro_ops, client=client)
+        if f == "send":
+            for micro_op in micro_ops:
+                if micro_op.key not in self.acknowledged_ns:
+                    self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = -1
+            self.offered += len(micro_ops)
+            if self.first_offered_ns is None:
+                self.first_offered_ns = time
         return process
 
-    def ok(
-        self,
-        client: str,
-        process: int,
-        value: Iterable[MicroOp],
-        *,
-        at_ns: int | None = None,
-        attempts: int | None = None,
-    ) -> None:
+    def ok(self, client: str, process: int, value: Iterable[MicroOp], *, attempts: int | None = None) -> None:
         """The operation took effect, with these offsets."""
         micro_ops = tuple(value)
         f = self._complete(client, process, reusable=True)
+        time = self._append("ok", process, f, micro_ops, client=client, attempts=attempts)
         if f == "send":
             self.acknowledged += len(micro_ops)
-            self.last_acknowledged_ns = self._now_ns() if at_ns is None else at_ns
-        self._append("ok", process, f, micro_ops, client=client, at_ns=at_ns, attempts=attempts)
+            for micro_op in micro_ops:
+                self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = time
+        elif f == "poll":
+            self.read += len(micro_ops)
 
     def fail(
-        self,
-        client: str,
-        process: int,
-        value: Iterable[MicroOp],
-        error: str,
-        *,
-        at_ns: int | None = None,
-        attempts: int | None = None,
+        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None
     ) -> None:
         """The operation certainly did not take effect, and never will."""
         f = self._complete(client, process, reusable=True)
-        self._append("fail", process, f, tuple(value), client=client, error=error, at_ns=at_ns, attempts=attempts)
+        self._append("fail", process, f, tuple(value), client=client, error=error, attempts=attempts)
 
     def info(
-        self,
-        client: str,
-        process: int,
-        value: Iterable[MicroOp],
-        error: str,
-        *,
-        at_ns: int | None = None,
-        attempts: int | None = None,
+        self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None
     ) -> None:
         """The outcome is unknown; the process is never used again."""
         f = self._complete(client, process, reusable=False)
-        self._append("info", process, f, tuple(value), client=client, error=error, at_ns=at_ns, attempts=attempts)
-
-    def history(self) -> list[Operation]:
-        """All operations by time, those of one time as they were told; ``index`` counts them from 0."""
-        by_time = sorted(self.operations, key=lambda operation: operation.time)
-        return [
-            operation if operation.index == index else msgspec.structs.replace(operation, index=index)
-            for index, operation in enumerate(by_time)
-        ]
+        self._append("info", process, f, tuple(value), client=client, error=error, attempts=attempts)
 
     def _complete(self, client: str, process: int, *, reusable: bool) -> OperationKind:
         f = self._open.pop(process, None)
         if f is None:
             raise AssertionError(f"{client}: process {process} has no open operation to complete")
         if reusable:
-            self._idle[client].append(process)
+            heappush(self._idle[client], process)
         return f
 
     def _append(
@@ -160,8 +151,9 @@ class HistoryRecorder:
         *,
         client: str,
         error: str | None = None,
-        at_ns: int | None,
         attempts: int | None = None,
-    ) -> None:
-        time = self._now_ns() if at_ns is None else at_ns
-        self.operations.append(Operation(len(self.operations), time, process, kind, f, value, client, error, attempts))
+    ) -> int:
+        time = self._now_ns()
+        self._keep(Operation(self._index, time, process, kind, f, value, client, error, attempts))
+        self._index += 1
+        return time

@@ -37,6 +37,10 @@ INIT_PRODUCER_ID_VERSION: Final = 4
 VALUES_PER_PRODUCER: Final = 1_000_000_000
 """Values are unique per run: producer *i* counts up from ``i`` times this, plus one."""
 _LAST_EPOCH: Final = 32766
+_LATE_NS: Final = 1 * MS
+"""A timer that comes later than this is late: the sends that it missed are made up for. In the simulator none is."""
+_MADE_UP_NS: Final = 1 * SECOND
+"""Sends of so much time are made up for; where a client is further behind, they are left out."""
 _SEQUENCES: Final = 2**31
 
 
@@ -62,6 +66,8 @@ class ProducerOptions:
     ack_timeout_ns: int | None = None
     delivery_timeout_ns: int = 30 * SECOND
     may_be_duplicated: bool = False
+    probed: Sequence[PartitionKey] | None = None
+    """Write one record to each of these partitions, as soon as it is known, and nothing else."""
     max_in_flight: int = 5
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
@@ -132,6 +138,7 @@ class RecordingProducer:
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
         self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
+        self._to_probe = None if options.probed is None else list(options.probed)
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
         self._producer_epoch = -1
@@ -139,15 +146,19 @@ class RecordingProducer:
         self._must_bump = False
         self._finishing = False
         self._on_stopped: Callable[[], None] | None = None
+        self._due_ns = 0
         self.open_sends = 0
         """Sends that have no outcome yet."""
+        self.held_back = 0
+        """Sends left out since as many were open as may be: it was the cluster that was slow."""
 
     # --- NodeCore ---
 
     def start(self) -> None:
         """Begin to send."""
         self._metadata.start()
-        self._ports.clock.call_later(self._next_interval(), self._produce)
+        self._due_ns = self._ports.clock.now_ns()
+        self._wait()
 
     def on_request(self, request: InboundRequest) -> None:
         """Clients serve nothing."""
@@ -172,18 +183,33 @@ class RecordingProducer:
 
     # --- new sends ---
 
-    def _next_interval(self) -> int:
-        return int(self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
+    def _wait(self) -> None:
+        """Set the timer of the next send. One timer that is late does not make the following ones late."""
+        interval = int(self._options.interval_ns * self._ports.random.uniform(0.5, 1.5))
+        now = self._ports.clock.now_ns()
+        if not _LATE_NS < now - self._due_ns < _MADE_UP_NS:
+            self._due_ns = now
+        self._due_ns += interval
+        self._ports.clock.call_later(max(0, self._due_ns - now), self._produce)
 
     def _produce(self) -> None:
         if self._finishing:
             self._check_idle()
             return
-        self._ports.clock.call_later(self._next_interval(), self._produce)
+        self._wait()
         keys = self._metadata.partitions
-        if not keys or self.open_sends >= self._options.max_open:
-            return
-        key = keys[self._ports.random.randrange(len(keys))]
+        if self._to_probe is not None:
+            known = set(keys)
+            now = [key for key in self._to_probe if key in known][: self._options.max_open - self.open_sends]
+            self._to_probe = [key for key in self._to_probe if key not in now]
+            for key in now:
+                self._begin(key)
+        elif keys and self.open_sends >= self._options.max_open:
+            self.held_back += 1
+        elif keys:
+            self._begin(keys[self._ports.random.randrange(len(keys))])
+
+    def _begin(self, key: PartitionKey) -> None:
         send = _Send(key, self._next_value, -1, self._ports.clock.now_ns() + self._options.delivery_timeout_ns)
         self._next_value += 1
         send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())

@@ -298,6 +298,10 @@ class Broker:
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
         self._groups.publish(image, delta)
+        own = image.brokers.get(self.options.node_id)
+        if self.options.node_id in delta.brokers and own is not None and own.epoch == self.broker_epoch:
+            assert self._lifecycle is not None
+            self._lifecycle.told_whether_fenced(own.fenced)
         if self._held:
             self._ports.clock.call_later(0, self._answer_held)
 

@@ -16,6 +16,7 @@ Rules in words:
   an older epoch) marks the partition FAILED. It is fetched no more until the metadata names another leader epoch.
 * Partitions that got data go to the end of the line, at the leader and in the next full request, so that each gets its
   share of ``replica.fetch.response.max.bytes``.
+* A leader's answer may be malformed. What no log can hold is not acted on, and asked for again after the back-off.
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
@@ -26,7 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from highwater_runtime.broker.fetch_repair import repair_offset_out_of_range
+from highwater_runtime.broker.fetch_repair import is_offset, repair_offset_out_of_range
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd
@@ -279,8 +280,14 @@ class LeaderFetcher:
         partition = followed.partition
         match data.error_code:
             case ErrorCode.NONE if data.diverging_epoch.epoch >= 0:
-                partition.cut_back(EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset))
-                self._moved[partition.key] = None
+                before = (partition.log.log_end_offset, partition.log.latest_epoch)
+                end = EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                if is_offset(end.end_offset):
+                    partition.cut_back(end)
+                if (partition.log.log_end_offset, partition.log.latest_epoch) == before:
+                    self._refused(followed, "fetch-refused-other")  # it tells nothing: do not ask again at once
+                else:
+                    self._moved[partition.key] = None
                 return 0
             case ErrorCode.NONE:
                 appended = partition.append_from_leader(
@@ -295,10 +302,12 @@ class LeaderFetcher:
             case _:
                 # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_ID …: this broker
                 # or the leader has older metadata than the other. It comes by itself.
-                reason = _REFUSALS.get(error_of(data.error_code), "fetch-refused-other")
-                self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=partition.name))
-                self._delay(followed)
+                self._refused(followed, _REFUSALS.get(error_of(data.error_code), "fetch-refused-other"))
                 return 0
+
+    def _refused(self, followed: _Followed, reason: Transition) -> None:
+        self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=followed.partition.name))
+        self._delay(followed)
 
     def _delay(self, followed: _Followed) -> None:
         followed.resting = True

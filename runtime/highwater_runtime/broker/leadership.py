@@ -294,6 +294,8 @@ class Leadership:
         if p.isr.proposal is not proposal:
             return False  # newer metadata has overtaken it
         match answer.error:
+            case ErrorCode.NONE if not self._is_possible(answer):
+                return True
             case ErrorCode.NONE:
                 # In another leader epoch, or older than what is known: the metadata will tell, and sooner or later
                 # supersede the proposal.
@@ -307,6 +309,13 @@ class Leadership:
                 return False
             case error:
                 return error not in LEFT_TO_METADATA
+
+    def _is_possible(self, answer: Answer) -> bool:
+        """Whether a controller can have committed this: no broker twice, none that is no replica, and the leader."""
+        p = self._partition
+        isr = set(answer.isr)
+        mine = answer.leader_epoch != self.epoch or p.context.broker_id in isr
+        return len(isr) == len(answer.isr) and isr <= set(p.replicas) and mine
 
     def _committed(self, answer: Answer) -> None:
         p = self._partition
@@ -326,7 +335,9 @@ class Leadership:
         if sorted(committed) == sorted(proposed.isr):
             self._report_end("committed")
             self._partition.context.isr_changed(
-                any(b not in before.committed for b in committed), any(b not in committed for b in before.committed)
+                self._partition.key,
+                any(b not in before.committed for b in committed),
+                any(b not in committed for b in before.committed),
             )
         else:
             self._report_end("superseded")

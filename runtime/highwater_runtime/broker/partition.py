@@ -54,7 +54,7 @@ class PartitionContext:
         changed: something that a waiting request may wait for has changed in the partition of this name.
         appended: its log has grown, and nothing else has changed.
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
-        isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
+        isr_changed: ``(key, expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
         start_moved: the log start of this partition is another.
         unsettled: its leader has to be asked about its ISR from time to time, until :attr:`.Leadership.is_settled`.
     """
@@ -70,7 +70,7 @@ class PartitionContext:
     withdraw: Callable[[PartitionKey], None]
     changed: Callable[[str], None]
     appended: Callable[[str], None]
-    isr_changed: Callable[[bool, bool], None]
+    isr_changed: Callable[[PartitionKey, bool, bool], None]
     start_moved: Callable[[PartitionKey], None] = lambda _: None
     unsettled: Callable[[Partition], None] = lambda _: None
     proposal_kept: bool = True
@@ -273,7 +273,7 @@ class Partition:
             appended = len(known)
             if known:
                 first = BatchView(known)
-                if self.log.log_start_offset == end_before and first.base_offset < end_before <= first.last_offset:
+                if self.log.log_start_offset == end_before and 0 <= first.base_offset < end_before <= first.last_offset:
                     self.start_over_at(first.base_offset)
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)

@@ -19,6 +19,7 @@ from highwater_runtime.broker.lost_logs import LostLogs
 from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
+from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId
 from highwater_runtime.log.log import Log
@@ -75,9 +76,9 @@ class ReplicaManager:
         self.fetches = fetches
         self.deletions = deletions
         self._wake_ups = wake_ups
+        self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
         self._unsettled: dict[PartitionKey, Partition] = {}
         """Those whose ISR or HW may change with time."""
-        self._gauges_stale = False
         self._closed = False
         self._alter_partition: AlterPartitionManager | None = None
         self._lost_logs: LostLogs | None = None
@@ -107,7 +108,7 @@ class ReplicaManager:
                 endpoint_of=self.endpoint_of,
                 fetch_version=lambda: self.image.metadata_version.fetch_version,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
-                failed=self._refresh_soon,
+                failed=self._gauges.mark_failures,
             )
         )
 
@@ -149,12 +150,13 @@ class ReplicaManager:
             # Who is eligible, or how many replicas are enough, may be another now: nobody else looks at that.
             for partition in self.partitions.values():
                 partition.configured()
+                if delta.configs:
+                    self._gauges.mark(partition.key)  # the least ISR may be another
                 if partition.leading is not None:
                     partition.leading.advance_high_watermark()
         if delta.brokers and len(self.deletions):
             for partition in self.partitions.values():
                 self._wake_ups.mark(partition.name)  # a replica that a deletion waits for may have died
-        self._gauges_stale = True
 
     def _configure_logs(self, delta: Delta) -> None:
         topics = [resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE]
@@ -178,6 +180,7 @@ class ReplicaManager:
             partition = self.partitions[key] = self._open(topic, index)
         leader_epoch_before = partition.leader_epoch
         partition.apply(state)
+        self._gauges.mark(key)
         if partition.log.failure is not None:
             self._lost(partition)
         elif partition.leader_id in (self.options.broker_id, NO_LEADER):
@@ -198,7 +201,7 @@ class ReplicaManager:
         """
         partition.go_offline()
         self._fetchers.unfollow(partition.key)
-        self._gauges_stale = True
+        self._gauges.mark(partition.key)
         if self.options.broker_id in partition.isr.committed and not self._closed:
             assert self._lost_logs is not None
             self._lost_logs.report(partition.key)
@@ -223,7 +226,7 @@ class ReplicaManager:
             return
         self._fetchers.unfollow(key)
         partition.close()
-        metrics.forget_partition(self.ports.metrics, partition)
+        self._gauges.mark(key)
         self.logs.delete(partition.topic, partition.index)
 
     # --- ISR ------------------------------------------------------------------------------------------------------
@@ -264,12 +267,12 @@ class ReplicaManager:
         assert self._alter_partition is not None
         self._alter_partition.withdraw(key)
 
-    def _isr_changed(self, expanded: bool, shrunk: bool) -> None:
+    def _isr_changed(self, key: PartitionKey, expanded: bool, shrunk: bool) -> None:
         if expanded:
             self.ports.metrics.counter(metrics.ISR_EXPANDS)
         if shrunk:
             self.ports.metrics.counter(metrics.ISR_SHRINKS)
-        self._gauges_stale = True
+        self._gauges.mark(key)
 
     def _start_moved(self, key: PartitionKey) -> None:
         self._fetchers.moved(key)
@@ -290,7 +293,7 @@ class ReplicaManager:
                 partition.leading.review_isr()
             if partition.leading is None or partition.leading.is_settled:
                 del self._unsettled[key]
-        self._gauges_stale = True
+        self._gauges.mark_sizes()
         self._schedule_isr_pass()
 
     # --- what requests need ---------------------------------------------------------------------------------------
@@ -326,23 +329,16 @@ class ReplicaManager:
         state = None if topic is None else topic.partitions.get(index)
         return (NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch)
 
-    def _refresh_soon(self) -> None:
-        self._gauges_stale = True
-
     def after_event(self) -> None:
         """Wake who waits, and bring the gauges up to date: runs after every event of this broker."""
         self._wake_ups.drain()
-        if self._gauges_stale:
-            self._gauges_stale = False
-            self._report()
-
-    def _report(self) -> None:
-        metrics.report(self.ports.metrics, self.partitions, failed=len(self._fetchers.failed))
+        if self._gauges.is_stale:
+            self._gauges.report(failed=len(self._fetchers.failed))
 
     def refresh_gauges(self) -> None:
         """Bring every gauge up to date, for somebody who asks."""
-        self._report()
-        metrics.report_positions(self.ports.metrics, self.partitions)
+        self._gauges.report(failed=len(self._fetchers.failed))
+        self._gauges.report_positions()
 
 
 def _not_here(topic: TopicImage, index: int) -> ErrorCode:

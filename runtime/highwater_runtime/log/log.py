@@ -461,6 +461,8 @@ class Log(ReadableLog):
         doomed = len(reasons)
         if doomed == 0:
             return 0
+        if "below-start" in reasons:
+            self._took("segments-below-start-deleted")
         self._ensure_online()
         with self._failures_end_it():
             old, left = self.log_start_offset, self.size_in_bytes

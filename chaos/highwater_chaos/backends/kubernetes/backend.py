@@ -15,9 +15,10 @@ loop of their own (the local backend's).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.abilities import CAPABILITIES, KubernetesAbilities
@@ -143,15 +144,15 @@ class KubernetesBackend:
         return self._abilities.why_not(cluster, capability)
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software is not built yet."""
+        """Other software does not run on Kubernetes."""
         return self._abilities.problems(cluster)
 
     # --- life of the run ---
 
-    def build(self, cluster: Cluster, seed: int) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create the LogCluster, or begin on the one that is borrowed; returns once it is Ready. Raises
         ``ClusterError``."""
-        self._intake = Intake(self._threads, borrowed=self._place.borrowed != "")
+        self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
         self._cluster = cluster
         if self._loan is None:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
@@ -231,7 +232,7 @@ class KubernetesBackend:
         self._take_events()
         return self._intake.since(seq)
 
-    def event_lines(self) -> Sequence[bytes]:
+    def event_lines(self) -> Iterable[bytes]:
         """All of them, by time."""
         self._take_events()
         return self._intake.lines()
@@ -293,18 +294,14 @@ class KubernetesBackend:
         voters = {node_id(name): name for name in controller_names(self._cluster)}
         return self._intake.quorum_violations(voters, self._wiped)
 
-    def replica_dump(self) -> list[dict[str, Any]]:
-        """From the disks, by the agents. A part of them would be judged as if it were all: where one cannot be had
-        there is none, and a doubt."""
-        rows: list[dict[str, Any]] = []
+    def replica_dump(self) -> Iterator[dict[str, Any]]:
+        """As the agents read it from the disks."""
         for name in broker_names(self._cluster):
             place = self._nodes[name].place
             try:
-                rows += place.agent.dump(place.namespace, place.name)
+                yield from self._intake.own_rows(place.agent.dump(place.namespace, place.name))
             except AgentError as error:
-                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
-                return []
-        return self._intake.own_rows(rows)
+                raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
     def doubts(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
@@ -455,11 +452,13 @@ class KubernetesBackend:
         argv: Sequence[str],
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
     ) -> ClientProcess:
         """In the runner's own pod, which reaches brokers under their pods' names."""
         del name
         assert self._clients is not None
-        return self._clients.add_process(argv, on_line, on_exit)
+        return self._clients.add_process(argv, on_line, on_exit, log)
 
     def post(self, callback: Callable[[], None]) -> None:
         """On the clients' loop."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import Executor, Future, wait
+from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentError
 from highwater_chaos.backends.kubernetes.borrowed import Past, judge_quorum
 from highwater_chaos.backends.kubernetes.cluster import ClusterError
 from highwater_chaos.backends.kubernetes.observing import EventPolls, PodEvents
+from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.program import Observed
-from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.protocol import InvariantViolation, TimedEvent
 
@@ -29,13 +31,14 @@ class Intake:
     Args:
         threads: on which agents are asked.
         borrowed: the cluster was there before the run, and is judged by the run's own part of it.
+        spool: a directory for what it records.
     """
 
-    def __init__(self, threads: Executor, *, borrowed: bool) -> None:
+    def __init__(self, threads: Executor, *, borrowed: bool, spool: Path | None = None) -> None:
         self.start_ns = time.time_ns()
         self._threads = threads
-        self._log = EventLog(self.start_ns, clock=time.time_ns)
-        self._judged = EventLog(self.start_ns, clock=time.time_ns) if borrowed else self._log
+        self._log = EventLog(self.start_ns, time.time_ns, None if borrowed else spool)
+        self._judged = EventLog(self.start_ns, time.time_ns, spool) if borrowed else self._log
         self._past: Past | None = None
         self._pods: dict[str, PodEvents] = {}
         self._polls: EventPolls
@@ -76,9 +79,9 @@ class Intake:
 
     def since(self, seq: int) -> Sequence[TimedEvent]:
         """A slice of what has been taken in."""
-        return self._log.events[seq:]
+        return self._log.since(seq)
 
-    def lines(self) -> Sequence[bytes]:
+    def lines(self) -> Iterable[bytes]:
         """All by which the run is judged, by time."""
         return self._judged.lines()
 
@@ -87,8 +90,8 @@ class Intake:
     ) -> Sequence[InvariantViolation]:
         """What the controllers' events show. ``wiped``: incarnations that began on an empty disk."""
         if self._past is not None:
-            return judge_quorum(voters, wiped, self._log.by_time())
-        return QuorumJudge(voters, wiped).judge(self._log.by_time())
+            return judge_quorum(voters, wiped, list(self._log.by_time(parse_line, QUORUM_KINDS)))
+        return QuorumJudge(voters, wiped).judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
     def own_rows(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Of what is on disks, that by which the run is judged."""

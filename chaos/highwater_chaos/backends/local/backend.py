@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,11 +24,12 @@ from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
 from highwater_chaos.backends.local.endings import Ending
+from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer
 from highwater_chaos.backends.local.programs import program_of
-from highwater_chaos.backends.local.quorum_events import QuorumJudge
+from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
@@ -85,7 +86,7 @@ class LocalBackend:
         self._observer: Observer
         self._clients: LocalClients | None = None
         self._start_ns = 0
-        self._log = EventLog()
+        self._log: EventLog
         self._rules: RuleBook
         self._samples = Samples(self.now_ns)
         self._counted_ns = 0
@@ -110,9 +111,10 @@ class LocalBackend:
 
     # --- life of the run ---
 
-    def build(self, cluster: Cluster, seed: int) -> None:
+    def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Make the machine's part and start the processes."""
-        self._start_ns = self._log.start_ns = time.monotonic_ns()
+        self._start_ns = time.monotonic_ns()
+        self._log = EventLog(self._start_ns, spool=spool)
         self._program = program_of(cluster)
         run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
         self._network = NamespaceNetwork(run, cluster) if self.isolated else LoopbackNetwork(cluster)
@@ -121,6 +123,7 @@ class LocalBackend:
             self._nodes[name] = self._make_node(run, cluster, name, endpoint)
         self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
         self._observer = self._program.observer(self)
+        self._log.follow(self._observer.records)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
         self._clients = LocalClients(self.enter_network, seed)
         for name in self._nodes:
@@ -138,6 +141,7 @@ class LocalBackend:
             advertised=endpoint,
             data=disk.data,
             files=files,
+            record=self._log.spool / f"events-{name}.jsonl",
         )
         log = run.path / "logs" / f"{name}.log"
         self._kept[f"logs/{name}.log"] = log
@@ -171,6 +175,7 @@ class LocalBackend:
             self._observer.close()
         if hasattr(self, "_network"):
             self._network.close()
+        self._log.close()
         run, self._run = self._run, None
         run.__exit__()
 
@@ -196,7 +201,10 @@ class LocalBackend:
             self._doubts.append(str(error))
 
     def _take_events(self) -> None:
-        self._log.add(self._observer.poll())
+        if self._observer.records:
+            self._log.show(self._observer.poll())
+        else:
+            self._log.add(self._observer.poll())
 
     # --- for observers (any thread) ---
 
@@ -229,9 +237,9 @@ class LocalBackend:
     def events_since(self, seq: int) -> Sequence[TimedEvent]:
         """A slice of what has been taken in; taken in now what has come up."""
         self._take_events()
-        return self._log.events[seq:]
+        return self._log.since(seq)
 
-    def event_lines(self) -> Sequence[bytes]:
+    def event_lines(self) -> Iterable[bytes]:
         """All of them, by time."""
         self._take_events()
         return self._log.lines()
@@ -286,19 +294,16 @@ class LocalBackend:
     def violations(self) -> Sequence[InvariantViolation]:
         """What the controllers' events show."""
         judge = QuorumJudge({node_id(name): name for name in controller_names(self.plan.cluster)}, self._wiped)
-        return judge.judge(self._log.by_time())
+        return judge.judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
-    def replica_dump(self) -> list[dict[str, Any]]:
+    def replica_dump(self) -> Iterator[dict[str, Any]]:
         """From the files, which nobody writes to any more."""
-        rows: list[dict[str, Any]] = []
         for name in broker_names(self.plan.cluster):
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
             try:
-                rows += dump_replicas(node_id(name), disk)
-            except OSError as error:  # a disk that still fails; a part of the rows would be judged as if it were all
-                self._doubts.append(f"what {name} has on its disk could not be read: {error}")
-                return []
-        return rows
+                yield from dump_replicas(node_id(name), disk)
+            except OSError as error:
+                raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
     def doubts(self) -> Sequence[str]:
         """Nodes that ended without a fault or a crash to explain it, clients that did, events that could not be
@@ -470,11 +475,13 @@ class LocalBackend:
         argv: Sequence[str],
         on_line: Callable[[bytes], None],
         on_exit: Callable[[int, str], None],
+        *,
+        log: Path | None = None,
     ) -> ClientProcess:
         """Started by the clients' thread, in its network."""
         del name
         assert self._clients is not None
-        return self._clients.add_process(argv, on_line, on_exit)
+        return self._clients.add_process(argv, on_line, on_exit, log)
 
     def post(self, callback: Callable[[], None]) -> None:
         """On the clients' loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.local.client_loop import ClientLoop
@@ -30,10 +31,14 @@ class LocalClients:
         self._loop.wait(begin())
 
     def add_process(
-        self, argv: Sequence[str], on_line: Callable[[bytes], None], on_exit: Callable[[int, str], None]
+        self,
+        argv: Sequence[str],
+        on_line: Callable[[bytes], None],
+        on_exit: Callable[[int, str], None],
+        log: Path | None = None,
     ) -> LoopClientProcess:
-        """Start a program in the clients' network."""
-        process = self._loop.call(lambda: LoopClientProcess(self._loop.loop, argv, on_line, on_exit))
+        """Start a program in the clients' network; ``log`` gets its stderr."""
+        process = self._loop.call(lambda: LoopClientProcess(self._loop.loop, argv, on_line, on_exit, log=log))
         self._processes.append(process)
         return process
 

@@ -5,13 +5,16 @@ B was caused by one of node A, A's was in its file before B's came about. Readin
 keep that order: B's file may be read just after the effect and A's just before the cause. Therefore each
 :meth:`EventFiles.poll` notes the time first, reads everything, and holds back whatever happened after that time: of the
 events before it, every cause is in its file by then.
+
+The files themselves are the record (see :mod:`~highwater_chaos.backends.local.recording`). What is handed over is what
+the harness must know: of kinds that come with every record, the last ones that came up.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -20,10 +23,17 @@ from typing import Any, Final
 import msgspec
 
 from highwater_chaos.backends.local.program import Observed
+from highwater_chaos.backends.local.recording import BULK
 from highwater_runtime.ports.trace import NodeEvent
 
 _CHUNK: Final = 1 << 20
 _SHOWN: Final = 120
+_KIND: Final = b'"kind":"'
+_LEADS: Final = b'"kind":"high-watermark"'
+_BULK_KINDS: Final = frozenset(
+    b'"kind":"%b"' % str(msgspec.inspect.type_info(kind).tag).encode()  # type: ignore[attr-defined]
+    for kind in BULK
+)
 
 
 class _Header(msgspec.Struct):
@@ -51,12 +61,13 @@ def parse_line(line: bytes) -> Observed:
 class _File:
     """One node's file, read up to some byte. It is not there before the node's first start."""
 
-    __slots__ = ("fd", "partial", "path", "waiting")
+    __slots__ = ("fd", "partial", "path", "taken", "waiting")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.fd: int | None = None
         self.partial = b""
+        self.taken = 0
         self.waiting: list[Observed] = []
 
     def read(self) -> list[bytes]:
@@ -70,7 +81,16 @@ class _File:
         while data := os.read(self.fd, _CHUNK):
             parts.append(data)
         *lines, self.partial = b"".join(parts).split(b"\n")
+        self.taken += sum(map(len, lines)) + len(lines)
         return lines
+
+    def cut(self) -> None:
+        """Remove a line that was torn at the end: nobody writes to the file now."""
+        if self.partial:
+            assert self.fd is not None
+            os.truncate(self.path, self.taken)
+            os.lseek(self.fd, self.taken, os.SEEK_SET)
+            self.partial = b""
 
     def close(self) -> None:
         if self.fd is not None:
@@ -82,19 +102,17 @@ class EventFiles:
     """An :class:`~highwater_chaos.backends.local.program.Observer` of files, one for each node (by its name)."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
+        self.records = tuple(paths.values())
         self._files = {name: _File(path) for name, path in paths.items()}
         self._notes: list[str] = []
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
-        """Nodes say so themselves. Here only a line is ended that the incarnation before was killed in the middle of:
-        the next one appends. It was no event: nobody has seen what it was to announce, as it is written first."""
+        """Nodes say so themselves. Here only a line is removed that the incarnation before was killed in the middle of.
+        It was no event: nobody has seen what it was to announce, as it is written first."""
         del incarnation, time_ns
         file = self._files[node]
         self._take(file)
-        if file.partial:
-            with file.path.open("ab") as end:
-                end.write(b"\n")
-            file.read()
+        file.cut()
 
     def poll(self) -> Sequence[Observed]:
         """Events of all files up to a moment that has passed, by time."""
@@ -117,11 +135,28 @@ class EventFiles:
             file.close()
 
     def _take(self, file: _File) -> None:
-        for line in file.read():
+        for line in significant(file.read()):
             try:
                 file.waiting.append(parse_line(line))
             except msgspec.DecodeError as error:
                 self._notes.append(f"{file.path.name} of {file.path.parent.name}: {error}: {line[:_SHOWN]!r}")
+
+
+def significant(lines: Sequence[bytes]) -> Iterable[bytes]:
+    """The lines of one node without those of a bulk kind, but the last of these (of high watermarks: of each
+    partition), in their order. What is no event is left in."""
+    kept: dict[object, bytes] = {}
+    for place, line in enumerate(lines):
+        begins = line.find(_KIND)
+        ends = line.find(b'"', begins + len(_KIND)) + 1
+        kind = line[begins:ends]
+        if begins < 0 or kind not in _BULK_KINDS:
+            kept[place] = line
+            continue
+        key = line[begins : line.find(b",", ends + 1)] if kind == _LEADS else b""
+        kept.pop(key, None)  # to stand where the last one stands
+        kept[key] = line
+    return kept.values()
 
 
 def take_until(events: list[Observed], horizon: int) -> list[Observed]:

@@ -18,7 +18,6 @@ from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 
-_EVENTS: Final = "events.jsonl"
 _CONTROL: Final = "control.sock"
 _CONFIG: Final = "node.properties"
 _READY: Final = "ready.json"
@@ -54,7 +53,7 @@ class HighwaterProgram:
 
     def observer(self, site: Site) -> Observer:
         """Reads the event files."""
-        return EventFiles({place.name: place.files / _EVENTS for place in site.plan.places})
+        return EventFiles({place.name: place.record for place in site.plan.places})
 
 
 def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:
@@ -71,7 +70,7 @@ def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> di
         "highwater.node.name": place.name,
         "highwater.incarnation": incarnation,
         "highwater.seed": plan.seed,
-        "highwater.trace.path": str(place.files / _EVENTS),
+        "highwater.trace.path": str(place.record),
         "highwater.control.path": str(place.files / _CONTROL),
         "highwater.ready.path": str(place.files / _READY),
     }

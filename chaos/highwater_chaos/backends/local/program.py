@@ -40,7 +40,9 @@ class NodePlace:
     """Its data directory, on its own disk: the only place that power loss, wiping and the like touch. The directory
     exists (empty) before the first start and after a wipe."""
     files: Path
-    """Config, sockets and event file: outside of the faults' reach."""
+    """Config and sockets: outside of the faults' reach."""
+    record: Path
+    """A file for what the node says of itself, which outlives the run; outside of the faults' reach, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,11 @@ class Site(Protocol):
 
 class Observer(Protocol):
     """Where the events of one run's nodes come from. ``NodeStopped`` is not its affair: the backend knows why."""
+
+    @property
+    def records(self) -> Sequence[Path]:
+        """Files that hold all events, a line each as nodes write them. Then :meth:`poll` need not return every one: of
+        the kinds that come with each record, the last. Empty: what :meth:`poll` returns is all there is."""
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         """The backend is about to start a process (``time_ns``: CLOCK_MONOTONIC). An observer whose nodes do not say

@@ -27,6 +27,8 @@ from highwater_runtime.ports.trace import (
     RaftTruncated,
 )
 
+QUORUM_KINDS: Final = (b"raft-", b"node-started", b"node-stopped")
+"""The kinds of events that are judged here, by the beginning of their names."""
 SUBJECT: Final = "__cluster_metadata-0"
 _MOST: Final = 1000
 _NOTHING_TOLD: Final = 1 << 62

@@ -36,4 +36,12 @@ DRIVERS: Final = {
         ),
     )
 }
-"""Drivers by the name that ``workload.driver`` takes; ``highwater`` is none: those clients live in the harness."""
+"""Drivers by the name that ``workload.driver`` takes, of clients that are not ours."""
+
+OWN: Final = Driver(
+    "highwater",
+    (sys.executable, "-m", "highwater_chaos.workload.drivers.highwater"),
+    package="highwater_chaos",
+    extra="chaos",
+)
+"""Our own clients, in a process of their own where time is real."""

@@ -1,54 +1,51 @@
-"""What the harness and a driver say to each other.
+"""What the harness and a process of clients say to each other.
 
-A driver gets its :class:`DriverSettings` as JSON in its only argument. It writes one JSON object a line to stdout: each
-operation's beginning and outcome, in the order in which they happened, with the time on ``CLOCK_MONOTONIC``, which is
-the same for every process of a machine. The line that begins a send leaves (``write(2)``) before the client library
-hears of the record: a driver that dies can have sent nothing that the history does not know.
+A process gets the path of its :class:`ProcessSettings` (JSON) as its only argument. It appends what its clients do to
+the history file named there, each line before whatever it announces leaves. So the history does not pass through the
+harness, which hears only how the clients stand: a :class:`~highwater_chaos.workload.client_group.Standing` as a line of
+JSON on stdout, a few times a second, when something has changed, and after what it speaks of is in the file.
 
-On stdin it hears :data:`FINISH`: begin nothing new, wait for every outcome, say ``done``, exit 0. The end of its stdin
-means that the harness is gone: exit at once.
+On stdin it hears ``finish ROLE …``: let the clients of these roles begin nothing new; and :data:`END`: write what is to
+be written, exit 0. The end of its stdin means that the harness is gone: exit at once.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
-from highwater_chaos.workload.history import MicroOp, OperationKind
+from highwater_chaos.workload.client_group import ROLES, ClientSettings, Role, Standing
 
-FINISH: Final = b"finish\n"
-
-
-class DriverSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a driver is to do. ``bootstrap`` as Kafka's ``bootstrap.servers``; ``interval_ns``: mean time between sends,
-    each varies by up to a half; ``values_from``: the first value; ``max_open``: sends that may be open at once."""
-
-    role: Literal["producer", "consumer"]
-    name: str
-    bootstrap: str
-    topics: tuple[str, ...]
-    seed: str
-    request_timeout_ns: int
-    delivery_timeout_ns: int
-    ack_timeout_ns: int | None = None
-    interval_ns: int = 0
-    values_from: int = 1
-    acks: int = -1
-    idempotence: bool = True
-    max_open: int = 200
+HARNESS_GONE: Final = 3
+"""Exit status of a process whose stdin ended."""
+TELL_EVERY_NS: Final = 50_000_000
+END: Final = b"end\n"
+_FINISH: Final = b"finish "
 
 
-class Told(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of a driver. ``at``: ns on ``CLOCK_MONOTONIC``; ``operation``: its own number of the operation."""
+class ProcessSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """One process. ``origin_ns``: when run time began, on CLOCK_MONOTONIC; ``seed``: the run's."""
 
-    type: Literal["invoke", "ok", "fail", "info", "done"]
-    at: int
-    operation: int = -1
-    f: OperationKind = "poll"
-    value: tuple[MicroOp, ...] = ()
-    error: str = ""
+    history: str
+    origin_ns: int
+    seed: int
+    clients: ClientSettings
 
 
-encode_line = msgspec.json.Encoder().encode
-decode_line = msgspec.json.Decoder(Told).decode
+def finish_line(roles: Sequence[Role]) -> bytes:
+    """The line that lets these roles finish."""
+    return _FINISH + " ".join(roles).encode() + b"\n"
+
+
+def roles_of(line: bytes) -> list[Role]:
+    """The roles that a line lets finish; none where it says something else."""
+    words = line.removeprefix(_FINISH).decode().split() if line.startswith(_FINISH) else []
+    return [role for role in ROLES if role in words]
+
+
+encode_settings = msgspec.json.Encoder().encode
+decode_settings = msgspec.json.Decoder(ProcessSettings).decode
+encode_standing = msgspec.json.Encoder().encode
+decode_standing = msgspec.json.Decoder(Standing).decode

@@ -33,6 +33,7 @@ class ClusterObserver:
     """
 
     def __init__(self, site: Site, log_file: Callable[[NodePlace, int], Path]) -> None:
+        self.records: Sequence[Path] = ()
         self._site = site
         self._log_file = log_file
         self._names = {place.node_id: place.name for place in site.plan.places}

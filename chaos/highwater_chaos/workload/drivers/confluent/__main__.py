@@ -1,44 +1,120 @@
-"""``python -m highwater_chaos.workload.drivers.confluent SETTINGS``: see ``lines.py`` for what is said to whom."""
+"""``python -m highwater_chaos.workload.drivers.confluent SETTINGS``: see ``lines.py`` for what is said to whom.
+
+Every client has a thread; librdkafka has its own beside them.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+import time
+from pathlib import Path
 
 import msgspec
 
+from highwater_chaos.workload.client_group import ROLES, Role, Standing
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
-from highwater_chaos.workload.drivers.lines import FINISH, DriverSettings
+from highwater_chaos.workload.drivers.lines import (
+    END,
+    HARNESS_GONE,
+    TELL_EVERY_NS,
+    ProcessSettings,
+    decode_settings,
+    encode_standing,
+    roles_of,
+)
+from highwater_chaos.workload.history import Operation
+from highwater_chaos.workload.history_files import HistoryWriter
 
-_HARNESS_GONE = 3
+
+class _Process:
+    def __init__(self, settings: ProcessSettings) -> None:
+        self._settings = settings
+        self._history = HistoryWriter(Path(settings.history))
+        self._reporter = Reporter(lambda: time.monotonic_ns() - settings.origin_ns, self._write)
+        self._finish: dict[Role, threading.Event] = {role: threading.Event() for role in ROLES}
+        self._end = threading.Event()
+        self._doubts: list[str] = []
+        self._threads: dict[Role, list[threading.Thread]] = {role: [] for role in ROLES}
+        self._told = Standing()
+
+    def run(self) -> None:
+        """Drive all clients until the harness says that it is over."""
+        clients, seed = self._settings.clients, self._settings.seed
+        for producer in clients.producers:
+            self._start("producer", drive_producer, producer, seed)
+        for consumer in clients.consumers:
+            self._start("consumer", drive_consumer, consumer)
+        threading.Thread(target=self._listen, daemon=True).start()
+        while not self._end.wait(TELL_EVERY_NS / 1e9):
+            self._tell()
+        self._tell()
+
+    def _start(self, role: Role, drive: object, options: object, *more: object) -> None:
+        def live() -> None:
+            try:
+                drive(options, *more, self._reporter, self._finish[role])  # type: ignore[operator]
+            except Exception as error:
+                self._doubts.append(f"client {options.name} ended by itself: {error!r}")  # type: ignore[attr-defined]
+                raise
+
+        thread = threading.Thread(target=live, daemon=True)
+        self._threads[role].append(thread)
+        thread.start()
+
+    def _write(self, operation: Operation) -> None:
+        self._history.add(operation)
+        self._history.flush()
+
+    def _listen(self) -> None:
+        # Unbuffered: a thread that waits inside of a buffered stdin holds its lock, and Python aborts at exit over it.
+        with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as lines:
+            for line in lines:
+                for role in roles_of(line):
+                    self._finish[role].set()
+                if line == END:
+                    self._end.set()
+                    return
+        # Nobody is left to tell, and the library may be in the middle of waiting for a broker that is gone as well.
+        os._exit(HARNESS_GONE)
+
+    def _tell(self) -> None:
+        recorder = self._reporter.recorder
+        # Who has ended first: whatever such a thread has counted is counted then.
+        idle = tuple(
+            role
+            for role in ROLES
+            if (self._finish[role].is_set() or not self._threads[role])
+            and not any(thread.is_alive() for thread in self._threads[role])
+        )
+        standing = Standing(
+            offered=recorder.offered,
+            first_offered_ns=recorder.first_offered_ns,
+            acknowledged=recorder.acknowledged,
+            held_back=self._reporter.held_back,
+            read=recorder.read,
+            open=recorder.open_operations,
+            idle=idle,
+            drained=True,
+            doubts=tuple(self._doubts),
+        )
+        news = self._reporter.take_news()
+        if standing != self._told or news:
+            self._told = standing
+            line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
+            while line:
+                line = line[os.write(sys.stdout.fileno(), line) :]
 
 
 def main() -> int:
-    """Drive one client until told to finish."""
-    settings = msgspec.json.decode(sys.argv[1], type=DriverSettings)
-    finish = threading.Event()
-    threading.Thread(target=_listen, args=(finish,), daemon=True).start()
-    reporter = Reporter(sys.stdout.fileno())
-    match settings.role:
-        case "producer":
-            drive_producer(settings, reporter, finish)
-        case "consumer":
-            drive_consumer(settings, reporter, finish)
-    reporter.done()
-    return 0
-
-
-def _listen(finish: threading.Event) -> None:
-    # Unbuffered: a thread that waits inside of a buffered stdin holds its lock, and Python aborts at exit over that.
-    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as lines:
-        for line in lines:
-            if line == FINISH:
-                finish.set()
-    # Nobody is left to tell, and the library may be in the middle of waiting for a broker that is gone as well.
-    os._exit(_HARNESS_GONE)
+    """Drive clients until told that it is over."""
+    _Process(decode_settings(Path(sys.argv[1]).read_bytes())).run()
+    sys.stdout.flush()
+    # Threads of a client that did not finish would be waited for; what they had open stays open.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from confluent_kafka import KafkaException
 
-from highwater_chaos.workload.drivers.lines import DriverSettings
+from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.metadata import PartitionKey
+from highwater_chaos.workload.producer import ProducerOptions
 from highwater_runtime.ports import MS
 
 _REFRESH_SECONDS: Final = 1.0
@@ -19,12 +21,12 @@ class _Client(Protocol):
     def list_topics(self, topic: str, timeout: float) -> Any: ...
 
 
-def common_properties(settings: DriverSettings) -> dict[str, str | int | bool]:
+def common_properties(options: ProducerOptions | ConsumerOptions) -> dict[str, str | int | bool]:
     """Back to work soon after a node is back: what librdkafka waits by default is made for clusters that stand."""
-    timeout_ms = settings.request_timeout_ns // MS
+    timeout_ms = options.request_timeout_ns // MS
     return {
-        "bootstrap.servers": settings.bootstrap,
-        "client.id": settings.name,
+        "bootstrap.servers": ",".join(map(str, options.bootstrap)),
+        "client.id": options.name,
         # The broker answers within the request's own time-out; only where it does not is the connection given up.
         "socket.timeout.ms": max(timeout_ms + 500, 1500),
         "socket.connection.setup.timeout.ms": max(timeout_ms, 1000),
@@ -41,10 +43,10 @@ class KnownPartitions:
     It asks in a thread of its own, since a cluster in trouble lets one wait; ``stop`` when done.
     """
 
-    def __init__(self, client: _Client, topics: tuple[str, ...]) -> None:
+    def __init__(self, client: _Client, topics: Sequence[str]) -> None:
         self.keys: tuple[PartitionKey, ...] = ()
         self._client = client
-        self._topics = topics
+        self._topics = tuple(topics)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._refresh, daemon=True)
         self._thread.start()

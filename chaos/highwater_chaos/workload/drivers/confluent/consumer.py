@@ -12,11 +12,10 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from highwater_chaos.workload.consumer import value_of
+from highwater_chaos.workload.consumer import ConsumerOptions, value_of
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
-from highwater_chaos.workload.drivers.lines import DriverSettings
 from highwater_chaos.workload.history import MicroOp
 from highwater_chaos.workload.metadata import PartitionKey, key_name
 
@@ -28,9 +27,9 @@ _POSITION_LOST: Final = frozenset(
 )
 
 
-def drive_consumer(settings: DriverSettings, reporter: Reporter, finish: threading.Event) -> None:
+def drive_consumer(options: ConsumerOptions, reporter: Reporter, finish: threading.Event) -> None:
     """Poll until ``finish``; the poll that is open then has its outcome before this returns."""
-    driven = _DrivenConsumer(settings, reporter)
+    driven = _DrivenConsumer(options, reporter)
     try:
         while not finish.is_set():
             driven.poll()
@@ -39,12 +38,13 @@ def drive_consumer(settings: DriverSettings, reporter: Reporter, finish: threadi
 
 
 class _DrivenConsumer:
-    def __init__(self, settings: DriverSettings, reporter: Reporter) -> None:
+    def __init__(self, options: ConsumerOptions, reporter: Reporter) -> None:
+        self._name = options.name
         self._reporter = reporter
         self._consumer = Consumer(
             {
-                **common_properties(settings),
-                "group.id": f"highwater-{settings.name}",  # the package insists; nothing is committed
+                **common_properties(options),
+                "group.id": f"highwater-{options.name}",  # the package insists; nothing is committed
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "error",
@@ -54,7 +54,7 @@ class _DrivenConsumer:
                 "check.crcs": True,
             }
         )
-        self._partitions = KnownPartitions(self._consumer, settings.topics)
+        self._partitions = KnownPartitions(self._consumer, options.topics)
         self._positions: dict[PartitionKey, int] = {}
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class _DrivenConsumer:
     def poll(self) -> None:
         """Take up new partitions, then one poll."""
         self._assign([key for key in self._partitions.keys if key not in self._positions])
-        operation = self._reporter.invoke("poll")
+        operation = self._reporter.invoke(self._name, "poll")
         messages = [message for message in [self._consumer.poll(_POLL_SECONDS)] if message is not None]
         if messages:
             messages += self._consumer.consume(_MAX_POLL_RECORDS - 1, timeout=0)
@@ -74,9 +74,9 @@ class _DrivenConsumer:
         for message in messages:
             self._take(message, read, errors, lost)
         if errors and not read:
-            self._reporter.fail(operation, (), errors[0])
+            self._reporter.fail(self._name, operation, (), errors[0])
         else:
-            self._reporter.ok(operation, read)
+            self._reporter.ok(self._name, operation, read)
         for key in lost:
             del self._positions[key]
         if lost:
@@ -116,6 +116,6 @@ class _DrivenConsumer:
             MicroOp("assign", key_name(key), offset if key in put else None, None)
             for key, offset in self._positions.items()
         ]
-        operation = self._reporter.invoke("assign", assignment)
+        operation = self._reporter.invoke(self._name, "assign", assignment)
         self._consumer.incremental_assign(taken)
-        self._reporter.ok(operation, assignment)
+        self._reporter.ok(self._name, operation, assignment)

@@ -18,17 +18,17 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from highwater_chaos.workload.drivers.confluent.connection import KnownPartitions, common_properties
 from highwater_chaos.workload.drivers.confluent.outcomes import describe, is_definite
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
-from highwater_chaos.workload.drivers.lines import DriverSettings
 from highwater_chaos.workload.history import MicroOp
 from highwater_chaos.workload.metadata import PartitionKey, key_name
+from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptions
 from highwater_runtime.ports import MS, SECOND
 
 _POLL_SECONDS: Final = 0.05
 
 
-def drive_producer(settings: DriverSettings, reporter: Reporter, finish: threading.Event) -> None:
-    """Send at the rate of ``settings`` until ``finish``, then return once every record has its outcome."""
-    driven = _DrivenProducer(settings, reporter)
+def drive_producer(options: ProducerOptions, seed: int, reporter: Reporter, finish: threading.Event) -> None:
+    """Send at the rate of ``options`` until ``finish``, then return once every record has its outcome."""
+    driven = _DrivenProducer(options, seed, reporter)
     try:
         driven.run(finish)
     finally:
@@ -36,29 +36,29 @@ def drive_producer(settings: DriverSettings, reporter: Reporter, finish: threadi
 
 
 class _DrivenProducer:
-    def __init__(self, settings: DriverSettings, reporter: Reporter) -> None:
-        self._settings = settings
+    def __init__(self, options: ProducerOptions, seed: int, reporter: Reporter) -> None:
+        self._options = options
         self._reporter = reporter
-        self._random = Random(settings.seed)
-        self._next_value = settings.values_from
+        self._random = Random(f"{seed}/{options.name}")
+        self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._open = 0
         self._connect()
 
     def _connect(self) -> None:
-        settings = self._settings
-        ack_ns = settings.request_timeout_ns if settings.ack_timeout_ns is None else settings.ack_timeout_ns
+        options = self._options
+        ack_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._dead = False
         self._producer = Producer(
             {
-                **common_properties(settings),
-                "acks": settings.acks,
-                "enable.idempotence": settings.idempotence,
+                **common_properties(options),
+                "acks": options.acks,
+                "enable.idempotence": options.idempotence,
                 "request.timeout.ms": ack_ns // MS,  # librdkafka's name of what the broker may wait
-                "message.timeout.ms": settings.delivery_timeout_ns // MS,
+                "message.timeout.ms": options.delivery_timeout_ns // MS,
                 "error_cb": self._on_error,
             }
         )
-        self._partitions = KnownPartitions(self._producer, settings.topics)
+        self._partitions = KnownPartitions(self._producer, options.topics)
 
     def _on_error(self, error: KafkaError) -> None:
         # Everything else (a broker that went away, all of them down) librdkafka mends by itself.
@@ -74,10 +74,12 @@ class _DrivenProducer:
             self._producer.poll(min(max(wait, 0), _POLL_SECONDS))
             if time.monotonic() < due:
                 continue
-            due += self._settings.interval_ns * self._random.uniform(0.5, 1.5) / SECOND
+            due += self._options.interval_ns * self._random.uniform(0.5, 1.5) / SECOND
             # Where it cannot keep up, sends are left out and not made up for: the rate is a wish, not a debt.
             due = max(due, time.monotonic() - 1)
-            if self._partitions.keys and self._open < self._settings.max_open:
+            if self._partitions.keys and self._open >= self._options.max_open:
+                self._reporter.hold_back()
+            elif self._partitions.keys:
                 self._send(self._partitions.keys[self._random.randrange(len(self._partitions.keys))])
 
     def close(self) -> None:
@@ -88,7 +90,7 @@ class _DrivenProducer:
 
     def _send(self, key: PartitionKey) -> None:
         value, self._next_value = self._next_value, self._next_value + 1
-        operation = self._reporter.invoke("send", (MicroOp("send", key_name(key), None, value),))
+        operation = self._reporter.invoke(self._options.name, "send", (MicroOp("send", key_name(key), None, value),))
         self._open += 1
         topic, index = key
         try:
@@ -106,7 +108,7 @@ class _DrivenProducer:
     def _refused(self, operation: int, key: PartitionKey, value: int, error: str) -> None:
         """``produce`` did not take it, so librdkafka never had it."""
         self._open -= 1
-        self._reporter.fail(operation, (MicroOp("send", key_name(key), None, value),), error)
+        self._reporter.fail(self._options.name, operation, (MicroOp("send", key_name(key), None, value),), error)
 
     def _delivered(
         self, operation: int, key: PartitionKey, value: int, error: KafkaError | None, message: Message
@@ -115,13 +117,13 @@ class _DrivenProducer:
         sent = MicroOp("send", key_name(key), None, value)
         if error is not None:
             if is_definite(error):
-                self._reporter.fail(operation, (sent,), describe(error))
+                self._reporter.fail(self._options.name, operation, (sent,), describe(error))
             else:
-                self._reporter.info(operation, (sent,), describe(error))
-        elif self._settings.acks == 0:
-            self._reporter.info(operation, (sent,), "acks=0: nobody says whether it was written")
+                self._reporter.info(self._options.name, operation, (sent,), describe(error))
+        elif self._options.acks == 0:
+            self._reporter.info(self._options.name, operation, (sent,), "acks=0: nobody says whether it was written")
         else:
             offset = message.offset()
             # A broker that recognised a repetition need not remember where the record stands.
             known = offset if offset is not None and offset >= 0 else None
-            self._reporter.ok(operation, (MicroOp("send", key_name(key), known, value),))
+            self._reporter.ok(self._options.name, operation, (MicroOp("send", key_name(key), known, value),))

@@ -1,52 +1,54 @@
-"""A driver's side of the pipe: each line is written whole, and before whatever it announces happens."""
+"""What the clients of a process write down, from any thread: each line before whatever it announces happens."""
 
 from __future__ import annotations
 
-import os
 import threading
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from highwater_chaos.workload.drivers.lines import Told, encode_line
-from highwater_chaos.workload.history import MicroOp, OperationKind
+from highwater_chaos.workload.history import HistoryRecorder, MicroOp, Operation, OperationKind
 
 
 class Reporter:
-    """Writes operations to file descriptor ``out``. Times are taken in the order in which lines are written."""
+    """Writes operations of all clients of a process, under one lock: their times are in the order of the lines.
 
-    def __init__(self, out: int) -> None:
-        self._out = out
+    Args:
+        now_ns: run time.
+        write: gets each operation, and returns when it is in the file.
+    """
+
+    def __init__(self, now_ns: Callable[[], int], write: Callable[[Operation], None]) -> None:
         self._lock = threading.Lock()
-        self._next = 0
+        self.recorder = HistoryRecorder(now_ns, write)
+        self.held_back = 0
+        """Sends left out since as many were open as may be."""
 
-    def invoke(self, f: OperationKind, value: Iterable[MicroOp] = ()) -> int:
-        """Begin an operation; returns its number."""
+    def invoke(self, client: str, f: OperationKind, value: Iterable[MicroOp] = ()) -> int:
+        """Begin an operation; returns its process."""
         with self._lock:
-            number, self._next = self._next, self._next + 1
-            self._write(Told("invoke", time.monotonic_ns(), number, f, tuple(value)))
-            return number
+            return self.recorder.invoke(client, f, value)
 
-    def ok(self, operation: int, value: Iterable[MicroOp]) -> None:
+    def ok(self, client: str, process: int, value: Iterable[MicroOp]) -> None:
         """It took effect."""
         with self._lock:
-            self._write(Told("ok", time.monotonic_ns(), operation, value=tuple(value)))
+            self.recorder.ok(client, process, value)
 
-    def fail(self, operation: int, value: Iterable[MicroOp], error: str) -> None:
+    def fail(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
         """It certainly did not, and never will."""
         with self._lock:
-            self._write(Told("fail", time.monotonic_ns(), operation, value=tuple(value), error=error))
+            self.recorder.fail(client, process, value, error)
 
-    def info(self, operation: int, value: Iterable[MicroOp], error: str) -> None:
+    def info(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
         """Nobody knows."""
         with self._lock:
-            self._write(Told("info", time.monotonic_ns(), operation, value=tuple(value), error=error))
+            self.recorder.info(client, process, value, error)
 
-    def done(self) -> None:
-        """Every operation has its outcome, and there will be no more."""
+    def take_news(self) -> dict[str, int]:
+        """What has changed in ``recorder.acknowledged_ns`` since the last time."""
         with self._lock:
-            self._write(Told("done", time.monotonic_ns()))
+            news, self.recorder.news = self.recorder.news, {}
+            return news
 
-    def _write(self, told: Told) -> None:
-        line = memoryview(encode_line(told) + b"\n")
-        while line:
-            line = line[os.write(self._out, line) :]
+    def hold_back(self) -> None:
+        """Leave a send out."""
+        with self._lock:
+            self.held_back += 1

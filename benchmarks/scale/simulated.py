@@ -1,0 +1,132 @@
+"""The simulator with many partitions and always the same load: 100 records/s, one broker killed, 26 s of virtual time.
+
+Three brokers, one controller, RF 3, one producer that spreads its records over all partitions, one consumer that reads
+all of them. Each size runs in a process of its own; what is measured is its processor time, from the empty cluster to
+the last check, and by phase.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+from benchmarks.clusters import end_with_us
+from benchmarks.scale.partitions import say
+from benchmarks.scale.table import Table
+
+EXPERIMENT = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: scale}}
+spec:
+  seed: 1
+  timeout: 30m
+  cluster:
+    brokers: 3
+    controllers: 1
+    topics: [{{name: orders, partitions: {partitions}, replicationFactor: 3}}]
+  workload: {{producers: 1, rate: 100/s, acks: all, consumers: 1}}
+  schedule:
+    - wait: 2s
+    - inject: {{kill: {{target: {{broker: 0}}, restartAfter: 10s}}}}
+    - wait: 20s
+"""
+
+
+class Simulated(msgspec.Struct, frozen=True):
+    """What one size came to. Processor times in seconds."""
+
+    verdict: str
+    run_seconds: float
+    """Of virtual time."""
+    acknowledged: int
+    phases: tuple[tuple[str, float], ...]
+    judging: float
+    mebibytes: float
+    """The most that the process held."""
+
+    @property
+    def processor(self) -> float:
+        """All of the run, without the judgement."""
+        return sum(seconds for _, seconds in self.phases)
+
+
+def measure(sizes: Sequence[int], codec: str, table: Table) -> bool:
+    """Run each size; returns whether one of them did not pass."""
+    failed = False
+    for size in sizes:
+        say(f"simulator, {size} partitions")
+        command = (*end_with_us(), sys.executable, "-m", "benchmarks.scale.simulated", str(size), codec)
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            say(f"simulator, {size} partitions: the process ended with status {done.returncode}")
+            failed = True
+            continue
+        found = msgspec.json.decode(done.stdout, type=Simulated)
+        say(f"simulator, {size} partitions: {found.verdict}, {found.run_seconds:.1f} s of virtual time")
+        failed |= found.verdict != "pass"
+        _add(table, size, found)
+    return failed
+
+
+def _add(table: Table, size: int, found: Simulated) -> None:
+    name = "simulator"
+    table.add(name, size, "processor time of the run", found.processor, "s", "100 to 1,000: ≤ 1.5x")
+    for phase, seconds in found.phases:
+        table.add(name, size, phase, seconds, "s", of="run")
+    table.add(name, size, "processor time of the judgement", found.judging, "s")
+    table.add(name, size, "memory, at most", found.mebibytes, "MiB")
+    table.add(name, size, "virtual time", found.run_seconds, "s")
+    table.add(name, size, "acknowledged", float(found.acknowledged), "records")
+
+
+def _run(size: int, codec: str) -> Simulated:
+    """In a process of its own."""
+    # Imported here: the parent has no use for the harness.
+    from highwater_chaos.backends import make_backend  # noqa: PLC0415
+    from highwater_chaos.engine import run_experiment  # noqa: PLC0415
+    from highwater_chaos.experiment import load_experiment  # noqa: PLC0415
+    from highwater_chaos.judged_run import judge_recordings, write_run  # noqa: PLC0415
+    from highwater_chaos.run_summary import read_summary  # noqa: PLC0415
+    from highwater_chaos.verdict import verdict_of  # noqa: PLC0415
+    from highwater_runtime.sim.garbage import freeze_collector  # noqa: PLC0415
+
+    marks: list[tuple[str, float]] = []
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "scale.yaml"
+        file.write_text(EXPERIMENT.format(partitions=size), encoding="utf-8")
+        experiment = load_experiment(file)
+        backend = make_backend("sim", wire=codec == "all")
+        freeze_collector()
+        result = run_experiment(experiment, backend, progress=lambda phase: marks.append((phase, time.process_time())))
+        marks.append(("end", time.process_time()))
+        out = Path(directory) / "run"
+        out.mkdir()
+        write_run(out, experiment, result, wire=codec == "all")
+        summary = read_summary(out)
+        assert summary is not None, "it was written just now"
+        verdict = verdict_of(experiment, summary, judge_recordings(experiment, out))
+        judging = time.process_time() - marks[-1][1]
+    phases: dict[str, float] = {}
+    for (phase, began), (_, ended) in pairwise(marks):
+        phases[phase] = phases.get(phase, 0.0) + ended - began
+    why = verdict["verdict"] if verdict["verdict"] == "pass" else f"{verdict['verdict']}: {verdict['doubts']}"
+    return Simulated(
+        why,
+        result.run_ns / 1e9,
+        result.acknowledged,
+        tuple(phases.items()),
+        judging,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    )
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(msgspec.json.encode(_run(int(sys.argv[1]), sys.argv[2])))

@@ -1,0 +1,77 @@
+"""Samples of metrics on their way to the run directory: in memory while they are few, then in a file."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from highwater_chaos.backends.protocol import MetricRow
+
+_METRIC_SAMPLE: Final = pa.schema(
+    [
+        ("time_ns", pa.int64()),
+        ("node", pa.dictionary(pa.int32(), pa.string())),
+        ("incarnation", pa.int32()),
+        ("name", pa.dictionary(pa.int32(), pa.string())),
+        ("labels", pa.map_(pa.string(), pa.string())),
+        ("value", pa.float64()),
+    ]
+)
+_AT_ONCE: Final = 50_000
+"""Rows in memory, where there is a file for the others."""
+
+
+class MetricSamples:
+    """The samples of one run. ``spool``: a file for those that are too many for memory; None: there is none."""
+
+    def __init__(self, spool: Path | None = None) -> None:
+        self._rows: list[MetricRow] = []
+        self._spool = spool
+        self._writer: pq.ParquetWriter | None = None
+        self._closed = False
+
+    def extend(self, rows: Iterable[MetricRow]) -> None:
+        """Take further samples."""
+        self._rows.extend(rows)
+        if self._spool is not None and len(self._rows) >= _AT_ONCE:
+            self._flush(self._spool)
+
+    def __iter__(self) -> Iterator[MetricRow]:
+        """Those that are in memory: of a short run, all of them."""
+        return iter(self._rows)
+
+    def write(self, path: Path) -> None:
+        """Write ``metrics/samples.parquet``; nothing can be added then."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if self._spool is None or self._writer is None:
+            pq.write_table(_table(self._rows), path)
+            return
+        if not self._closed:
+            self._flush(self._spool)
+            self._writer.close()
+            self._closed = True
+        shutil.copyfile(self._spool, path)
+
+    def _flush(self, spool: Path) -> None:
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(spool, _METRIC_SAMPLE)
+        self._writer.write_table(_table(self._rows))
+        self._rows.clear()
+
+
+def _table(rows: Iterable[MetricRow]) -> pa.Table:
+    columns: dict[str, list[Any]] = {name: [] for name in _METRIC_SAMPLE.names}
+    for row in rows:
+        columns["time_ns"].append(row.time_ns)
+        columns["node"].append(row.node)
+        columns["incarnation"].append(row.incarnation)
+        columns["name"].append(row.name)
+        columns["labels"].append(sorted(row.labels.items()))
+        columns["value"].append(row.value)
+    arrays = [pa.array(columns[field.name], field.type) for field in _METRIC_SAMPLE]
+    return pa.Table.from_arrays(arrays, schema=_METRIC_SAMPLE)

@@ -1,0 +1,73 @@
+"""What a run leaves behind, for whoever writes it down and judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from highwater_chaos.backends.protocol import InvariantViolation
+from highwater_chaos.faults import FaultRecord
+from highwater_chaos.load import Load
+from highwater_chaos.metric_samples import MetricSamples
+from highwater_chaos.workload.history import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A part of the run, [``start_ns``, ``end_ns``) of run time."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(slots=True)
+class RunResult:
+    """Everything that one run left behind. Times in ns of run time unless named otherwise."""
+
+    name: str
+    seed: int
+    backend: str
+    switches: dict[str, str]
+    history: Iterable[bytes]
+    """Lines of ``history/operations.jsonl``, without line ends and ``run_id``. This and what is like it can be gone
+    through any number of times, and lies in files where real time may have made it long."""
+    event_lines: Iterable[bytes]
+    """Lines of ``events/nodes.jsonl``, without line ends."""
+    faults: list[FaultRecord]
+    replica_log_lines: Iterable[bytes]
+    """Lines of ``dumps/replica_log.jsonl``, without line ends."""
+    metrics: MetricSamples
+    violations: list[InvariantViolation]
+    """Invariants that the backend saw broken while the run went on, and what was unavailable at its end."""
+    doubts: list[str]
+    """Why the run cannot be judged; empty where it can."""
+    phases: list[Phase]
+    journal: list[tuple[int, str]]
+    """Steps of the schedule with the time at which each began."""
+    acknowledged: int
+    load: Load | None
+    """What producers were asked for, and what came of it; None where there were none."""
+    trace_digest: str
+    files: dict[str, bytes]
+    """Files of the backend to keep, by their path in the run directory (``logs/broker-0.log``)."""
+    run_ns: int
+    wall_seconds: float
+    began_unix_ns: int
+    """When run time began, by this machine's wall clock. Means nothing where time is not real."""
+    spool: object = None
+    """Keeps the files that the result lies in."""
+
+    @property
+    def operations(self) -> list[Operation]:
+        """The history in memory: for runs that are known to be short."""
+        decode = msgspec.json.Decoder(Operation).decode
+        return [decode(line) for line in self.history]
+
+    @property
+    def replica_log(self) -> list[dict[str, Any]]:
+        """The dump in memory: for runs that are known to be short."""
+        return [msgspec.json.decode(line) for line in self.replica_log_lines]

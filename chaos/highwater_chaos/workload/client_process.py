@@ -1,0 +1,104 @@
+"""A group of clients that is a process of its own, as the harness sees it.
+
+A process that ends before it was told to leaves operations of which nobody knows the outcome: they stay open in the
+history. What it wrote and read until then stays valid; but a run whose clients died is not judged as if nothing had
+happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from highwater_chaos.backends.protocol import ClientProcess
+from highwater_chaos.workload.client_group import ROLES, Role, Standing
+from highwater_chaos.workload.drivers.lines import END, decode_standing, finish_line
+
+_SHOWN = 200
+_NAMED = 3
+"""Clients of a process that are named in a message."""
+
+
+class ClientProcessGroup:
+    """One process. Its ``on_`` methods are called where clients run (``post`` gets others there).
+
+    Args:
+        name: of the process.
+        clients: names of those who live in it.
+        history: the file that it writes.
+        post: runs a callback where clients run.
+    """
+
+    def __init__(
+        self, name: str, clients: list[str], history: Path, post: Callable[[Callable[[], None]], None]
+    ) -> None:
+        more = f" and {len(clients) - _NAMED} more" if len(clients) > _NAMED else ""
+        self.name = f"{name} ({', '.join(clients[:_NAMED])}{more})"
+        self.history = history
+        self.acknowledged_ns: dict[str, int] = {}
+        """Partition that was written to → run time of its latest acknowledgement; −1: none."""
+        self._post = post
+        self._process: ClientProcess | None = None
+        self._standing = Standing()
+        self._doubt: str | None = None
+        self._ending = False
+        self._ended = False
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is gone."""
+        return self._ended
+
+    def standing(self) -> Standing:
+        """See :class:`~highwater_chaos.workload.client_group.Group`. Clients of a process that is gone are idle."""
+        standing, doubt = self._standing, self._doubt
+        if self._ended:
+            standing = msgspec.structs.replace(standing, idle=ROLES)
+        return standing if doubt is None else msgspec.structs.replace(standing, doubts=(*standing.doubts, doubt))
+
+    def finish(self, *roles: Role) -> None:
+        """See :class:`~highwater_chaos.workload.client_group.Group`."""
+        self._post(lambda: self._write(finish_line(roles)))
+
+    def end(self) -> None:
+        """Let the process end."""
+
+        def end() -> None:
+            self._ending = True
+            self._write(END)
+
+        self._post(end)
+
+    def kill(self) -> None:
+        """SIGKILL; what it had not written is lost, so call it when that does not matter. Idempotent."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _write(self, line: bytes) -> None:
+        if self._process is not None:
+            self._process.write(line)
+
+    # --- where clients run ---
+
+    def on_started(self, process: ClientProcess) -> None:
+        """This is the process."""
+        self._process = process
+
+    def on_line(self, line: bytes) -> None:
+        """Take one line of its stdout."""
+        try:
+            self._standing = standing = decode_standing(line)
+            self.acknowledged_ns.update(standing.news)
+        except msgspec.DecodeError as error:
+            self._doubt = f"{self.name}: the process said {line[:_SHOWN]!r}, which makes no sense ({error})"
+            self.kill()
+
+    def on_exit(self, status: int, said: str) -> None:
+        """It has ended, by itself or not."""
+        if status != 0 or not self._ending:
+            last = f"; it said last: {said.splitlines()[-1]}" if said else ""
+            early = "" if self._ending else ", before it was told to"
+            self._doubt = self._doubt or f"{self.name}: its process ended with status {status}{early}{last}"
+        self._ended = True

@@ -1,0 +1,1 @@
+"""Our own clients in a process of their own."""

@@ -1,0 +1,73 @@
+"""The history on its way to the run directory: a file for each process that clients run in, and all of them as one.
+
+A process writes what its clients begin before anything of it leaves for a broker. So a client that is killed has sent
+nothing that the history does not know; what it had not completed stays open, and the outcome of that is unknown. A line
+that its writer was killed in the middle of is no operation: nobody has seen what it was to announce.
+
+Nobody decodes a line on its way: of a file's line no more than time and process are looked at, which stand in front.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from highwater_chaos.lines import whole_lines
+from highwater_chaos.workload.history import Operation
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class HistoryWriter:
+    """Appends operations to a file: :meth:`add` gathers them, :meth:`flush` writes them with one ``write(2)``."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self._lines: list[bytes] = []
+
+    def add(self, operation: Operation) -> None:
+        """Gather one more."""
+        self._lines.append(_encode(operation))
+
+    def flush(self) -> None:
+        """Write what was gathered. Raises ``OSError``."""
+        if not self._lines:
+            return
+        self._lines.append(b"")
+        data = memoryview(b"\n".join(self._lines))
+        self._lines.clear()
+        while data:
+            data = data[os.write(self._fd, data) :]
+
+    def close(self) -> None:
+        """Write what is left, and release the file."""
+        self.flush()
+        os.close(self._fd)
+
+
+class MergedHistory:
+    """The histories of several processes as one, by time: lines of ``history/operations.jsonl`` without line ends.
+
+    Can be gone through any number of times, in memory that does not depend on how long they are. What happened at one
+    time stands in the order of ``paths``. Process *p* of the *i*-th of *n* files becomes process *p·n + i*.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = tuple(paths)
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Every line, ``index`` counted from 0."""
+        rows = merge(*(self._rows(number, path) for number, path in enumerate(self._paths)))
+        for index, (time, _, process, rest) in enumerate(rows):
+            yield b'{"index":%d,"time":%d,"process":%d,%b' % (index, time, process, rest)
+
+    def _rows(self, number: int, path: Path) -> Iterator[tuple[int, int, int, bytes]]:
+        count = len(self._paths)
+        for line in whole_lines(path):
+            _, time, process, rest = line.split(b",", 3)
+            yield int(time[7:]), number, int(process[10:]) * count + number, rest

@@ -1,0 +1,93 @@
+"""Clients in processes of their own: one that is killed, and a load that is not reached."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.judged_run import run_and_judge, write_judged
+from highwater_chaos.run_log import logged_to
+from highwater_pipeline.tables import load_run
+from highwater_runtime.host.logs import NodeLog
+
+
+def client_processes(parent: int) -> list[int]:
+    """Processes of clients that this one has started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command, stat = (entry / "cmdline").read_bytes(), (entry / "stat").read_text()
+            except OSError:
+                continue
+            if b"workload.drivers" in command and int(stat.rpartition(")")[2].split()[1]) == parent:
+                found.append(int(entry.name))
+    return found
+
+
+def test_a_killed_process_of_clients_makes_the_run_inconclusive_and_nothing_worse(
+    state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
+) -> None:
+    killed: list[int] = []
+
+    def progress(phase: str) -> None:
+        if phase == "fault":
+            killed.extend(client_processes(os.getpid()))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    short = experiment("- wait: 1s", workload="{producers: 2, rate: 1000/s, consumers: 1}", recovery="10s")
+    done = run_and_judge(short, "local", tmp_path, progress, varied={}, wire=False)
+    assert len(killed) == 1, "three small clients live in one process"
+    assert (done.verdict["verdict"], done.verdict["anomalies"]) == ("inconclusive", {})
+    died = "clients-0 (producer-0, producer-1, consumer-0): its process ended with status -9, before it was told to"
+    assert died in done.verdict["reasons"]
+    assert done.verdict["acknowledged"] > 0, "what it had written counts"
+    history = load_run(done.directory)
+    known = {one["value"] for row in history.operations["value"].to_pylist() for one in row if one["op"] == "send"}
+    assert history.replica_log is not None
+    assert known.issuperset(history.replica_log["value"].drop_null().to_pylist()), "it had sent nothing it had not told"
+    assert client_processes(os.getpid()) == []
+
+
+def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_demanded(
+    state: Path, tmp_path: Path, experiment: Callable[..., ChaosExperiment]
+) -> None:
+    """While the only broker stands still, a producer has soon as many records open as it may."""
+    frozen = "- {inject: {pause: {target: {broker: 0}}, for: 8s}}\n- {wait: 9s}"
+    workload = "{producers: 1, rate: 100/s, minimumRate: 95/s, consumers: 1}"
+    chosen = experiment(frozen, brokers=1, workload=workload)
+    result = run_experiment(chosen, LocalBackend())
+    assert result.load is not None
+    assert result.load.asked_per_second == 100
+    assert 10 < result.load.offered_per_second < 95
+    assert result.load.held_back > 0
+    done = write_judged(chosen, result, tmp_path, "run", wire=False)
+    (reason,) = [one for one in done.verdict["reasons"] if "minimumRate" in one]
+    assert reason.startswith(result.load.sentence())
+    assert "expected at least 95/s offered (workload.minimumRate)" in reason
+    assert done.verdict["verdict"] == "inconclusive"
+    written: dict[str, Any] = json.loads((done.directory / "verdict.json").read_text())["load"]
+    assert (written["askedPerSecond"], written["offered"]) == (100, result.load.offered)
+    assert result.load.sentence() in (done.directory / "report.html").read_text()
+
+
+def test_what_the_harness_logs_goes_to_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with logged_to(tmp_path / "log"):
+        NodeLog("admin-0").warning("peer unreachable", server="10.77.1.2:9092")
+        logging.getLogger("asyncio").error("something else")
+    assert capfd.readouterr().err == ""
+    said = (tmp_path / "log").read_text()
+    assert "admin-0" in said
+    assert "peer unreachable server='10.77.1.2:9092'" in said
+    assert "something else" in said
