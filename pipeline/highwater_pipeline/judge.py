@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.judgement import Judgement, Verdict, merge
-from highwater_pipeline.linearizability import check_registers
 from highwater_pipeline.tables import RunTables
 from highwater_pipeline.units import split
 
@@ -26,6 +25,8 @@ def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = No
 
     ``checks`` as for :func:`judge_run`, names of register checks included.
     """
+    from highwater_pipeline.linearizability import check_registers  # noqa: PLC0415 - few runs have registers
+
     return judge_both(tables.run_id, checks, lambda of_log: judge_run(tables, of_log), lambda: check_registers(tables))
 
 

@@ -168,6 +168,12 @@ class World:
                 )
             case "other-behind":
                 self.ask(OTHER, {index: max(0, log.log_end_offset - 1)}, session=False, max_wait_ms=0)
+            case "quiet":
+                for _ in range(2):
+                    ends = {i: p.log.log_end_offset for i, p in self.partitions.items()}
+                    self.ask(OTHER, ends, session=False, max_wait_ms=0)
+                    self.ask(FOLLOWER, self.positions(FOLLOWER, 15), max_wait_ms=0)
+                    self.ask(CONSUMER, self.positions(CONSUMER, 15), max_wait_ms=0)
             case "leader-epoch":
                 self.metadata(index, leader=LEADER if value % 4 else OTHER, epoch=1)
             case "isr":
@@ -243,6 +249,10 @@ class World:
 
 
 ACTIONS = (
+    "quiet",
+    "quiet",
+    "quiet",
+    "quiet",
     "append",
     "append",
     "follower",

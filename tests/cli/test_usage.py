@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import typer
 
-from highwater_chaos.cli import app
+from highwater_chaos.cli import command_line
 
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

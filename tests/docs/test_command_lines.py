@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import typer
 
-from highwater_chaos.cli import app, execute
+from highwater_chaos.cli import command_line, execute
 
-GROUP: Any = typer.main.get_command(app)
+GROUP: Any = typer.main.get_command(command_line())
 COMMANDS: dict[str, Any] = GROUP.commands
 PROGRAM = re.compile(r"^(?:\$ )?(?:\t)?(?:\.venv/bin/|\$\(BIN\)/)?highwater (.+)$")
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_chaos.assertions.phases import Span
@@ -90,8 +89,8 @@ class _Row:
 
 def _rows(table: pa.Table) -> list[_Row]:
     columns = {name: table[name] for name in table.column_names}
-    names = pc.cast(columns["name"], pa.string()).to_pylist()
-    nodes = pc.cast(columns["node"], pa.string()).to_pylist()
+    names = columns["name"].cast(pa.string()).to_pylist()
+    nodes = columns["node"].cast(pa.string()).to_pylist()
     known: dict[tuple[str, str, tuple[tuple[str, str], ...]], Labels] = {}
     made: list[_Row] = []
     for time_ns, node, incarnation, name, given, value in zip(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.protocol import Backend
-from highwater_chaos.backends.sim import SimBackend
 
 BACKENDS: Final = ("sim", "local")
 """Backends that this version has, by the name that ``--backend`` takes."""
@@ -22,8 +20,12 @@ def make_backend(name: str, *, wire: bool = False) -> Backend:
     """
     match name:
         case "sim":
+            from highwater_chaos.backends.sim import SimBackend  # noqa: PLC0415 - a backend brings much with it
+
             return SimBackend(codec="all" if wire else "some")
         case "local":
+            from highwater_chaos.backends.local.backend import LocalBackend  # noqa: PLC0415 - likewise
+
             return LocalBackend()
         case _:
             raise KeyError(name)

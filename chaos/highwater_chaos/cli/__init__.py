@@ -1,35 +1,51 @@
-"""``highwater``: the command line. One command a module; :func:`main` maps errors to exit statuses."""
+"""``highwater``: the command line. One command a module; :func:`main` maps errors to exit statuses.
+
+A process imports what it needs: the module of the command that was asked for, and for help on all of them none.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
 
-from highwater_chaos.cli.check import check
-from highwater_chaos.cli.cluster import cluster_app
 from highwater_chaos.cli.command import Command
-from highwater_chaos.cli.doctor import doctor
-from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.heal import heal
+from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import Interrupts
-from highwater_chaos.cli.replay import replay
-from highwater_chaos.cli.report import report
-from highwater_chaos.cli.run import run
-from highwater_chaos.cli.scenarios import scenarios
-from highwater_chaos.cli.validate import validate
-from highwater_chaos.experiment import ExperimentError
+from highwater_chaos.user_error import UserError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 """Every error about arguments; typer brings its own copy of click and exports only this subclass of it."""
 
 _TYPER_INTERRUPTED: Final = 130
 """What typer makes of Ctrl-C, as a result; no command of ours has this status."""
+
+_COMPLETION: Final = "_HIGHWATER_COMPLETE"
+"""Set in the environment by a shell that asks for completion, which may be that of any command."""
+
+COMMANDS: Final = {
+    "run": "Run experiments and judge them.",
+    "validate": "Check experiment files without running them.",
+    "check": "Judge a recorded run again, on Spark.",
+    "replay": "Run a recorded experiment again and compare.",
+    "report": "Draw the report of a recorded run again.",
+    "scenarios": "List the experiments that ship.",
+    "doctor": "Show what this machine can do.",
+    "heal": "Undo what runs left behind.",
+}
+"""How the help of each command begins. The command is the function of that name in the module of that name."""
+
+GROUPS: Final = {
+    "cluster": "Run a cluster for any Kafka client. The nodes are plain processes on 127.0.0.1; no root is needed.",
+}
+"""The help of each group of commands, ``<name>_app`` in the module of that name."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,16 +54,24 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-app = typer.Typer(
-    name="highwater",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+def command_line(wanted: str | None = None) -> typer.Typer:
+    """The command line. ``wanted``: the only command that can be run, and is imported; None: all."""
+    app = typer.Typer(name="highwater", no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+    app.callback()(_highwater)
+    for name, summary in COMMANDS.items():
+        if wanted in (None, name):
+            app.command(name, cls=Command)(getattr(import_module(f"{__name__}.{name}"), name))
+        else:
+            app.command(name, help=summary)(_not_wanted)
+    for name, summary in GROUPS.items():
+        if wanted in (None, name):
+            app.add_typer(getattr(import_module(f"{__name__}.{name}"), f"{name}_app"), name=name)
+        else:
+            app.command(name, help=summary)(_not_wanted)
+    return app
 
 
-@app.callback()
-def highwater(
+def _highwater(
     show_version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
@@ -55,15 +79,8 @@ def highwater(
     """Answer one question about a replicated log: was anything that the log said was safe ever lost?"""
 
 
-app.command(cls=Command)(run)
-app.command(cls=Command)(validate)
-app.command(cls=Command)(check)
-app.command(cls=Command)(replay)
-app.command(cls=Command)(report)
-app.command(cls=Command)(scenarios)
-app.command(cls=Command)(doctor)
-app.command(cls=Command)(heal)
-app.add_typer(cluster_app, name="cluster")
+def _not_wanted() -> None:
+    raise AssertionError("a command that was not asked for")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -82,6 +99,8 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     Args:
         interrupts: tells whether the process was asked to stop; an exception after that is the interruption's.
     """
+    asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
+    app = command_line(None if _COMPLETION in os.environ else asked_for)
     try:
         status = app(args=list(arguments), prog_name="highwater", standalone_mode=False)
     except typer.Exit as stop:
@@ -89,7 +108,7 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     except _ARGUMENT_ERROR as error:
         print(_complaint(arguments, error.format_message()), file=sys.stderr)
         return Exit.USAGE
-    except (ExperimentError, UsageError) as error:
+    except UserError as error:
         print(error, file=sys.stderr)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):

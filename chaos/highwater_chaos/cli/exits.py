@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from highwater_chaos.user_error import UserError
+
 
 class Exit(IntEnum):
     """0 as expected · 1 fail or not as expected · 2 inconclusive · 254 bad usage or file · 255 harness error."""
@@ -15,5 +17,5 @@ class Exit(IntEnum):
     HARNESS = 255
 
 
-class UsageError(Exception):
+class UsageError(UserError):
     """What the user asked for cannot be done as asked; the message says why and what to do. Exits 254."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from highwater_chaos.user_error import UserError
 from highwater_runtime.portable import PortableError
 
 
@@ -16,7 +17,7 @@ class Problem:
     line: int = 0
 
 
-class ExperimentError(PortableError, ValueError):
+class ExperimentError(PortableError, UserError, ValueError):
     """A file that is refused before anything starts, with every problem found in it."""
 
     def __init__(self, source: str, problems: list[Problem]) -> None:
