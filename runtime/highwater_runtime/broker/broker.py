@@ -143,6 +143,8 @@ class Broker:
             timeout_ms=config.request_timeout_ms,
         )
         self._groups = Groups(self._replicas, self._topic_creation)
+        self._replicas.on_changed = self._groups.replica_changed
+        self._replicas.on_loaded = self._loaded
         self._producer_ids = ProducerIds(
             self._channel("producer-ids", config.request_timeout_ms),
             ports.clock,
@@ -297,6 +299,9 @@ class Broker:
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
         self._groups.publish(image, delta)
+
+    def _loaded(self) -> None:
+        self._tell_if_caught_up()
         if self._held:
             self._ports.clock.call_later(0, self._answer_held)
 
@@ -306,7 +311,7 @@ class Broker:
 
     def _tell_if_caught_up(self) -> None:
         assert self._lifecycle is not None
-        if self._loader.published and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
+        if self._replicas.is_loaded and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
             self._lifecycle.caught_up()
 
     def _high_watermarks(self) -> Mapping[TopicPartition, int]:
@@ -329,7 +334,7 @@ class Broker:
         rules of its own for what is current enough."""
         return (
             self.options.hold_until_published
-            and not self._loader.published
+            and not self._replicas.is_loaded
             and request.api_key not in (ApiKey.API_VERSIONS, ApiKey.METADATA_READ)
         )
 

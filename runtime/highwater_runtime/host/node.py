@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.host.clock import HostClock
@@ -45,6 +45,9 @@ from highwater_runtime.seeds import derive_random
 T = TypeVar("T")
 
 CoreFactory = Callable[[Ports], NodeCore]
+
+_SYNCING_TOGETHER: Final = 8
+"""Fsyncs under way at once: ext4 commits them in groups, and more of them gain nothing."""
 
 
 class Ending(Enum):
@@ -115,11 +118,16 @@ class HostedNode:
         self._factory = factory
         self._random = derive_random(seed, "node", name, incarnation)
         self._has_bound = False
-        self._fsyncs: ThreadPoolExecutor | None = None
+        self._threads: tuple[ThreadPoolExecutor, ...] = ()
         self.disk: PosixDisk | None = None
         if data_dir is not None:
-            self._fsyncs = ThreadPoolExecutor(1, thread_name_prefix=f"{name}-fsync")
-            self.disk = PosixDisk(data_dir, run_blocking=self._fsyncs.submit, post=self._post_completion)
+            # One thread for fsyncs, one for the steps of jobs; and those whose fsyncs go together.
+            disk_thread = ThreadPoolExecutor(2, thread_name_prefix=f"{name}-disk")
+            syncing = ThreadPoolExecutor(_SYNCING_TOGETHER, thread_name_prefix=f"{name}-sync")
+            self._threads = (disk_thread, syncing)
+            self.disk = PosixDisk(
+                data_dir, run_blocking=disk_thread.submit, post=self._post_completion, sync_all=syncing.map
+            )
 
     # --- life ---
 
@@ -213,9 +221,10 @@ class HostedNode:
         self.clock.close()
         self.network.close()
         self.server.close(after_output=clean)
-        if self.disk is not None and self._fsyncs is not None:
+        if self.disk is not None:
             self.disk.abandon()
-            self._fsyncs.shutdown(wait=False)
+        for threads in self._threads:
+            threads.shutdown(wait=False)
         self.ended.set_result(end)
 
     # --- events ---
