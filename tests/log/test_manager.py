@@ -266,12 +266,15 @@ def test_a_recovery_point_is_checkpointed_behind_the_epochs_below_it(world, star
     """Whichever step of that a power loss lets happen: the recovered epochs are those of the batches."""
     for operation in range(1, 30):
         world = type(world)(operation)
-        manager = world.manager()
+        manager = world.manager(log_segment_bytes=400)
         manager.start()
         log = world.create(manager, "orders", 0, TOPIC)
         for epoch in (1, 2, 4):
             log.assign_epoch_start(epoch, log.log_end_offset)
             fill(log, 20, epoch=epoch)
+            if epoch == 1:
+                manager.checkpoint_recovery_points()
+                world.disk.complete_fsyncs()
         log.flush()
         manager.checkpoint_recovery_points()
         world.disk.cut_power_at(operation)
