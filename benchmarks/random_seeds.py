@@ -89,14 +89,18 @@ def run_seed(task: Task) -> Outcome:
     signal.alarm(task.patience)
     try:
         return _judged(task, began)
-    except Exception:  # whatever it is, it is a finding
+    except (Exception, TooLong):  # whatever it is, it is a finding
         return failed(task, traceback.format_exc(limit=-12), time.process_time() - began)
     finally:
         signal.alarm(0)
 
 
+class TooLong(BaseException):
+    """The seed took longer than --patience. No ``Exception``: raised within a node, it must not count as its crash."""
+
+
 def _too_long(_number: int, _frame: object) -> None:
-    raise TimeoutError("the seed took longer than --patience")
+    raise TooLong("the seed took longer than --patience")
 
 
 def _judged(task: Task, began: float) -> Outcome:

@@ -12,8 +12,12 @@ The trap: a cluster that *cannot* make progress must not be blamed. So this is j
 * if a majority of the controllers is healthy.
 
 Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
-ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR. And if the
-whole cluster is healthy and complete, a write must be acknowledged within another ``spec.recovery``.
+ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR.
+
+And every partition makes progress: within another ``spec.recovery``, a write is acknowledged in each partition that the
+workload ever wrote to and that can take writes (:func:`writable`). An acknowledgement in one says nothing of another.
+The workload draws its partitions, and may not write to one of them again. So a partition that had no acknowledgement
+in the first moments gets a write of the harness's own, as Jepsen writes and reads each key at the end.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from highwater_chaos.backends.protocol import NodeState, broker_name, broker_nam
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.faults import FaultRecord
+from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 
 DISK_FAULTS: Final = ("diskError", "diskFull")
 """Kinds of faults by which a log goes offline until its broker restarts."""
@@ -63,6 +68,26 @@ def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> li
     for partition in view.partitions.values():
         missing += _overdue_of(partition, healthy)
     return missing
+
+
+def writable(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:
+    """The partitions that can acknowledge writes: a healthy leader, and enough healthy members of the ISR; sorted."""
+    controllers = controller_names(cluster)
+    if 2 * sum(name in healthy for name in controllers) <= len(controllers) or view.active_controller() is None:
+        return []
+    able = []
+    for partition in view.partitions.values():
+        topic = partition.partition.rpartition("-")[0]
+        in_sync = sum(broker_name(broker) in healthy for broker in partition.isr)
+        if broker_name(partition.leader) in healthy and in_sync >= min_in_sync(cluster, topic):
+            able.append(partition.partition)
+    return sorted(able)
+
+
+def min_in_sync(cluster: Cluster, topic: str) -> int:
+    """The topic's ``min.insync.replicas`` as the experiment sets it."""
+    own = {one.name: one.config.get(MIN_INSYNC_REPLICAS) for one in cluster.topics}.get(topic)
+    return int(cluster.config.get(MIN_INSYNC_REPLICAS, 1) if own is None else own)
 
 
 def _overdue_of(partition: PartitionView, healthy: Collection[str]) -> list[str]:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from highwater_chaos.availability import healthy_nodes, overdue
+from highwater_chaos.availability import healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import (
     Abilities,
     Backend,
@@ -59,6 +59,8 @@ _HEAL_NS: Final = 180 * SECOND
 _AFTER_RECOVERY_NS: Final = 2 * SECOND
 _DRAIN_NS: Final = 60 * SECOND
 _SAMPLE_NS: Final = 1 * SECOND
+_NAMED: Final = 10
+"""How many partitions a sentence names."""
 
 
 class BackendCannotError(PortableError):
@@ -365,30 +367,41 @@ class _Run:
         recovery = self.experiment.spec.recovery
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
             self._unavailable(overdue(self.cluster, self.view, self._healthy()))
-            return
-        acknowledged = self.recorder.acknowledged
+        since = self.backend.now_ns()
         self._pass_time(_AFTER_RECOVERY_NS)
-        if not acknowledged or self.backend.now_ns() >= self.deadline_ns:
+        self._see_progress(since)
+
+    def _see_progress(self, since_ns: int) -> None:
+        """Let every partition that was written to and can take writes acknowledge one after ``since_ns``."""
+        nothing_yet = self.recorder.acknowledged == 0 and self.experiment.spec.workload.acks != "0"
+        silent = self._silent(since_ns)
+        if nothing_yet or not silent or self.backend.now_ns() >= self.deadline_ns:
             return
-        if not self._until(
-            lambda: self.recorder.acknowledged > acknowledged,
-            recovery,
-            lambda: "no write was acknowledged after the cluster had recovered",
-        ):
-            self._unavailable(self._no_writes())
+        recovery = self.experiment.spec.recovery
+        self.clients.start_probe(silent, recovery)
+        acknowledged_ns = self.recorder.acknowledged_ns
+
+        def all_written() -> bool:
+            while silent and acknowledged_ns[silent[0]] >= since_ns:
+                silent.pop(0)
+            return not silent
+
+        def still() -> list[str]:
+            return [name for name in silent if acknowledged_ns[name] < since_ns]
+
+        if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
+            able = set(writable(self.cluster, self.view, self._healthy()))
+            stuck = [name for name in still() if name in able]
+            self._unavailable([_no_writes(stuck)] if stuck else [])
+
+    def _silent(self, since_ns: int) -> list[str]:
+        """Partitions that were written to, can take writes, and have acknowledged none since."""
+        acknowledged_ns = self.recorder.acknowledged_ns
+        able = writable(self.cluster, self.view, self._healthy())
+        return [name for name in able if name in acknowledged_ns and acknowledged_ns[name] < since_ns]
 
     def _healthy(self) -> set[str]:
         return healthy_nodes(self.cluster, self.view, self.backend.state, self.faults)
-
-    def _no_writes(self) -> list[str]:
-        """What is overdue when nothing was acknowledged for ``spec.recovery``: of a cluster that is whole and healthy,
-        has the topics that are written to, and clients that run."""
-        whole = self._is_whole() and len(self._healthy()) == self.cluster.brokers + self.cluster.controllers
-        there = {name.rpartition("-")[0] for name in self.view.partitions}
-        written = self.experiment.spec.workload.topics or [topic.name for topic in self.cluster.topics]
-        if whole and there.issuperset(written) and not self.clients.doubts():
-            return ["no write was acknowledged"]
-        return []
 
     def _unavailable(self, missing: Sequence[str]) -> None:
         """Progress was overdue for as long as ``spec.recovery``: a finding if every fault is seen to be gone."""
@@ -433,7 +446,7 @@ class _Run:
 
     def _is_whole(self) -> bool:
         expected = {topic.name for topic in self.cluster.topics}
-        there = {name.rpartition("-")[0] for name in self.view.partitions}
+        there = self.view.topics.keys()
         return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
 
     def _unready(self) -> str:
@@ -453,6 +466,11 @@ class _Run:
             partition = self.view.partitions[name]
             wrong.append(f"{name} has ISR {partition.isr} of {partition.replicas} and leader {partition.leader}")
         return ", ".join(wrong) or "topics are missing"
+
+
+def _no_writes(partitions: Sequence[str]) -> str:
+    more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
+    return f"no write was acknowledged in {', '.join(partitions[:_NAMED])}{more}"
 
 
 def _faults(steps: Sequence[Step]) -> list[Fault]:

@@ -22,6 +22,7 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
     configs = [(topic.name, {name: str(value) for name, value in topic.config.items()}) for topic in every]
     deleting = {name for name, config in configs if _deletes(config)}
     compacting = {name for name, config in configs if "compact" in config.get("cleanup.policy", "")}
+    deleting |= set(_records_deleted(spec.schedule))
     if nodes is None or _deletes({name: str(value) for name, value in nodes.items()}):
         deleting.add(EVERY_TOPIC)  # what a borrowed cluster's nodes are set to is not known
     if nodes is not None and "compact" in str(nodes.get("log.cleanup.policy", "")):
@@ -54,6 +55,15 @@ def _deleted(steps: Sequence[Step]) -> Iterator[str]:
         if step.admin is not None and step.admin.delete_topic is not None:
             yield step.admin.delete_topic.name
         if step.random is not None and "deleteTopic" in step.random.faults:
+            yield EVERY_TOPIC
+
+
+def _records_deleted(steps: Sequence[Step]) -> Iterator[str]:
+    """The names of the topics of which steps may delete records."""
+    for step in _all_steps(steps):
+        if step.admin is not None and step.admin.delete_records is not None:
+            yield step.admin.delete_records.partition.rpartition("-")[0]
+        if step.random is not None and "deleteRecords" in step.random.faults:
             yield EVERY_TOPIC
 
 

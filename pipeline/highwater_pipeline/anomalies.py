@@ -115,7 +115,13 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "log-truncated",
         "partition-changed",
     ),
-    "retention-too-greedy": ("high-watermark", "log-loaded", "log-start-moved", "log-truncated"),
+    "retention-too-greedy": (
+        "high-watermark",
+        "log-loaded",
+        "log-start-moved",
+        "log-truncated",
+        "records-deletion-asked",
+    ),
     "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from

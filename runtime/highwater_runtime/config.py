@@ -74,6 +74,8 @@ class NodeConfig:
     fetch_session_slots: int = _prop("max.incremental.fetch.session.cache.slots", 1000, least=0)
     request_partition_limit: int = _prop("max.request.partition.size.limit", 2000, least=1)
 
+    metrics_partition_limit: int = _prop("metrics.partition.limit", 500, least=0)
+
     # --- consumer groups ---
     group_min_session_timeout_ms: int = _prop("group.min.session.timeout.ms", 6000, least=1)
     group_max_session_timeout_ms: int = _prop("group.max.session.timeout.ms", 1_800_000, least=1)

@@ -20,7 +20,6 @@ class Switch:
     values: tuple[str, ...]
     source: str
     rule: str
-    built: bool = True
 
     @property
     def default(self) -> str:
@@ -76,54 +75,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "Apache Kafka syncs nothing when it truncates",
             "a truncation is on the follower's disk before anything is written behind it",
         ),
-        Switch(
-            "truncation",
-            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
-            "KAFKA-6361, KIP-101, KIP-279, KIP-320",
-            "how a follower finds the offset to which it must cut its log back",
-            built=False,
-        ),
-        Switch(
-            "stray-cleanup",
-            ("on", "off"),
-            "KAFKA-7362",
-            "a broker that has the full list of its partitions deletes those not in it",
-            built=False,
-        ),
-        Switch(
-            "controller-epoch-fencing",
-            ("on", "off"),
-            "Detailed Replication Design V3",
-            "a broker refuses the commands of a deposed controller",
-            built=False,
-        ),
-        Switch(
-            "init-leaderless-isr",
-            ("on", "off"),
-            "Detailed Replication Design V3, failover step 6",
-            "a controller fail-over keeps the ISR of a partition without leader",
-            built=False,
-        ),
-        Switch(
-            "isr-expansion-rule",
-            ("on", "off"),
-            "Detailed Replication Design V3, G",
-            "a replica joins the ISR only when it has everything below the HW",
-            built=False,
-        ),
-        Switch(
-            "unclean-leader-election",
-            ("off", "on"),
-            "Detailed Replication Design V3, A.3.2",
-            "a replica outside the ISR never becomes leader",
-            built=False,
-        ),
     )
 }
 
 
 class SwitchError(ValueError):
-    """An unknown switch, an unknown value, or one that is not built yet."""
+    """An unknown switch, or a value that it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,22 +101,19 @@ class Switches:
         """From names as in :data:`SWITCHES`.
 
         Raises:
-            SwitchError: for an unknown name or value, or a switch whose rule is not built yet.
+            SwitchError: for an unknown name or value.
         """
         fields: dict[str, str] = {}
         for name, value in values.items():
             check_switch(name, value)
-            if SWITCHES[name].built:
-                fields[name.replace("-", "_")] = value
+            fields[name.replace("-", "_")] = value
         return cls(**fields)  # type: ignore[arg-type]
 
 
 def check_switch(name: str, value: str) -> None:
-    """Raise :class:`SwitchError` unless ``name`` may be set to ``value`` in this version."""
+    """Raise :class:`SwitchError` unless ``name`` may be set to ``value``."""
     switch = SWITCHES.get(name)
     if switch is None:
         raise SwitchError(f"unknown switch {name!r}; known are {', '.join(sorted(SWITCHES))}")
     if value not in switch.values:
         raise SwitchError(f"switch {name!r} takes {' or '.join(switch.values)}, not {value!r}")
-    if not switch.built and value != switch.default:
-        raise SwitchError(f"switch {name!r} ({switch.source}) is not built yet: only its default, {switch.default!r}")

@@ -544,3 +544,15 @@ def test_everything_that_is_offered_is_served_in_every_version_by_leader_and_fol
                 request = requests[key](version) if key in requests else api_of(key).request()
                 answer = c.ask(broker, request, version, within_s=5)
                 assert not isinstance(answer, RpcFailure), f"{key.name} v{version}: {answer}"
+
+
+def test_a_broker_that_lost_its_session_says_that_it_is_fenced_and_that_it_runs_again(make_cluster):
+    cluster = make_cluster()
+    cluster.events.clear()
+    cluster.sim.pause("broker-1")
+    cluster.until(lambda: cluster.broker(0).image.brokers[1].fenced)
+    cluster.sim.resume("broker-1")
+    cluster.until(lambda: cluster.unfenced(1))
+    cluster.run(1)
+    states = [event.reason for _, node, event in cluster.of_kind(BrokerStateChanged) if node == "broker-1"]
+    assert states == ["fenced", "running"]

@@ -7,12 +7,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
 from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
-from highwater_runtime.log.records import build_batch
+from highwater_runtime.log.records import assemble_batch, build_batch
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_response import (
@@ -298,3 +300,87 @@ def test_a_repair_that_is_overtaken_by_a_new_leader_changes_nothing(follower):
     follower.wire.sent.append(repair)
     follower.offsets(0)
     assert follower.bench.log.log_end_offset == 5
+
+
+# --- whatever a leader answers ----------------------------------------------------------------------------------------
+
+EDGES = (-(2**63), -2, -1, 0, 1, 2, 3, 5, 7, 2**31 - 1, 2**62, 2**63 - 1)
+int64s = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
+int32s = st.sampled_from((-(2**31), -1, 0, 1, 3, 4, 5, 2**31 - 1))
+errors = st.sampled_from((0, 0, 0, 0, int(ErrorCode.OFFSET_OUT_OF_RANGE), 6, -1, 32_000))
+whole_batches = st.builds(
+    lambda base, delta, epoch, count, payload: assemble_batch(
+        payload, record_count=count, attributes=0, base_offset=base, last_offset=base + delta, leader_epoch=epoch,
+        base_timestamp=0, max_timestamp=0,
+    ),
+    int64s, st.sampled_from((-1, 0, 1, 2, 5, 2**31 - 1)), int32s, int32s, st.binary(max_size=12),
+)  # fmt: skip
+partitions = st.builds(
+    PartitionData,
+    partition_index=st.sampled_from((0, 0, 0, 1, -1)),
+    error_code=errors,
+    high_watermark=int64s,
+    log_start_offset=int64s,
+    diverging_epoch=st.builds(
+        EpochEndOffset, epoch=st.sampled_from((-1, -1, 0, 3, 4, -5, 2**31 - 1)), end_offset=int64s
+    ),
+    records=st.none()
+    | st.binary(max_size=80)
+    | whole_batches
+    | st.lists(st.integers(0, 8).map(lambda base: batch(base, 2, 4)), max_size=3).map(b"".join),
+)
+fetched = st.builds(
+    FetchResponse,
+    error_code=st.sampled_from((0, 0, 0, 0, -1, 70)),
+    session_id=int32s,
+    responses=st.lists(
+        st.builds(
+            FetchableTopicResponse,
+            topic_id=st.sampled_from((TOPIC, TOPIC, TOPIC, UUID(int=0))),
+            partitions=st.lists(partitions, max_size=2),
+        ),
+        max_size=2,
+    ),
+)
+offsets_listed = st.builds(
+    ListOffsetsResponse,
+    topics=st.lists(
+        st.builds(
+            ListOffsetsTopicResponse,
+            name=st.sampled_from(("orders", "orders", "orders", "other")),
+            partitions=st.lists(
+                st.builds(
+                    ListOffsetsPartitionResponse,
+                    partition_index=st.sampled_from((0, 0, 0, 1)),
+                    error_code=errors,
+                    offset=int64s,
+                    leader_epoch=int32s,
+                ),
+                max_size=2,
+            ),
+        ),
+        max_size=2,
+    ),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(fetched, offsets_listed), min_size=1, max_size=8))
+def test_no_answer_of_a_leader_ends_a_follower(make_bench, answers):
+    """A malformed answer concerns one partition: asked again after the back-off, or FAILED until the next epoch."""
+    follower = Follower(make_bench())
+    follower.follow(2, 4)
+    follower.answer(records=batch(0, 2, 4))
+    for fetch, offsets in answers:
+        if follower.fetchers.failed:
+            break
+        sent = len(follower.wire.sent)
+        _, request, _, answered = follower.wire.sent[-1]
+        answered(offsets if isinstance(request, ListOffsetsRequest) else fetch)
+        follower.pass_time(BACKOFF_NS)
+        partition, log = follower.bench.partition, follower.bench.log
+        assert 0 <= log.log_start_offset <= partition.high_watermark <= log.log_end_offset < 2**63
+        assert len(follower.wire.sent) == sent + 1 or follower.fetchers.failed
+        follower.wire.sent[-1][1].encode(follower.wire.sent[-1][2])
+    follower.follow(2, 5, partition_epoch=1)
+    assert not follower.fetchers.failed

@@ -203,6 +203,18 @@ def test_a_transient_error_asks_again_with_the_same_proposal(bench):
     assert bench.partition.isr.proposal is bench.proposals[0]
 
 
+@pytest.mark.parametrize("isr", [(), (2, 3), (1, 2, 2), (1, 2, 9), (1, -1)])
+def test_an_isr_that_no_controller_can_have_committed_is_asked_for_again(bench, isr):
+    bench.become(1, isr=(1, 2))
+    bench.append(b"a")
+    bench.fetched(2, 1)
+    bench.fetched(3, 1)
+    answer = Answer(ErrorCode.NONE, leader_epoch=0, partition_epoch=5, isr=isr)
+    assert bench.leading.proposal_answered(bench.proposals[0], answer) is True
+    assert bench.partition.isr.proposal is bench.proposals[0]
+    assert (bench.partition.isr.committed, bench.partition.partition_epoch) == ((1, 2), 0)
+
+
 def test_an_accepted_proposal_is_in_force_before_the_metadata_comes(bench):
     out_of_isr(bench)
     answer = Answer(ErrorCode.NONE, leader_epoch=0, partition_epoch=5, isr=(1, 2, 3))

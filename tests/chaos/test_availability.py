@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.availability import healthy_nodes, overdue
+from highwater_chaos.availability import healthy_nodes, overdue, writable
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import BrokerView, ClusterView, NodeView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.steps import CreateTopic
 from highwater_chaos.faults import FaultRecord
 
 CLUSTER = Cluster(brokers=3, controllers=3)
@@ -57,3 +58,22 @@ def _view(isr: list[int], leader: int) -> ClusterView:
 def test_only_healthy_nodes_owe_something(isr: list[int], leader: int, unhealthy: Any, expected: list[str]) -> None:
     names = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}
     assert overdue(CLUSTER, _view(isr, leader), names - {*unhealthy}) == expected
+
+
+@pytest.mark.parametrize(
+    ("isr", "leader", "unhealthy", "able"),
+    [
+        ([0, 1, 2], 0, (), True),
+        ([0, 1], 0, ("broker-2",), True),
+        ([0, 1], 0, ("broker-1",), False),
+        ([0, 1, 2], 0, ("broker-0",), False),
+        ([0, 1], -1, (), False),
+        ([0, 1], 0, ("controller-1", "controller-2"), False),
+    ],
+)
+def test_who_can_take_writes(isr: list[int], leader: int, unhealthy: Any, able: bool) -> None:
+    """``min.insync.replicas`` is 2; broker 1 alone beside the leader decides."""
+    topic = CreateTopic(name="orders", config={"min.insync.replicas": 2})
+    cluster = Cluster(brokers=3, controllers=3, topics=[topic])
+    names = {*(f"broker-{i}" for i in range(3)), *(f"controller-{i}" for i in range(3))}
+    assert writable(cluster, _view(isr, leader), names - {*unhealthy}) == (["orders-0"] if able else [])

@@ -25,3 +25,17 @@ def test_topics_that_the_schedule_may_delete(tmp_path: Path, step: str, deletion
     file = tmp_path / "tiny.yaml"
     file.write_text(f"{TINY}    - {step}\n")
     assert settings_of(load_experiment(file)).deletion == deletion
+
+
+@pytest.mark.parametrize(
+    ("step", "retention"),
+    [
+        ("admin: {deleteRecords: {partition: orders-0, before: 3}}", ("orders",)),
+        ("random: {for: 10s, every: 1s, faults: {kill: 1, deleteRecords: 1}}", ("*",)),
+        ("admin: {electLeaders: {}}", ()),
+    ],
+)
+def test_topics_whose_records_the_schedule_may_delete(tmp_path: Path, step: str, retention: tuple[str, ...]) -> None:
+    file = tmp_path / "tiny.yaml"
+    file.write_text(f"{TINY}    - {step}\n")
+    assert settings_of(load_experiment(file)).retention == retention

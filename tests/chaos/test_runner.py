@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION
 from highwater_runtime.ports import SECOND
+from highwater_runtime.ports.trace import LogStartMoved
 
 
 def test_wait_takes_its_time(harness):
@@ -101,6 +104,19 @@ def test_administration(harness):
     assert sorted(harness.view.partitions) == ["orders-0"]
 
 
+def test_records_are_deleted_on_every_replica(busy_harness):
+    """The admin client finds the leader; its followers take the log start over."""
+    assert busy_harness.steps(
+        {"admin": {"deleteRecords": {"partition": "orders-0", "before": 3}}},
+        {"admin": {"electLeaders": {}}},
+        {"admin": {"deleteRecords": {"partition": "orders-0"}}},
+    )
+    moves = [event.event for event in busy_harness.backend.events_since(0) if event.event.__class__ is LogStartMoved]
+    assert next(move.end_offset for move in moves if move.reason == "delete-records") == 3
+    assert {move.end_offset for move in moves if move.reason == "leader"} >= {3}
+    assert moves[-1].end_offset > 3, "the second request asked for everything below the high watermark"
+
+
 def test_administration_that_fails_is_a_doubt(harness):
     assert not harness.steps({"admin": {"createTopic": {"name": "orders", "partitions": 1}}})
     assert "TOPIC_ALREADY_EXISTS" in harness.runner.doubts[0]
@@ -126,16 +142,36 @@ def test_random_faults_are_over_when_the_step_is(harness):
     assert [record.inconclusive_reason() for record in records] == [None] * len(records)
 
 
-def test_random_draws_every_kind_of_fault_and_of_administration(harness):
+@pytest.mark.parametrize(("target", "met"), [("brokers", 3), ({"one": "brokers"}, 1), ({"minority": "brokers"}, 1)])
+def test_random_faults_at_a_target_meet_at_one_node(harness, target, met):
+    """A group means another node each time; a target is resolved once."""
+    faults = {"kill": 1, "pause": 1, "delay": 2}
+    step = random_step(faults=faults, every="300ms", targets=[target], rpcs=["Fetch"], ends=["from"])
+    assert harness.steps(step)
+    records = harness.faults.records
+    assert {record.kind for record in records} == set(faults)
+    assert len({record.targets for record in records}) == met
+    delays = [record.parameters for record in records if record.kind == "delay"]
+    assert all("from" in rule and "to" not in rule for rule in delays)
+    told = f"random at {records[0].targets[0]}" in [name for _, name in harness.runner.journal]
+    assert told == (target != "brokers")
+
+
+def test_random_at_a_target_that_names_nobody_is_a_doubt(harness):
+    assert not harness.steps(random_step(targets=[{"lastIsrOf": "orders-0"}]))
+    assert "lastIsrOf orders-0" in harness.runner.doubts[0]
+
+
+def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
     kinds = dict.fromkeys((*fault_kinds(), *RANDOM_ADMINISTRATION), 1)
-    assert harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
-    done = {name.removeprefix("random ") for _, name in harness.runner.journal if name.startswith("random ")}
-    assert done | {record.kind for record in harness.faults.records} == set(kinds)
-    assert harness.runner.doubts == []
-    assert [record.inconclusive_reason() for record in harness.faults.records if record.idle] == [None] * sum(
-        record.idle for record in harness.faults.records
+    assert busy_harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
+    done = {name.removeprefix("random ") for _, name in busy_harness.runner.journal if name.startswith("random ")}
+    assert done | {record.kind for record in busy_harness.faults.records} == set(kinds)
+    assert busy_harness.runner.doubts == []
+    assert [record.inconclusive_reason() for record in busy_harness.faults.records if record.idle] == [None] * sum(
+        record.idle for record in busy_harness.faults.records
     )
-    assert harness.view.leader("orders-0") is not None, "what was deleted has been created again"
+    assert busy_harness.view.leader("orders-0") is not None, "what was deleted has been created again"
 
 
 def test_a_drawn_rule_about_messages_leaves_its_nodes_to_other_faults(harness):

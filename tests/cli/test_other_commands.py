@@ -1,15 +1,19 @@
-"""``replay``, ``report``, ``scenarios`` and ``doctor``."""
+"""``replay``, ``report``, ``scenarios``, ``validate``, ``doctor``, ``--version`` and completion."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from highwater_chaos.cli.scenarios import files_of, shipped
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_pipeline.java import JavaNotFound
 
@@ -49,6 +53,44 @@ def test_a_report_is_drawn_again_from_the_directory_alone(highwater: Any, failed
     drawn = (copy / "report.html").read_text(encoding="utf-8")
     original = (failed_run / "report.html").read_text(encoding="utf-8")
     assert drawn == original.replace(str(failed_run), "elsewhere"), "but for the directory's name it is the same page"
+
+
+def test_a_name_is_the_experiment_that_ships_under_it(highwater: Any, scenarios: Path) -> None:
+    """By the name that ``scenarios`` lists; a file of that name in the working directory comes first."""
+    listed = {row["name"]: Path(row["file"]) for row in highwater("scenarios", "--json").json}
+    assert shipped() == listed
+    assert files_of(["kafka-14139"]) == [listed["kafka-14139"]]
+    assert highwater("run", "kafka-14139", "--switch", "replica-epoch-check=off").out.startswith("FAIL as expected")
+    highwater.write("kafka-14139", "no experiment")
+    assert files_of(["kafka-14139"]) == [Path("kafka-14139")]
+
+
+def test_validate_says_which_files_are_right_and_what_is_wrong(highwater: Any, tiny_file: Path, tiny: str) -> None:
+    done = highwater("validate", "kafka-14139", tiny_file)
+    assert (done.status, done.err) == (0, "")
+    assert [line.rpartition(": ")[2] for line in done.out.splitlines()] == ["valid", "valid"]
+    broken = highwater.write("broken.yaml", tiny.replace("rate: 20/s", "rate: fast"))
+    done = highwater("validate", tiny_file, broken)
+    assert done.status == 254
+    assert "broken.yaml:" in done.err
+    assert "spec.workload.rate" in done.err
+    assert highwater.files() == ["broken.yaml", "tiny.yaml"], "nothing runs"
+
+
+def test_the_version_is_the_installed_one(highwater: Any) -> None:
+    done = highwater("--version")
+    assert (done.status, done.out) == (0, f"highwater {version('highwater')}\n")
+
+
+def test_the_shell_completes_commands_and_shipped_names() -> None:
+    def complete(line: str) -> list[str]:
+        program = Path(sys.executable).with_name("highwater")
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        environment = {**os.environ, **words, "_HIGHWATER_COMPLETE": "complete_bash"}
+        return subprocess.run([program], env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert complete("highwater val") == ["validate"]
+    assert complete("highwater run kafka-1") == ["kafka-14139"]
 
 
 def test_scenarios_lists_what_ships(highwater: Any, scenarios: Path) -> None:

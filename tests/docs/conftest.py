@@ -72,7 +72,7 @@ def names_in(text: str) -> list[str]:
 
 
 def documents() -> Iterator[Document]:
-    yield from map(Document, [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))])
+    yield from map(Document, [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))])
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

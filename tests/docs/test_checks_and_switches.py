@@ -91,7 +91,6 @@ def test_switches(protocol: Any) -> None:
             ", ".join(f"`{value}`" for value in switch.values),
             switch.source,
             switch.rule,
-            "yes" if switch.built else "no",
         ]
         for switch in SWITCHES.values()
     }

@@ -44,9 +44,7 @@ def test_the_first_experiment_does_what_it_expects(
 
 
 def test_fields_of_the_cluster(experiments: Any) -> None:
-    section = experiments.section("The cluster")
     named = {name for row in experiments.table("The cluster") for name in quoted(row)}
-    named |= {name.partition(":")[0] for name in quoted(section.strip().split("\n\n")[-1])}
     assert named == set(fields(Cluster))
 
 

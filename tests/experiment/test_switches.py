@@ -19,7 +19,6 @@ def test_a_switch_acts_by_name() -> None:
     [
         ({"replica-epoch": "off"}, "unknown switch 'replica-epoch'"),
         ({"replica-epoch-check": "no"}, "takes on or off"),
-        ({"truncation": "by-leader-epoch"}, "not built yet"),
     ],
 )
 def test_bad_switches(values: dict[str, str], message: str) -> None:

@@ -77,10 +77,14 @@ def test_names_and_types_are_kept():
     metrics.gauge("gone", 1)
     metrics.forget("gone")
     metrics.gauge("gone_too", 1, topic='we"ird\n')
+    metrics.gauge("kafka_log_log_size", 2.5e16, topic="a\\nb", partition="1")
+    metrics.gauge("late", float("nan"))
+    assert exposition(metrics), "and what is added between two scrapes is in the second"
+    metrics.gauge("early", float("inf"))
     text = exposition(metrics).decode()
     assert "# TYPE kafka_server_replicamanager_isrshrinks_total counter" in text
     assert "\nkafka_server_replicamanager_isrshrinks_total 0.0" in text
-    assert "# TYPE kafka_log_log_size gauge" in text
+    assert text.count("# TYPE kafka_log_log_size gauge") == 1
     assert "gone 1" not in text
     samples = {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -89,6 +93,10 @@ def test_names_and_types_are_kept():
     }
     assert samples["requests_total", (("request", "Fetch"),)] == 4
     assert samples["gone_too", (("topic", 'we"ird\n'),)] == 1
+    assert samples["kafka_log_log_size", (("partition", "1"), ("topic", "a\\nb"))] == 2.5e16
+    assert samples["late", ()] != samples["late", ()]
+    assert samples["early", ()] == float("inf")
+    assert len(samples) == 7
     metrics.forget("gone_too", topic='we"ird\n')
     assert "gone_too" not in exposition(metrics).decode()
 

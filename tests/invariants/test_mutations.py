@@ -87,6 +87,18 @@ def delete_one_segment_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_module, "deletable", wrong)
 
 
+def delete_records_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader deletes what is committed as if it had been sent DeleteRecords."""
+    move = Partition.move_high_watermark
+
+    def wrong(self: Partition, to: int) -> None:
+        move(self, to)
+        if self.leading is not None and to > 20 and self.log.log_start_offset == 0:
+            self.begin_at(10, "delete-records")
+
+    monkeypatch.setattr(Partition, "move_high_watermark", wrong)
+
+
 def forget_who_set_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     deletable = log_module.deletable
 
@@ -102,6 +114,7 @@ MUTATIONS: list[tuple[str, Mutation, dict[str, Any]]] = [
     ("sequence-gap", take_any_sequence, {"schedule": LATE_PRODUCES, "workload": "{producers: 2, rate: 200/s}"}),
     ("retention-too-greedy", delete_one_segment_too_many, {"schedule": WAIT, "topic": BY_SIZE}),
     ("retention-too-greedy", delete_one_segment_too_many, {"schedule": WAIT, "topic": BY_TIME}),
+    ("retention-too-greedy", delete_records_that_nobody_asked_for, {"schedule": WAIT}),
     ("retention-too-greedy", forget_who_set_the_limit, {"schedule": WAIT, "topic": BY_TIME}),
 ]
 IDS = [f"{mutation.__name__}-{i}" for i, (_, mutation, _) in enumerate(MUTATIONS)]

@@ -32,12 +32,13 @@ def never_fetch_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LeaderFetcher, "follow", wrong)
 
 
-def never_answer_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def never_answer_again(monkeypatch: pytest.MonkeyPatch, *partitions: str) -> None:
     outcome = produce.outcome
 
     def wrong(partition: Any, end_offset: int) -> Any:
         late = partition.context.clock.now_ns() > 8 * SECOND
-        return None if late else outcome(partition, end_offset)
+        stuck = late and (not partitions or partition.name in partitions)
+        return None if stuck else outcome(partition, end_offset)
 
     monkeypatch.setattr(produce, "outcome", wrong)
 
@@ -46,7 +47,7 @@ def never_answer_again(monkeypatch: pytest.MonkeyPatch) -> None:
     ("mutation", "what"),
     [
         (never_fetch_again, "broker 1 is not in the ISR [0] of orders-0"),
-        (never_answer_again, "no write was acknowledged"),
+        (never_answer_again, "no write was acknowledged in orders-0"),
     ],
     ids=["stuck follower", "no acknowledgements"],
 )
@@ -59,6 +60,34 @@ def test_a_healthy_cluster_that_makes_no_progress(
     (violation,) = run.result.violations
     assert violation.what.endswith(what)
     assert violation.what.startswith("20s after all faults had been healed")
+
+
+MANY = "{name: orders, partitions: 12, replicationFactor: 2}"
+SELDOM = "{producers: 1, rate: 1/s}"
+"""Most of the partitions are not written to after the faults."""
+
+
+@pytest.mark.parametrize(
+    "workload", ["{producers: 1, rate: 200/s}", SELDOM, "{producers: 1, rate: 200/s, acks: 0, idempotence: false}"]
+)
+def test_each_partition_that_was_written_to_makes_progress(
+    simulate: Any, monkeypatch: pytest.MonkeyPatch, workload: str
+) -> None:
+    """One partition answers no more; the others are no excuse for it, and nobody may have written to it since."""
+    schedule = KILL_FOLLOWER + "    - wait: 20s\n"
+    never_answer_again(monkeypatch, "orders-7")
+    run = simulate(schedule, recovery="10s", topic=MANY, workload=workload)
+    assert [violation.name for violation in run.result.violations] == ["unavailable"]
+    assert run.result.violations[0].what.endswith("no write was acknowledged in orders-7")
+
+
+def test_a_partition_that_nobody_writes_to_is_probed(simulate: Any) -> None:
+    run = simulate(KILL_FOLLOWER, recovery="10s", topic=MANY, workload=SELDOM)
+    assert (run.violations, run.result.doubts) == (set(), [])
+    probed = {o.value[0].key for o in run.result.operations if o.client == "probe" and o.type == "ok"}
+    written = {o.value[0].key for o in run.result.operations if o.f == "send"}
+    assert probed
+    assert probed < written, "partitions that were never written to are not probed either"
 
 
 def test_without_the_mutation_it_recovers(simulate: Any) -> None:

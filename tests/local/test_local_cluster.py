@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
@@ -23,6 +24,7 @@ from highwater_chaos.local_cluster import (
     names,
     take_down,
 )
+from highwater_chaos.local_cluster.nodes import admin_page
 from highwater_chaos.local_cluster.record import directory_of
 
 
@@ -94,6 +96,48 @@ def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Call
     assert not pids(again)
 
 
+def test_status_shows_partitions_as_the_controller_sees_them(
+    home: Path, capsys: pytest.CaptureFixture[str], await_true: Callable[..., None]
+) -> None:
+    """A partition that nobody leads is in no broker's metrics; ``underReplicated`` was 0 while all were offline."""
+    settings = ["broker.session.timeout.ms=2000", "broker.heartbeat.interval.ms=200", "metrics.partition.limit=3"]
+    wish = ["cluster", "up", "--brokers", "2", "--port", str(port())]
+    assert execute([*wish, *(part for setting in settings for part in ("--config", setting))]) == 0
+    cluster = find("default")
+    assert cluster is not None
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap()})
+    topics = [
+        NewTopic("alone", 4, replica_assignment=[[1]] * 4),
+        NewTopic("both", 2, replica_assignment=[[1, 0]] * 2, config={"min.insync.replicas": "2"}),
+    ]
+    for future in admin.create_topics(topics).values():
+        future.result(60)
+    await_true(lambda: look(cluster).state == "up", "all partitions take writes")
+    page = admin_page(cluster, cluster.of_role("broker")[1], "metrics")
+    assert page is not None
+    assert "\nhighwater_partition_series_left_out 6.0\n" in page[1]
+    assert 'topic="alone"' not in page[1]
+    assert (
+        "series of single partitions left out replicas=6 limit=3"
+        in cluster.log_path(cluster.of_role("broker")[1]).read_text()
+    )
+
+    running = {node.name: identity for node, identity in cluster.living()}
+    running["broker-1"].send(signal.SIGKILL)
+    await_true(lambda: (view := look(cluster).view) is not None and view.fenced_brokers == (1,), "broker 1 is fenced")
+    capsys.readouterr()
+    assert execute(["cluster", "status", "--json"]) == 1
+    status = json.loads(capsys.readouterr().out)
+    names = ("fencedBrokers", "partitions", "leaderless", "underReplicated", "underMinIsr")
+    assert [status[name] for name in names] == [[1], 6, 4, 2, 2]
+    assert execute(["cluster", "status"]) == 1
+    said = capsys.readouterr().out
+    assert "fenced brokers: 1; partitions: 6; without a leader: 4; under-replicated: 2; under min ISR: 2" in said
+    log = cluster.log_path(cluster.of_role("controller")[0])
+    await_true(lambda: "partitions left without a leader count=4" in log.read_text(), "the controller says so")
+    assert "leaders elected count=2 leaders=0:2" in log.read_text()
+
+
 def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = home / "elsewhere"
     wish = ["cluster", "up", "--name", "other", "--data", str(folder), "--brokers", "1", "--port", str(port())]
@@ -111,7 +155,6 @@ def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--mode", "zookeeper"], "--mode 'zookeeper' is not built yet; expected 'kraft'"),
         (["--controllers", "2"], "--controllers 2: expected 1, 3 or 5"),
         (["--config", "num.partitions"], "--config 'num.partitions': expected NAME=VALUE"),
         (["--config", "num.partitoins=3"], "num.partitoins"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 
 from highwater_runtime.log import LogError, Record, build_batch
-from highwater_runtime.log.admission import Admission, check_client_batch, most_uncompressed, whole_batches
+from highwater_runtime.log.admission import Admission, check_client_batch, whole_batches
 from highwater_runtime.log.compression import XERIAL_MAGIC, decompress
 from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, InvalidTimestamp, RecordTooLarge
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, assemble_batch
@@ -189,11 +189,50 @@ def test_a_bomb_is_refused_at_its_bound(codec):
 
 def test_a_bomb_is_refused_by_the_leader(world):
     log = world.open()
-    bomb = batch_of(payload_of(bytes(most_uncompressed(log.config.max_message_bytes))), 1, "zstd")
+    bomb = batch_of(payload_of(bytes(16 << 20)), 1, "zstd")
     assert len(bomb) < 10_000
     with pytest.raises(RecordTooLarge):
         log.append_as_leader(bomb, 1, 0)
     assert log.log_end_offset == 0
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+def test_a_batch_is_little_work_for_its_size(codec):
+    """Two million records, or as many headers in one of them: each costs a microsecond in which everybody waits."""
+    null = b"\x0c\x00\x00\x00\x01\x01\x00"
+    records = batch_of(null * 2_000_000, 2_000_000, codec)
+    headers = batch_of(payload_of_headers(2_000_000), 1, codec)
+    for bomb in (records, headers):
+        assert len(bomb) < MOST
+        with pytest.raises(RecordTooLarge, match=" compressed"):
+            check_client_batch(BatchView(bomb), TOPIC, alone=True)
+
+
+def payload_of_headers(count: int) -> bytes:
+    body = b"\x00\x00\x00\x01\x01" + varint(2 * count) + b"\x00\x01" * count
+    return varint(2 * len(body)) + body
+
+
+def varint(number: int) -> bytes:
+    low, high = number & 0x7F, number >> 7
+    return bytes([low | 0x80]) + varint(high) if high else bytes([low])
+
+
+@pytest.mark.parametrize("codec", ["gzip", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "records",
+    [
+        [Record(value=None)] * 20_000,
+        [Record(value=b"GET /index.html 200")] * 50_000,
+        [Record(value=b"x" * 20, headers=tuple((f"h{i}", b"v") for i in range(10)))] * 10_000,
+        [Record(value=b"1".ljust(MOST - 1000))],
+        [Record(value=b"y" * 1000)] * 4000,
+    ],
+    ids=["null values", "equal lines", "equal headers", "one value of spaces", "four times max.message.bytes"],
+)
+def test_what_compresses_best_is_let_in(codec, records):
+    batch = batch_of(payload_of(*records), len(records), codec)
+    check_client_batch(BatchView(batch), TOPIC, alone=True)
 
 
 def test_a_block_of_snappy_that_promises_gigabytes_gets_no_buffer():

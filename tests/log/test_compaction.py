@@ -233,6 +233,26 @@ def test_an_abandoned_pass_leaves_nothing(world, compacted_config):
     contiguous(log)
 
 
+@pytest.mark.parametrize("how", ["abandoned", "truncated"])
+def test_an_abandoned_pass_on_a_failing_disk_fails_the_log_alone(world, compacted_config, how):
+    log = world.open(compacted_config)
+    for n in range(40):
+        put(log, b"k%d" % (n % 2), b"v%d" % n)
+    log.flush()
+    done = []
+    compaction = log.compact_later(40, done.append)
+    world.clock.advance(0)
+    assert world.files(TEMPORARY)
+    if how == "truncated":
+        log.truncate_to(30)
+    world.disk.set_errors("writes")
+    if how == "abandoned":
+        compaction.abort()
+    turn(world)
+    assert not log.is_online
+    assert done == []
+
+
 def test_a_truncation_ends_the_pass(world, compacted_config):
     log = world.open(compacted_config)
     for n in range(40):

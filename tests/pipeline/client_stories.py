@@ -382,3 +382,75 @@ def lost_above_the_log_start(story: Story) -> None:
 def compacted_topic(story: Story) -> None:
     """Compaction removes records from the middle of a log."""
     story.under(compaction=("orders",)).send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))
+
+
+# --- retention and idempotence --------------------------------------------------------------------------------------
+
+
+def _written_again(story: Story, *, began_at: int | None, first: int = 0, begins_late: bool = False) -> Story:
+    """Broker 0 appends values 9, 8 and 7, but for value 1 at ``first``, and answers nobody; retention takes what lies
+    below offset 2. Broker 1 follows, leads, and appends value 1 again, at offset 3. ``began_at``: where it had begun
+    its log anew, behind broker 0's log start; ``begins_late``: only afterwards. None: it took over the log start."""
+
+    def begin() -> None:
+        if began_at is not None:
+            story.truncates(1, began_at, 0, leader_epoch=0, reason="restart-at")
+
+    values = [1 if at == first else 9 - at for at in range(3)]
+    story.started(0, epoch=10, leo=0).started(1, epoch=11, leo=0).leads(0, 0, leo=0)
+    story._row(0, "invoke", "send", [MicroOp("send", P0, None, 1)], "producer-0")
+    for at, value in enumerate(values):
+        story.appends(0, at, at + 1, leader=True).commits(0, at, at + 1)
+        if value != 1:
+            story.send(value, at=at, process=1)
+    story.assign(orders_0=0).poll(*enumerate(values))
+    for start in (1, 2):
+        story.moves_start(0, start - 1, start, "retention-size", retention_bytes=5, size_left=5)
+    if not begins_late:
+        begin()
+    if began_at is None:
+        story.appends(1, 0, 3).moves_start(1, 0, 2, "leader")
+    else:
+        story.appends(1, began_at, 3)
+    story.leads(1, 1, leo=3, hw=3).appends(1, 3, 4, leader_epoch=1, leader=True)
+    story.commits(1, 3, 4, leader_epoch=1)
+    if begins_late:
+        begin()
+    story._row(0, "ok", "send", [MicroOp("send", P0, 3, 1)], "producer-0")
+    return story.poll((3, 1))
+
+
+@case("pass")
+def its_leader_could_not_know(story: Story) -> None:
+    """Broker 1 began its log at offset 2, so the copy at offset 0 and its producer were nothing that it knew of."""
+    _written_again(story.under(retention=("orders",)), began_at=2)
+
+
+@case(duplicate=1)
+def its_leader_had_the_record(story: Story) -> None:
+    """Broker 1 began its log at offset 2, and there the first copy stands."""
+    _written_again(story.under(retention=("orders",)), began_at=2, first=2)
+
+
+@case(duplicate=1)
+def its_leader_had_read_the_record(story: Story) -> None:
+    """The first copy lies below the log start, but broker 1 had it before retention took it, and knew its producer."""
+    _written_again(story.under(retention=("orders",)), began_at=None)
+
+
+@case(duplicate=1)
+def its_leader_forgot_too_late(story: Story) -> None:
+    """Broker 1 began its log anew when it had appended the second copy: when it did so it knew the first."""
+    _written_again(story.under(retention=("orders",)), began_at=2, begins_late=True)
+
+
+@case("inconclusive")
+def nobody_says_what_its_leader_knew(story: Story) -> None:
+    """Old records may be deleted, and without node events nobody knows what the leader of the second copy knew."""
+    story.under(retention=("orders",)).send(1, at=3).assign(orders_0=0).poll((0, 1)).assign(orders_0=3).poll((3, 1))
+
+
+@case(duplicate=1)
+def nothing_was_deleted(story: Story) -> None:
+    """Nothing lets records of this topic be deleted, so every leader knows all of its producers."""
+    story.send(1, at=3).assign(orders_0=0).poll((0, 1)).assign(orders_0=3).poll((3, 1))

@@ -188,10 +188,10 @@ class Story:
             offset=start, end_offset=end, reason="leader" if leader else "follower",
         )  # fmt: skip
 
-    def truncates(self, broker: int, to: int, end: int, *, leader_epoch: int) -> Story:
+    def truncates(self, broker: int, to: int, end: int, *, leader_epoch: int, reason: str = "diverging-epoch") -> Story:
         return self.event(
             f"broker-{broker}", "log-truncated", partition=P0, leader_epoch=leader_epoch, offset=to, end_offset=end,
-            reason="diverging-epoch",
+            reason=reason,
         )  # fmt: skip
 
     def passes_hw(
@@ -308,17 +308,25 @@ class Story:
         new: int,
         reason: str,
         *,
+        asked: bool = True,
         retention_ms: int = -1,
         retention_bytes: int = -1,
         age_ms: int = -1,
         size_left: int = -1,
     ) -> Story:
-        """The log start of broker's replica moves."""
+        """The log start of broker's replica moves. ``asked``: after DeleteRecords, if that is the reason."""
+        if asked and reason == "delete-records":
+            self.is_asked_to_delete(broker, new)
         return self.event(
             f"broker-{broker}", "log-start-moved", partition=P0, topic_id=TOPIC_ID, offset=old, end_offset=new,
             reason=reason, retention_ms=retention_ms, retention_bytes=retention_bytes, age_ms=age_ms,
             size_left=size_left,
         )  # fmt: skip
+
+    def is_asked_to_delete(self, broker: int, offset: int) -> Story:
+        """A client sends DeleteRecords."""
+        node = f"broker-{broker}"
+        return self.event(node, "records-deletion-asked", partition=P0, topic_id=TOPIC_ID, offset=offset)
 
     # --- as tables, as files ---
 
@@ -850,6 +858,15 @@ def retention_takes_too_much(story: Story) -> None:
     story.moves_start(0, 0, 1, "retention-time", retention_ms=1000, age_ms=1000)
     story.moves_start(0, 1, 2, "retention-size", retention_bytes=500, size_left=499)
     story.moves_start(0, 2, 4, "delete-records")
+
+
+@case(retention_too_greedy=2)
+def deletes_records_that_nobody_asked_for(story: Story) -> None:
+    """Clients asked broker 0 for less, asked another broker, and asked too late; then for all that is committed."""
+    happy(story).moves_hw(0, 3).is_asked_to_delete(0, 1).is_asked_to_delete(1, 3)
+    for new in (1, 2, 3):
+        story.moves_start(0, new - 1, new, "delete-records", asked=False)
+    story.is_asked_to_delete(0, -1).moves_start(0, 2, 3, "delete-records", asked=False)
 
 
 @case(retention_too_greedy=1)

@@ -317,18 +317,19 @@ def impatient(monkeypatch):
     monkeypatch.setattr(loop, "MAX_EVENTS_AT_ONCE", 5_000)
 
 
-def spin(core):
-    core.ports.clock.call_later(0, lambda: spin(core))
+def spin(core, step_ns=0):
+    core.ports.clock.call_later(step_ns, lambda: spin(core, step_ns))
 
 
-def test_a_node_that_keeps_time_from_advancing_has_crashed(toys, impatient):
+@pytest.mark.parametrize("step_ns", [0, 1, 1000], ids=["not at all", "by 1 ns an event", "by 1 µs an event"])
+def test_a_node_that_keeps_time_from_advancing_has_crashed(toys, impatient, step_ns):
     simulator, cores = toy_under_test(toys)
-    spin(cores["under-test"])
+    spin(cores["under-test"], step_ns)
     simulator.run_for(SECOND)
     assert simulator.now_ns == MS + SECOND
     crashed = json.loads(simulator.trace.node_lines[-2])
     assert (crashed["kind"], crashed["node"]) == ("node-crashed", "under-test")
-    assert "livelock at 0.001000000 s" in crashed["reason"]
+    assert "livelock at 0.0" in crashed["reason"]
     assert "under-test ran 1000 of the last 1000: fire spin.<locals>.<lambda> (1000)" in crashed["reason"]
     assert simulator.node("other").is_alive
 
@@ -359,6 +360,15 @@ def test_many_events_at_one_instant_are_no_livelock(toys, impatient):
         cores["a"].ports.clock.call_later(0, lambda: ran.append(1))
     simulator.run_for(SECOND)
     assert len(ran) == 5_500 + 5_700
+
+
+def test_many_events_in_a_long_time_are_no_livelock(toys, impatient):
+    """Forty thousand events, at nearly the density that is too much."""
+    simulator, cores = toys.cluster("a")
+    spin(cores["a"], loop.SPAN_NS // 4_000)
+    simulator.run_for(10 * loop.SPAN_NS)
+    assert simulator.node("a").is_alive
+    assert simulator.loop.events_run > 40_000
 
 
 def test_what_the_harness_raises_is_not_blamed_on_a_node(toys):

@@ -84,6 +84,8 @@ class ClusterView:
     """The cluster at the time of the last :meth:`observe`."""
 
     partitions: dict[str, PartitionView] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
+    """How many partitions each topic has."""
     brokers: dict[int, BrokerView] = field(default_factory=dict)
     nodes: dict[str, NodeView] = field(default_factory=dict)
     next_seq: int = 0
@@ -93,6 +95,7 @@ class ClusterView:
     """Nodes that ended by an exception of their own, in order."""
     _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
+    _under_replicated: dict[str, None] = field(default_factory=dict)
 
     def observe(self, happened: Iterable[TimedEvent]) -> None:
         """Take in further events, in order."""
@@ -187,9 +190,7 @@ class ClusterView:
 
     def under_replicated(self) -> list[str]:
         """Partitions whose ISR is smaller than their replicas, or that have no leader; sorted."""
-        return sorted(
-            view.partition for view in self.partitions.values() if len(view.isr) < len(view.replicas) or view.leader < 0
-        )
+        return sorted(self._under_replicated)
 
     # --- folding ---
 
@@ -199,9 +200,17 @@ class ClusterView:
         if (old is not None and offset <= old.metadata_offset) or offset <= self._deleted.get(name, -1):
             return
         if event.reason == "deleted":
-            self.partitions.pop(name, None)
+            if self.partitions.pop(name, None) is not None:
+                self._count(name, -1)
+            self._under_replicated.pop(name, None)
             self._deleted[name] = offset
             return
+        if old is None:
+            self._count(name, 1)
+        if len(event.isr) < len(event.replicas) or event.leader < 0:
+            self._under_replicated[name] = None
+        else:
+            self._under_replicated.pop(name, None)
         same = old is not None and old.topic_id == event.topic_id
         self.partitions[name] = PartitionView(
             name,
@@ -214,6 +223,12 @@ class ClusterView:
             offset,
             high_watermark=old.high_watermark if old is not None and same else 0,
         )
+
+    def _count(self, partition: str, more: int) -> None:
+        topic = partition.rpartition("-")[0]
+        count = self.topics[topic] = self.topics.get(topic, 0) + more
+        if not count:
+            del self.topics[topic]
 
     def _registered(self, event: BrokerRegistered) -> None:
         view = self.brokers.setdefault(event.broker, BrokerView())

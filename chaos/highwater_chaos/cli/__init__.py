@@ -5,22 +5,24 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, Final
+from importlib.metadata import version
+from typing import Annotated, Any, Final
 
 import typer
 
 from highwater_chaos.cli.check import check
 from highwater_chaos.cli.cluster import cluster_app
+from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.doctor import doctor
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.heal import heal
 from highwater_chaos.cli.heard_output import HeardOutput
 from highwater_chaos.cli.interrupts import Interrupts
-from highwater_chaos.cli.planned import add_planned_commands
 from highwater_chaos.cli.replay import replay
 from highwater_chaos.cli.report import report
 from highwater_chaos.cli.run import run
 from highwater_chaos.cli.scenarios import scenarios
+from highwater_chaos.cli.validate import validate
 from highwater_chaos.experiment import ExperimentError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
@@ -29,23 +31,39 @@ _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
 _TYPER_INTERRUPTED: Final = 130
 """What typer makes of Ctrl-C, as a result; no command of ours has this status."""
 
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"highwater {version('highwater')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="highwater",
-    help="Was anything that the log said was safe ever lost?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(run)
-app.command()(check)
-app.command()(replay)
-app.command()(report)
-app.command()(scenarios)
-app.command()(doctor)
-app.command()(heal)
+
+
+@app.callback()
+def highwater(
+    show_version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Answer one question about a replicated log: was anything that the log said was safe ever lost?"""
+
+
+app.command(cls=Command)(run)
+app.command(cls=Command)(validate)
+app.command(cls=Command)(check)
+app.command(cls=Command)(replay)
+app.command(cls=Command)(report)
+app.command(cls=Command)(scenarios)
+app.command(cls=Command)(doctor)
+app.command(cls=Command)(heal)
 app.add_typer(cluster_app, name="cluster")
-add_planned_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

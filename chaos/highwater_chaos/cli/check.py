@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from highwater_chaos.assertions import judge_assertions
+from highwater_chaos.cli.choices import Model
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, write_verdict
@@ -25,35 +26,40 @@ from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
-_FORMATS = ("highwater",)
-_MODELS = ("log", "register")
 T = TypeVar("T")
 
 
 def check(
     history: Annotated[Path, typer.Argument(metavar="DIR_OR_FILE", help="A run directory or an operations file.")],
-    format_: Annotated[str, typer.Option("--format", help="highwater (jepsen-edn is not built yet).")] = "highwater",
     model: Annotated[
-        str | None,
-        typer.Option(help="log, or register: linearizability. By default what the run recorded; log for a file."),
+        Model | None,
+        typer.Option(
+            show_default=False,
+            help="Judge as a log, or as registers (linearizability). By default as what the run recorded, and a file"
+            " as a log.",
+        ),
     ] = None,
     acks: Annotated[
-        str | None, typer.Option(help="Of recordings without run.json: what producers asked for: all, 1 or 0.")
+        Acks | None,
+        typer.Option(show_default=False, help="The acks that producers asked for, where no run.json says so."),
     ] = None,
     idempotence: Annotated[
-        bool | None, typer.Option(help="Of recordings without run.json: whether producers were idempotent.")
+        bool | None,
+        typer.Option(show_default=False, help="Whether producers were idempotent, where no run.json says so."),
     ] = None,
     retention: Annotated[
-        bool, typer.Option("--retention", help="Of recordings without run.json: old records may have been deleted.")
+        bool, typer.Option("--retention", help="Old records may have been deleted, where no run.json says so.")
     ] = False,
-    master: Annotated[str | None, typer.Option(help="Spark master; this machine's cores by default.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    master: Annotated[
+        str | None,
+        typer.Option(metavar="URL", show_default=False, help="Use this Spark master, not this machine's cores."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Judge a run directory again, or the history of any run, on Spark. Exits by the verdict: 0, 1 or 2."""
-    for option, value, built in (("format", format_, _FORMATS), ("model", model, _MODELS)):
-        if value is not None and value not in built:
-            why = "is not built yet" if value == "jepsen-edn" else "is unknown"
-            raise UsageError(f"--{option} {value!r} {why}; expected {' or '.join(map(repr, built))}")
+    """Judge a recorded run again, on Spark.
+
+    Takes a run directory or the history of any run. Exits by the verdict: 0 pass, 1 fail, 2 inconclusive.
+    """
     if not history.exists():
         raise UsageError(f"{history}: no such file or directory")
     settings = _settings(acks, idempotence, retention=retention)
@@ -76,16 +82,14 @@ def check(
     return _STATUS[found["verdict"]]
 
 
-def _settings(acks: str | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
+def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
     """What the options say was promised; None: nothing."""
     if acks is None and idempotence is None and not retention:
         return None
-    if acks not in (None, "all", "1", "0"):
-        raise UsageError(f"--acks {acks!r} is unknown; expected 'all', '1' or '0'")
     if idempotence and acks != "all":
         raise UsageError(f"--idempotence needs --acks all; found {acks or 'none'}")
     deleting = (EVERY_TOPIC,) if retention else ()
-    return Settings(cast("Acks | None", acks), idempotence, retention=deleting, compaction=())
+    return Settings(acks, idempotence, retention=deleting, compaction=())
 
 
 def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str, Any]:

@@ -17,39 +17,44 @@ from highwater_chaos.local_cluster import ClusterRecord, ClusterStatus, LocalClu
 from highwater_chaos.local_cluster import names as cluster_names
 from highwater_chaos.local_cluster import take_down as take_cluster_down
 
-_MODES: Final = ("kraft",)
 _QUORUMS: Final = (1, 3, 5)
 
 cluster_app = typer.Typer(
-    help="A local cluster for any Kafka client: plain processes on 127.0.0.1, no root needed.",
+    help="Run a cluster for any Kafka client. The nodes are plain processes on 127.0.0.1; no root is needed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-_Name = Annotated[str, typer.Option(metavar="NAME", help="Which cluster, where there are several.")]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+_Name = Annotated[str, typer.Option(metavar="NAME", help="The name of the cluster.")]
+_Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 @cluster_app.command()
 def up(
     name: _Name = "default",
-    brokers: Annotated[int | None, typer.Option(min=1, max=100, help="How many brokers (3).")] = None,
-    controllers: Annotated[int | None, typer.Option(help="How many controllers: 1, 3 or 5 (1).")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Where all of it lies.")] = None,
+    brokers: Annotated[
+        int | None, typer.Option(min=1, max=100, metavar="N", help="How many brokers.  [default: 3]")
+    ] = None,
+    controllers: Annotated[
+        int | None, typer.Option(metavar="N", help="How many controllers: 1, 3 or 5.  [default: 1]")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the data in this directory.")] = None,
     config: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A property of every node, by Kafka's name.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a property of every node, by Kafka's name.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(min=1, max=65435, help="Port of broker 0 (9092); the others have the next ones.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=65435,
+            metavar="N",
+            help="The port of broker 0. The other brokers have the next ones.  [default: 9092]",
+        ),
     ] = None,
-    mode: Annotated[str, typer.Option(help="kraft (zookeeper is not built yet).")] = "kraft",
     wipe: Annotated[bool, typer.Option("--wipe", help="Begin with empty disks.")] = False,
     as_json: _Json = False,
 ) -> int:
     """Start a cluster, wait until it works, and print how to reach it. Data are kept from one time to the next."""
-    if mode not in _MODES:
-        why = "is not built yet" if mode == "zookeeper" else "is unknown"
-        raise UsageError(f"--mode {mode!r} {why}; expected 'kraft'")
     if controllers is not None and controllers not in _QUORUMS:
         raise UsageError(f"--controllers {controllers}: expected 1, 3 or 5 (an even quorum survives no more)")
     _check_name(name)
@@ -67,7 +72,7 @@ def up(
 
 @cluster_app.command()
 def status(name: _Name = "default", as_json: _Json = False) -> int:
-    """Show a cluster's nodes. Exits 0 if all of them do their work, 1 if not."""
+    """Show a cluster's nodes and partitions. Exits 0 if all nodes work and all partitions take writes, 1 if not."""
     found = look(_existing(name))
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
@@ -79,7 +84,7 @@ def status(name: _Name = "default", as_json: _Json = False) -> int:
 @cluster_app.command()
 def down(
     name: _Name = "default",
-    wipe: Annotated[bool, typer.Option("--wipe", help="Delete the cluster's data, too.")] = False,
+    wipe: Annotated[bool, typer.Option("--wipe", help="Also delete the data of the cluster.")] = False,
 ) -> int:
     """Stop a cluster's nodes cleanly. Fine where none runs."""
     _existing(name)
@@ -139,10 +144,14 @@ def _introduce(cluster: ClusterRecord) -> None:
 
 def _print_status(found: ClusterStatus) -> None:
     print(f"cluster {found.name} is {found.state}; bootstrap {found.bootstrap}; data in {found.directory}")
-    print(
-        f"active controller: {found.leader or 'none'}; under-replicated partitions:"
-        f" {'unknown' if found.under_replicated is None else found.under_replicated}"
-    )
+    print(f"active controller: {found.leader or 'none, so nobody knows how the partitions are'}")
+    if found.view is not None:
+        view = found.view
+        fenced = ", ".join(map(str, view.fenced_brokers)) or "none"
+        print(
+            f"it sees: fenced brokers: {fenced}; partitions: {view.partitions}; without a leader: {view.leaderless};"
+            f" under-replicated: {view.under_replicated}; under min ISR: {view.under_min_isr}"
+        )
     table = Table("node", "role", "pid", "address", "state", "leads", "partitions", box=None, pad_edge=False)
     for node in found.nodes:
         state = node.state if node.why is None or node.state == "down" else f"{node.state}: {node.why}"

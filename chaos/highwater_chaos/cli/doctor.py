@@ -36,9 +36,12 @@ class Finding:
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Show what this machine can do: Python, Java for Spark, each ability (tried), and each fault on each backend."""
+    """Show what this machine can do.
+
+    Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
+    """
     general = [_python(), _java(), *_backends(), _apache_kafka()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")

@@ -19,26 +19,32 @@ from highwater_chaos.machine.runs import state_root
 
 
 def heal(
-    run: Annotated[str | None, typer.Option(metavar="ID", help="Only this run.")] = None,
+    run: Annotated[str | None, typer.Option(metavar="ID", help="Heal only what this run left.")] = None,
     living: Annotated[
-        bool, typer.Option("--all", help="Also runs that are in progress; their harness can do nothing more then.")
+        bool, typer.Option("--all", help="Also end runs that are in progress. Their harness can do nothing more then.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what there is to undo.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to undo.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     namespace: Annotated[
-        str | None, typer.Option(metavar="NS", help="Of a Kubernetes cluster: heal and end its experiments.")
+        str | None, typer.Option(metavar="NS", help="Heal this namespace of a Kubernetes cluster, not this machine.")
     ] = None,
-    context: Annotated[str | None, typer.Option(metavar="NAME", help="With --namespace: of the kubeconfig.")] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --namespace: use this context of the kubeconfig.")
+    ] = None,
     system_namespace: Annotated[
-        str | None, typer.Option(metavar="NS", help="With --namespace: where agents are, if not in highwater-system.")
+        str | None,
+        typer.Option(metavar="NS", help="With --namespace: the namespace of the agents.  [default: highwater-system]"),
     ] = None,
     timeout: Annotated[
-        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: how long to try again what does not work.")
+        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: try again for this long what fails.")
     ] = 60,
 ) -> int:
-    """Undo what runs left on this machine: faults, processes, mounts, namespaces. Exits 1 when something is left.
+    """Undo what runs left behind.
 
-    With --namespace: what experiments broke in a namespace of a cluster; exits 255 when something is left."""
+    Undoes every fault of every run that is not in progress, and gives everything back. Heals this machine, or with
+    --namespace the experiments of a namespace of a cluster, and ends those. Needs neither the harness nor the operator.
+    Exits 1 if something is left.
+    """
     if namespace is not None:
         if run is not None or living:
             raise UsageError("highwater heal: --run and --all are for this machine, not for --namespace")
@@ -82,7 +88,7 @@ def _in_cluster(
             print(f"LEFT: {what}")
         if not (healed.undone or healed.ended or healed.left):
             print(f"nothing to heal in {namespace}")
-    return Exit.HARNESS if healed.left else Exit.OK
+    return Exit.FAIL if healed.left else Exit.OK
 
 
 def _print(results: list[Healed], dry_run: bool) -> None:

@@ -21,12 +21,15 @@ _COMPARED: Final = ("history/operations.jsonl", "events/nodes.jsonl", "dumps/rep
 
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the new run directory goes.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Write the new run directory below this one.")] = Path(
+        "runs"
+    ),
 ) -> int:
-    """Run the experiment of a run directory again, with its seed and switches, and compare what happened.
+    """Run a recorded experiment again and compare.
 
-    Exits as ``run`` does. A simulated run must be the same, byte for byte, or it exits 255: the simulator is at fault
-    then. No two real runs are, so of a run on real processes only the verdicts are compared, and said to differ.
+    Takes the experiment, seed and switches of a run directory. A simulated run must come out the same, byte for byte.
+    If it does not, the simulator is at fault, and the exit status is 255. No two runs on real processes are equal, so
+    only their verdicts are compared. Otherwise exits as 'highwater run' does.
     """
     check_output(out, "--out")
     recorded = recorded_verdict(run)

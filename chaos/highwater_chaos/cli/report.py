@@ -19,12 +19,18 @@ def report(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run directory, or cx/NAME: an experiment of a Kubernetes cluster.")
     ],
-    namespace: Annotated[str | None, typer.Option(metavar="NS", help="Of cx/NAME.")] = None,
-    context: Annotated[str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, for cx/NAME.")] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the run of cx/NAME goes.")] = Path("runs"),
+    namespace: Annotated[str | None, typer.Option(metavar="NS", help="The namespace of cx/NAME.")] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The context of the kubeconfig in which to look for cx/NAME.")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Write the run directory of cx/NAME below this one.")] = Path(
+        "runs"
+    ),
 ) -> int:
-    """Draw report.html of a run directory again, and print its path. Of one that was never judged print the directory:
-    check judges it."""
+    """Draw the report of a recorded run again.
+
+    Prints the path of report.html. Prints the run directory if the run was never judged: 'highwater check' judges it.
+    """
     if run.parent == Path("cx"):
         cluster = cluster_commands("report cx/NAME")
         run = cluster.fetch_run(run.name, namespace, context, out)

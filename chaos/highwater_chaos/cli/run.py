@@ -15,8 +15,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from highwater_chaos.backends import BACKENDS, ELSEWHERE, make_backend
+from highwater_chaos.backends import ELSEWHERE, make_backend
+from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
@@ -25,23 +27,35 @@ from highwater_chaos.junit import write_junit
 
 
 def run(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Experiment files.")],
-    backend: Annotated[str, typer.Option(help="Where to run: sim, local (real processes), or kubernetes.")] = "sim",
-    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the file's seed.")] = None,
+    experiments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="EXPERIMENT",
+            autocompletion=shipped_names_beginning,
+            help="Experiment files, or names of experiments that ship ('highwater scenarios' lists them).",
+        ),
+    ],
+    backend: Annotated[
+        Backend, typer.Option(help="Where to run: in the simulator, on real processes, or on Kubernetes.")
+    ] = "sim",
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**63 - 1, metavar="N", show_default=False, help="Use this seed, not the file's."),
+    ] = None,
     switch: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch; with several values, run once for each."),
+        typer.Option(metavar="NAME=VALUE[,VALUE]", help="Set a switch. With several values, run once for each value."),
     ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run directories go.")] = Path("runs"),
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all runs as JUnit XML.")] = None,
-    wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every simulated message.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
-    namespace: Annotated[str | None, typer.Option(metavar="NS", help="On kubernetes: where.")] = None,
-    context: Annotated[str | None, typer.Option(metavar="NAME", help="On kubernetes: of the kubeconfig.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Write run directories below this one.")] = Path("runs"),
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the verdicts of all runs to this file as JUnit XML.")
+    ] = None,
+    wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every message of the simulator.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
-    if backend not in (*BACKENDS, *ELSEWHERE):
-        raise UsageError(f"backend {backend!r} is unknown; available: {', '.join((*BACKENDS, *ELSEWHERE))}")
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
         raise UsageError("--namespace and --context are for --backend kubernetes")
     if wire and backend != "sim":
@@ -51,7 +65,7 @@ def run(
         check_output(junit.parent, "--junit")
         if junit.is_dir():
             raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
-    planned = list(_plan(files, seed, _switch_values(switch or []), backend))
+    planned = list(_plan(files_of(experiments), seed, _switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     verdicts: list[dict[str, Any]] = []
     for number, (experiment, varied) in enumerate(planned, start=1):

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from highwater_chaos.backends import BACKENDS, ELSEWHERE, make_backend
+from highwater_chaos.backends import make_backend
+from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.report import DESCRIPTION
 
+_NAME: Final = re.compile(r"^  name: (\S+)$", re.MULTILINE)
+"""metadata.name, as every shipped file writes it (a test compares it with what the reader finds)."""
+
 
 def scenarios(
     backend: Annotated[
-        str | None, typer.Option(help="Say for each whether it can run there, on this machine: sim or local.")
+        BackendHere | None,
+        typer.Option(show_default=False, help="Say for each whether it can run there, on this machine."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the experiments that ship, with what each shows and what is expected of it."""
-    if backend is not None and backend not in BACKENDS:
-        why = "cannot be asked from here" if backend in ELSEWHERE else "is unknown"
-        raise UsageError(f"backend {backend!r} {why}; available: {', '.join(BACKENDS)}")
+    """List the experiments that ship.
+
+    Prints what each shows and what is expected of it.
+    """
     folder = scenario_folder()
     found = [(path, load_experiment(path)) for path in sorted(folder.rglob("*.yaml"))]
     rows = [(path, _row(path, experiment, backend)) for path, experiment in found]
@@ -54,6 +62,47 @@ def scenario_folder() -> Path:
         if folder.is_dir():
             return folder
     raise UsageError(f"no scenarios found: neither {packaged} nor {checkout} is a folder; reinstall highwater")
+
+
+def files_of(given: Sequence[str]) -> list[Path]:
+    """The experiment file that each argument names: a path, or the name of an experiment that ships.
+
+    Raises:
+        UsageError: for each that is neither.
+    """
+    found: list[Path] = []
+    errors: list[str] = []
+    names = None
+    for text in given:
+        path = Path(text)
+        if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or path.exists():
+            found.append(path)
+            continue
+        names = names or shipped()
+        if text in names:
+            found.append(names[text])
+            continue
+        near = get_close_matches(text, names, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else "'highwater scenarios' lists those that ship"
+        errors.append(f"{text!r} is no file and no experiment that ships; {advice}")
+    if errors:
+        raise UsageError("\n".join(errors))
+    return found
+
+
+def shipped() -> dict[str, Path]:
+    """Experiments that ship, by name."""
+    found: dict[str, Path] = {}
+    for path in sorted(scenario_folder().rglob("*.yaml")):
+        name = _NAME.search(path.read_text(encoding="utf-8"))
+        if name is not None:
+            found[name[1]] = path
+    return found
+
+
+def shipped_names_beginning(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    return [name for name in shipped() if name.startswith(incomplete)]
 
 
 def _row(path: Path, experiment: ChaosExperiment, backend: str | None) -> dict[str, Any]:

@@ -72,8 +72,6 @@ def switch_problem(name: str, value: str) -> str | None:
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:
-    if cluster.mode == "zookeeper":
-        yield Problem("spec.cluster.mode", "'zookeeper' is not built yet; expected 'kraft'")
     for name, value in cluster.switches.items():
         if problem := switch_problem(name, value):
             yield Problem(f"spec.cluster.switches.{name}", problem)
@@ -220,8 +218,6 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
     if step.admin is not None and step.admin.reassign is not None:
         for broker in step.admin.reassign.replicas:
             yield from _broker(f"{path}.admin.reassign.replicas", broker, cluster)
-    if step.admin is not None and step.admin.roll_switch is not None:
-        yield Problem(f"{path}.admin.rollSwitch", "is not built yet")
     yield from _condition_brokers(step, path, cluster)
 
 

@@ -38,8 +38,8 @@ class Cluster(Model):
     that runs, ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
 
     mode: Annotated[
-        Literal["kraft", "zookeeper"],
-        Field(description="Who keeps the metadata. zookeeper is not built yet, and refused."),
+        Literal["kraft"],
+        Field(description="Who keeps the metadata: a quorum of controllers."),
     ] = "kraft"
     runtime: Annotated[
         Literal["highwater", "apache-kafka"],

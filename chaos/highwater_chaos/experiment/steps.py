@@ -9,7 +9,7 @@ from pydantic import Field
 from highwater_chaos.experiment.base import Model, NodeIndex, OneOf, PartitionName, TopicName
 from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.faults import Inject
-from highwater_chaos.experiment.targets import Group
+from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.experiment.units import Duration
 
 
@@ -59,11 +59,13 @@ class ElectLeaders(Model):
     partitions: Annotated[list[PartitionName] | None, Field(description="Partitions, as orders-0; absent: all.")] = None
 
 
-class RollSwitch(Model):
-    """Set a switch on every node by a rolling restart. Not built yet, and refused."""
+class DeleteRecords(Model):
+    """Delete a partition's records below an offset, on all its replicas (KIP-107)."""
 
-    name: Annotated[str, Field(description="The switch.")]
-    value: Annotated[str | bool, Field(description="What it is set to.")]
+    partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+    before: Annotated[
+        int | None, Field(ge=0, description="Where the log is to begin; absent: at the high watermark.")
+    ] = None
 
 
 class UpgradeMetadata(Model):
@@ -80,11 +82,18 @@ class Admin(OneOf):
     add_partitions: AddPartitions | None = None
     reassign: Reassign | None = None
     elect_leaders: ElectLeaders | None = None
-    roll_switch: RollSwitch | None = None
+    delete_records: DeleteRecords | None = None
     upgrade_metadata: UpgradeMetadata | None = None
 
 
-RANDOM_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders")
+RANDOM_ADMINISTRATION: Final = (
+    "createTopic",
+    "deleteTopic",
+    "addPartitions",
+    "reassign",
+    "electLeaders",
+    "deleteRecords",
+)
 """Administration that ``random`` can draw, beside faults. The others are about the cluster as a whole."""
 
 
@@ -113,9 +122,9 @@ RANDOM_RPCS: Final = (
     "CreatePartitions",
     "ElectLeaders",
 )
-"""RPCs that ``random`` draws rules for. Two are left out, since what they ask for must not be done late: a DeleteTopics
-names a topic, and would delete its successor; an AlterPartitionReassignments would undo a later one, which the schedule
-counts on."""
+"""RPCs that ``random`` draws rules for. Three are left out, since what they ask for must not be done late: DeleteTopics
+and DeleteRecords name a topic, and would hit its successor; an AlterPartitionReassignments would undo a later one, on
+which the schedule counts."""
 
 
 class Repeat(Model):
@@ -125,17 +134,22 @@ class Repeat(Model):
     steps: Annotated[list[Step], Field(min_length=1, description="Steps as those of spec.schedule.")]
 
 
-def _both_groups() -> list[Group]:
+def _both_groups() -> list[Group | Target]:
     return ["brokers", "controllers"]
+
+
+def _both_ends() -> list[Literal["from", "to"]]:
+    return ["from", "to"]
 
 
 class RandomFaults(Model):
     """Faults drawn by the seed.
 
-    For as long as ``for``, one fault on average ``every`` so often, its kind by weight, its target from ``targets``,
-    each lasting up to ``lasting``. ``spare: lastInSync`` keeps to what a replicated log promises to survive: no fault
-    that loses a disk's or a page cache's content hits a broker that is the only live in-sync replica of a partition,
-    and at most a minority of the controllers is hit at once. ``spare: none`` lets anything happen.
+    For as long as ``for``, one fault on average ``every`` so often, its kind by weight, its node from ``targets``,
+    each lasting up to ``lasting``. A target such as ``{one: brokers}`` is resolved once, when the step begins, so that
+    all its faults meet at the same node. ``spare: lastInSync`` keeps to what a replicated log promises to survive: no
+    fault that loses a disk's or a page cache's content hits a broker that is the only live in-sync replica of a
+    partition, and at most a minority of the controllers is hit at once. ``spare: none`` lets anything happen.
     """
 
     for_: Annotated[Duration, Field(alias="for", description="How long faults are drawn. A duration such as 2m.")]
@@ -146,9 +160,9 @@ class RandomFaults(Model):
             min_length=1, description="Weight of each kind of fault, and of administration: {kill: 2, createTopic: 1}."
         ),
     ]
-    targets: list[Group] = Field(
+    targets: list[Group | Target] = Field(
         min_length=1,
-        description="Groups that nodes are drawn from; absent: both.",
+        description="Groups that nodes are drawn from, or targets, resolved as the step begins; absent: both groups.",
         default_factory=_both_groups,
     )
     lasting: Annotated[Duration, Field(description="The longest that one lasts. A duration.")] = 5_000_000_000
@@ -158,6 +172,11 @@ class RandomFaults(Model):
             min_length=1, description="RPCs that rules about messages are drawn for, as AlterPartition; absent: any."
         ),
     ] = None
+    ends: list[Literal["from", "to"]] = Field(
+        min_length=1,
+        description="Which end a drawn rule about messages may name: from, its client; to, its server; absent: either.",
+        default_factory=_both_ends,
+    )
     spare: Annotated[
         Literal["lastInSync", "none"],
         Field(description="lastInSync: only what a replicated log promises to survive; none: anything."),

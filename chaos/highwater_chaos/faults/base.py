@@ -289,22 +289,24 @@ class FaultContext:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What a fault may be drawn from. ``brokers`` and ``controllers`` are those that may be hit now; ``groups`` are the
-    ones that ``random.targets`` names."""
+    """What a fault may be drawn from. ``brokers`` and ``controllers`` are those that may be hit now; ``among`` are the
+    nodes that ``random.targets`` names."""
 
     random: Random
     cluster: Cluster
     view: ClusterView
     brokers: Sequence[str]
     controllers: Sequence[str]
-    groups: Sequence[Group]
+    among: Sequence[str]
     rpcs: Sequence[str] | None = None
     """What rules about messages may be about; None: any RPC."""
+    ends: Sequence[Literal["from", "to"]] = ("from", "to")
+    """Which ends of a rule about messages may be named: its client, its server."""
 
     def node(self, *roles: Group) -> str | None:
         """Draw a node of these roles; None if none may be hit now."""
-        groups = [name for name in self.groups if name in roles]
-        candidates = [node for name in groups for node in (self.brokers if name == "brokers" else self.controllers)]
+        free = [*(self.brokers if "brokers" in roles else ()), *(self.controllers if "controllers" in roles else ())]
+        candidates = [node for node in self.among if node in free]
         return self.random.choice(candidates) if candidates else None
 
 

@@ -120,7 +120,7 @@ class MessageFault(Fault):
         names = list(RPCS) if drawing.rpcs is None else list(drawing.rpcs)
         name = random.choices(names, [RPCS[rpc].weight for rpc in names])[0]
         ends = {"from": _nodes(RPCS[name].clients, drawing), "to": _nodes(RPCS[name].servers, drawing)}
-        sides = [side for side, nodes in ends.items() if nodes]
+        sides = [side for side in drawing.ends if ends[side]]
         if not sides:
             return None
         # Whom a sender asks depends on who leads; a rule that names it as well often catches nothing.
@@ -141,8 +141,9 @@ class MessageFault(Fault):
         if self.rpc in _QUORUM:
             return tuple(dict.fromkeys((*sources, *destinations)))
         if self.rpc == "Fetch":
-            # A follower that does not fetch leaves the ISR; a controller that nobody fetches from loses its majority.
-            leads = tuple(node for node in destinations if node.startswith("controller-"))
+            # A follower that does not fetch leaves the ISR; a controller that no voter fetches from loses its majority.
+            voters = any(node.startswith("controller-") for node in sources)
+            leads = tuple(node for node in destinations if voters and node.startswith("controller-"))
             return tuple(dict.fromkeys((*sources, *leads)))
         return ()
 
@@ -244,7 +245,7 @@ class Duplicate(MessageFault):
 
 def _nodes(groups: Sequence[Group], drawing: Drawing) -> list[str]:
     """The nodes of these groups, of those that may be drawn from."""
-    return [node for name in groups if name in drawing.groups for node in group(name, drawing.cluster)]
+    return [node for name in groups for node in group(name, drawing.cluster) if node in drawing.among]
 
 
 def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Random) -> dict[str, Target]:

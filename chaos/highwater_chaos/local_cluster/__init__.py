@@ -3,12 +3,13 @@
 from highwater_chaos.local_cluster.down import take_down
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, find, names
-from highwater_chaos.local_cluster.status import ClusterStatus, NodeStatus, look
+from highwater_chaos.local_cluster.status import ClusterStatus, ControllerView, NodeStatus, look
 from highwater_chaos.local_cluster.up import Wish, bring_up
 
 __all__ = [
     "ClusterRecord",
     "ClusterStatus",
+    "ControllerView",
     "LocalClusterError",
     "NodeStatus",
     "Wish",

@@ -73,6 +73,8 @@ class RandomAdministration:
                 return self._add_partitions(random)
             case "reassign":
                 return self._reassign(random, may_move)
+            case "deleteRecords":
+                return self._delete_records(random)
             case _:
                 partition = self._any_partition(random)
                 names = None if partition is None or random.random() < 0.5 else [partition.partition]
@@ -90,9 +92,12 @@ class RandomAdministration:
         return counts
 
     def _any_partition(self, random: Random) -> PartitionView | None:
-        topics = self._topics()
-        names = [name for name in sorted(self._view.partitions) if name.rpartition("-")[0] in topics]
-        return self._view.partitions[random.choice(names)] if names else None
+        partitions = self._partitions()
+        return random.choice(partitions) if partitions else None
+
+    def _partitions(self) -> list[PartitionView]:
+        topics, partitions = self._topics(), self._view.partitions
+        return [partitions[name] for name in sorted(partitions) if name.rpartition("-")[0] in topics]
 
     # --- kinds ---
 
@@ -158,6 +163,15 @@ class RandomAdministration:
             return None
         self._moving.setdefault(name, []).append(replicas)
         return self._move(name, replicas)
+
+    def _delete_records(self, random: Random) -> Process[None] | None:
+        """Below some offset that is committed: mostly a few records, seldom all."""
+        written = [partition for partition in self._partitions() if partition.high_watermark > 0]
+        if not written:
+            return None
+        partition = random.choice(written)
+        before = int(partition.high_watermark * random.random() ** 0.5)
+        return self._attempt({"deleteRecords": {"partition": partition.partition, "before": before}})
 
     def _move(self, partition: str, replicas: list[int]) -> Process[None]:
         error = yield from self._run(Admin.model_validate({"reassign": {"partition": partition, "replicas": replicas}}))

@@ -16,9 +16,11 @@ from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, RandomFaults, Repeat, Step
+from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.faults import Drawing, kind_named
+from highwater_chaos.faults import Drawing, TargetError, kind_named
+from highwater_chaos.faults.targets import group, resolve
 from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, found, is_met
 from highwater_chaos.schedule.fault_manager import FaultManager
@@ -97,8 +99,8 @@ class ScheduleRunner:
             done = yield from self._repeat(step.repeat)
             return done
         if step.random is not None:
-            yield from self._random(step.random)
-            return True
+            drawn = yield from self._random(step.random)
+            return drawn
         assert step.admin is not None
         error = yield from self._run_admin(step.admin)
         if error is not None:
@@ -145,9 +147,14 @@ class ScheduleRunner:
 
     # --- random ---
 
-    def _random(self, plan: RandomFaults) -> Process[None]:
+    def _random(self, plan: RandomFaults) -> Process[bool]:
         self._random_steps += 1
         random = self._random_for(self._random_steps)
+        try:
+            among = self._among(plan, random)
+        except TargetError as error:
+            self.doubts.append(f"random: {error}")
+            return False
         end = self._scheduler.now_ns() + plan.for_
         started: list[Task] = []
         first = len(self._faults.records)
@@ -157,7 +164,7 @@ class ScheduleRunner:
             yield Sleep(max(0, min(pause, remaining)))
             if pause >= remaining:
                 break
-            name, process = self._draw(plan, random)
+            name, process = self._draw(plan, among, random)
             if process is not None:
                 started.append(self._spawn(f"random {name}", process))
         mine = self._faults.records[first:]
@@ -169,8 +176,21 @@ class ScheduleRunner:
             plan.lasting + 120 * SECOND,
             "random faults are over",
         )
+        return True
 
-    def _draw(self, plan: RandomFaults, random: Random) -> tuple[str, Process[object] | None]:
+    def _among(self, plan: RandomFaults, random: Random) -> list[str]:
+        """The nodes that the step draws from, all the way. Raises ``TargetError``."""
+        among: dict[str, None] = {}
+        for target in plan.targets:
+            if isinstance(target, Target):
+                nodes = resolve(target, self._cluster, self._world.view, random)
+                self.journal.append((self._scheduler.now_ns(), f"random at {', '.join(nodes)}"))
+            else:
+                nodes = group(target, self._cluster)
+            among.update(dict.fromkeys(nodes))
+        return list(among)
+
+    def _draw(self, plan: RandomFaults, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
         """What may be done now, by its kind; None if chance finds nothing."""
         view, touches, kind = self._world.view, self._touches(), ""
 
@@ -185,14 +205,14 @@ class ScheduleRunner:
                     self.journal.append((self._scheduler.now_ns(), f"random {kind}"))
                     return kind, process
                 continue
-            drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, random))
+            drawn = draw_fault(kind, length_ns, self._drawing(kind, plan, among, random))
             if drawn is not None and (
                 plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
             ):
                 return kind, self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
         return kind, None
 
-    def _drawing(self, kind: str, plan: RandomFaults, random: Random) -> Drawing:
+    def _drawing(self, kind: str, plan: RandomFaults, among: Sequence[str], random: Random) -> Drawing:
         faults, backend, loses_cache = self._faults, self._world.backend, kind_named(kind).LOSES_CACHE
 
         def free(nodes: Sequence[str]) -> list[str]:
@@ -200,7 +220,7 @@ class ScheduleRunner:
             return [node for node in up if not faults.hits_now(node, loses_cache=loses_cache)]
 
         brokers, controllers = free(broker_names(self._cluster)), free(controller_names(self._cluster))
-        return Drawing(random, self._cluster, self._world.view, brokers, controllers, plan.targets, plan.rpcs)
+        return Drawing(random, self._cluster, self._world.view, brokers, controllers, among, plan.rpcs, plan.ends)
 
     def _touches(self) -> Touches:
         faults, session_ns = self._faults, timeouts(self._cluster).broker_session_timeout_ms * MS

@@ -1,8 +1,8 @@
 """Administration by client: topics, partitions, reassignment, leader election, features.
 
-One request at a time, to any broker (brokers forward to the active controller); repeated at another broker until it
-is answered for good or the deadline has passed. An answer that says "already so" counts as done when an earlier
-attempt got no answer, since that one may have done it.
+One request at a time, to any broker (brokers forward to the active controller, but for what only a leader can do);
+repeated at another broker until it is answered for good or the deadline has passed. An answer that says "already so"
+counts as done when an earlier attempt got no answer, since that one may have done it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ from highwater_runtime.wire.messages.create_topics_request import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from highwater_runtime.wire.messages.delete_records_request import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
 from highwater_runtime.wire.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
@@ -40,6 +45,7 @@ _AGAIN: Final = frozenset(
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.BROKER_NOT_AVAILABLE,
         ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,  # until the leader has been asked
         ErrorCode.UNKNOWN_SERVER_ERROR,
         ErrorCode.INVALID_REPLICATION_FACTOR,  # until enough brokers are unfenced
         ErrorCode.NETWORK_EXCEPTION,
@@ -187,6 +193,21 @@ class AdminClient:
             already=ErrorCode.ELECTION_NOT_NEEDED,
         )
 
+    def delete_records(
+        self, topic: str, partition: int, before: int | None, *, timeout_ns: int, on_outcome: OnOutcome
+    ) -> None:
+        """DeleteRecords: let a partition begin at ``before`` (None: at its HW). Only its leader can."""
+        begins = DeleteRecordsPartition(partition_index=partition, offset=-1 if before is None else before)
+        self._submit(
+            f"deleteRecords {topic}-{partition} below {'the HW' if before is None else before}",
+            DeleteRecordsRequest(
+                topics=[DeleteRecordsTopic(name=topic, partitions=[begins])], timeout_ms=_REQUEST_NS // MS
+            ),
+            2,
+            timeout_ns,
+            on_outcome,
+        )
+
     def update_feature(self, name: str, level: int, *, timeout_ns: int, on_outcome: OnOutcome) -> None:
         """UpdateFeatures: raise a feature to ``level``."""
         self._submit(
@@ -283,6 +304,8 @@ def _worst(response: Any) -> tuple[int, str]:
                 for topic in response.replica_election_results
                 for partition in topic.partition_result
             ]
+        case "DeleteRecordsResponse":
+            found += [(partition.error_code, None) for topic in response.topics for partition in topic.partitions]
         case "UpdateFeaturesResponse":
             found += [(item.error_code, item.error_message) for item in response.results]
         case name:

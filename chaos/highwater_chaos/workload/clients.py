@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import msgspec
@@ -18,9 +19,12 @@ from highwater_chaos.workload.group_member import GroupMember, MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.producer import VALUES_PER_PRODUCER, ProducerOptions, RecordingProducer
 from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
-from highwater_runtime.ports import SECOND, NodeCore, Ports
+from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
 _ACKS: Final = {"all": -1, "0": 0, "1": 1}
+_PROBE_INTERVAL_NS: Final = 10 * MS
+_MAX_IN_FLIGHT: Final = 5
+"""Requests of the probe under way to one broker."""
 
 
 def may_duplicate(schedule: Any) -> bool:
@@ -83,6 +87,28 @@ class Clients:
             self._backend.add_client(name, make)
         for index in range(self._workload.group_members):
             self._backend.add_client(f"group-member-{index}", self._group_member(index))
+
+    def start_probe(self, partitions: Iterable[str], patience_ns: int) -> None:
+        """A producer that writes one record to each of ``partitions``, and tries for as long as ``patience_ns``.
+
+        It is one of the harness's own, whatever the driver. It asks for an acknowledgement even if the workload does
+        not. A broker answers one connection's requests in order, so a partition that is stuck holds up the others: the
+        broker is asked to give up on each early enough for all requests in flight to be answered.
+        """
+        workload = self._workload
+        keys = [(topic, int(index)) for topic, _, index in (name.rpartition("-") for name in partitions)]
+        options = replace(
+            self._producer_options(workload.producers),
+            name="probe",
+            topics=sorted({topic for topic, _ in keys}),
+            interval_ns=_PROBE_INTERVAL_NS,
+            acks=_ACKS[workload.acks] or _ACKS["all"],
+            ack_timeout_ns=workload.request_timeout // (_MAX_IN_FLIGHT + 1),
+            delivery_timeout_ns=patience_ns,
+            max_in_flight=_MAX_IN_FLIGHT,
+            probed=keys,
+        )
+        self._backend.add_client(options.name, self._recording_producer(options))
 
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
@@ -186,8 +212,11 @@ class Clients:
         return ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self._backend.bootstrap())
 
     def _producer(self, index: int) -> Callable[[Ports], NodeCore]:
+        return self._recording_producer(self._producer_options(index))
+
+    def _producer_options(self, index: int) -> ProducerOptions:
         workload = self._workload
-        options = ProducerOptions(
+        return ProducerOptions(
             name=f"producer-{index}",
             index=index,
             bootstrap=self._backend.bootstrap(),
@@ -202,6 +231,7 @@ class Clients:
             may_be_duplicated=self._may_be_duplicated,
         )
 
+    def _recording_producer(self, options: ProducerOptions) -> Callable[[Ports], NodeCore]:
         def make(ports: Ports) -> NodeCore:
             producer = RecordingProducer(options, ports, self._recorder)
             self._producers.append(producer)

@@ -5,6 +5,9 @@ position is out of range (the log lost its tail, or its head was deleted) it beg
 ``auto.offset.reset=earliest`` does, and the new assignment is written down as an operation, so that checks on order
 know of it.
 
+It keeps a fetch session with each leader (KIP-227), and one request under way; positions are looked up for all
+partitions of a leader in one request. Only partitions with something to do are looked at (``_todo``).
+
 With ``drain`` it is the final reader: it reads every partition from the earliest offset up to the HW found after it
 had started, and is then ``drained``.
 """
@@ -19,12 +22,13 @@ from uuid import UUID
 from zlib import crc32
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
-from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
+from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecord
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from highwater_runtime.wire.fetch_session import ClientFetchSession
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
 from highwater_runtime.wire.messages.fetch_response import FetchResponse, PartitionData
 from highwater_runtime.wire.messages.list_offsets_request import (
     ListOffsetsPartition,
@@ -41,6 +45,8 @@ _POLL_NS: Final = 1 * SECOND
 """How long a poll waits for records."""
 _BETWEEN_POLLS_NS: Final = 10 * MS
 _MAX_POLL_RECORDS: Final = 500
+_MAX_FETCH_BYTES: Final = 50 << 20
+"""Kafka's ``fetch.max.bytes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +63,36 @@ class ConsumerOptions:
 
 
 class _Position:
-    """Where the consumer stands in one partition: ``offset`` to fetch next, ``polled`` to be returned next."""
+    """Where the consumer stands in one partition: ``offset`` to fetch next, ``polled`` to be returned next, ``end`` of
+    a drain; ``leader`` in whose session it is, under ``wanted``; ``waits`` for an answer or for its back-off."""
 
-    __slots__ = ("end", "fetching", "looking_up", "not_before_ns", "offset", "polled")
+    __slots__ = ("end", "leader", "offset", "polled", "waits", "wanted")
 
     def __init__(self) -> None:
         self.offset: int | None = None
         self.polled: int | None = None
         self.end: int | None = None
-        self.fetching = False
-        self.looking_up = False
+        self.waits = False
+        self.leader: _Leader | None = None
+        self.wanted: tuple[UUID, int] | None = None
+
+    @property
+    def drained(self) -> bool:
+        """Whether all up to ``end`` has been read."""
+        return self.offset is not None and self.end is not None and self.offset >= self.end
+
+
+class _Leader:
+    """One broker, and what is fetched from it."""
+
+    __slots__ = ("in_flight", "keys", "node_id", "not_before_ns", "session")
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
+        self.session = ClientFetchSession()
+        self.keys: dict[tuple[UUID, int], PartitionKey] = {}
+        """By topic id and partition index: the partitions in the session."""
+        self.in_flight = False
         self.not_before_ns = 0
 
 
@@ -81,7 +107,14 @@ class RecordingConsumer:
             ports, options.bootstrap, options.topics, options.request_timeout_ns, self._refreshed
         )
         self._positions: dict[PartitionKey, _Position] = {}
-        self._topic_ids: dict[str, object] = {}
+        self._todo: dict[PartitionKey, None] = {}
+        """Partitions that need something else than they have asked for."""
+        self._resting: deque[tuple[int, PartitionKey]] = deque()
+        """Partitions that wait for their back-off, which is the same for all, and until when."""
+        self._undrained: dict[PartitionKey, None] = {}
+        """Partitions not read up to their end."""
+        self._leaders: dict[int, _Leader] = {}
+        self._topic_ids: dict[str, UUID] = {}
         self._buffer: deque[tuple[PartitionKey, MicroOp]] = deque()
         self._error: str | None = None
         self._poll: int | None = None
@@ -123,21 +156,14 @@ class RecordingConsumer:
     @property
     def drained(self) -> bool:
         """Whether everything up to the HW found at the start has been read and written down."""
-        return (
-            bool(self._positions)
-            and not self._buffer
-            and all(
-                place.offset is not None and place.end is not None and place.offset >= place.end
-                for place in self._positions.values()
-            )
-        )
+        return bool(self._positions) and not self._buffer and not self._undrained
 
     def remaining(self) -> dict[str, str]:
         """Partitions not read to the end yet, with position and end, for a message."""
         return {
             key_name(key): f"{place.offset} of {place.end}"
             for key, place in self._positions.items()
-            if place.offset is None or place.end is None or place.offset < place.end
+            if key in self._undrained
         }
 
     # --- polls ---
@@ -202,143 +228,195 @@ class RecordingConsumer:
     # --- positions ---
 
     def _refreshed(self) -> None:
-        for key in self._metadata.partitions:
-            if key not in self._positions:
-                self._positions[key] = _Position()
         for topic, topic_id in self._metadata.topic_ids.items():
-            if self._topic_ids.get(topic) not in (None, topic_id):
+            if self._topic_ids.get(topic, topic_id) != topic_id:
                 for key, place in self._positions.items():
                     if key[0] == topic:
-                        place.offset = place.end = None
+                        self._begin_anew(key, place)
             self._topic_ids[topic] = topic_id
+        for key in self._metadata.moved:
+            known = self._positions.get(key)
+            if known is None:
+                self._positions[key] = _Position()
+                self._undrained[key] = None
+            else:
+                self._leave(known)
+            self._todo[key] = None
         self._fetch_all()
 
-    def _look_up(self, key: PartitionKey, place: _Position, timestamp: int) -> None:
-        leader = self._metadata.leader(key)
-        if leader is None:
-            self._metadata.refresh()
-            return
-        place.looking_up = True
-        topic, index = key
-        request = ListOffsetsRequest(
-            replica_id=-1,
-            topics=[
-                ListOffsetsTopic(
-                    name=topic,
-                    partitions=[
-                        ListOffsetsPartition(
-                            partition_index=index, current_leader_epoch=leader.epoch, timestamp=timestamp
-                        )
-                    ],
-                )
-            ],
-        )
+    def _begin_anew(self, key: PartitionKey, place: _Position) -> None:
+        """Look up where to read, as if nothing had been read."""
+        place.offset = place.end = None
+        self._undrained[key] = None
+        self._leave(place)
+        self._todo[key] = None
+
+    def _leave(self, place: _Position) -> None:
+        """Fetch it no more from whom it was fetched."""
+        if place.leader is not None and place.wanted is not None:
+            place.leader.session.forget(place.wanted)
+            del place.leader.keys[place.wanted]
+        place.leader = place.wanted = None
+
+    def _look_up(self, node_id: int, keys: list[PartitionKey], timestamp: int) -> None:
+        topics: dict[str, ListOffsetsTopic] = {}
+        for key in keys:
+            self._positions[key].waits = True
+            leader = self._metadata.leader(key)
+            assert leader is not None
+            if key[0] not in topics:
+                topics[key[0]] = ListOffsetsTopic(name=key[0], partitions=[])
+            topics[key[0]].partitions.append(
+                ListOffsetsPartition(partition_index=key[1], current_leader_epoch=leader.epoch, timestamp=timestamp)
+            )
         self._ports.network.send(
-            self._metadata.endpoint(leader.node_id),
-            request,
+            self._metadata.endpoint(node_id),
+            ListOffsetsRequest(replica_id=-1, topics=list(topics.values())),
             LIST_OFFSETS_VERSION,
-            lambda response: self._looked_up(key, timestamp, response),
+            lambda response: self._looked_up(keys, timestamp, response),
             timeout_ns=self._options.request_timeout_ns,
             channel="offsets",
         )
 
-    def _looked_up(self, key: PartitionKey, timestamp: int, response: ListOffsetsResponse | RpcFailure) -> None:
-        place = self._positions[key]
-        place.looking_up = False
-        answer = None if isinstance(response, RpcFailure) else response.topics[0].partitions[0]
-        if answer is None or answer.error_code != ErrorCode.NONE or answer.offset < 0:
-            self._metadata.refresh()
-            self._back_off(place)
-            return
-        if timestamp == EARLIEST:
-            # What was fetched and not polled yet belongs to the old position.
-            self._buffer = deque(item for item in self._buffer if item[0] != key)
-            place.offset = place.polled = answer.offset
-            self._put.add(key)
+    def _looked_up(self, keys: list[PartitionKey], timestamp: int, response: ListOffsetsResponse | RpcFailure) -> None:
+        found: dict[PartitionKey, int] = {}
+        if not isinstance(response, RpcFailure):
+            for topic in response.topics:
+                for answer in topic.partitions:
+                    if answer.error_code == ErrorCode.NONE and answer.offset >= 0:
+                        found[topic.name, answer.partition_index] = answer.offset
+        begun: dict[PartitionKey, None] = {}
+        for key in keys:
+            place = self._positions[key]
+            place.waits = False
+            offset = found.get(key)
+            if offset is None:
+                self._metadata.refresh()
+                self._back_off(key, place)
+                continue
+            self._todo[key] = None
+            if timestamp == EARLIEST:
+                place.offset = place.polled = offset
+                self._put.add(key)
+                begun[key] = None
+            else:
+                place.end = offset
+            self._note_drained(key, place)
+        if begun:
+            # What was fetched and not polled yet belongs to the old positions.
+            self._buffer = deque(item for item in self._buffer if item[0] not in begun)
             if self._poll is not None:
-                # Records of the new position must not be polled before the assignment is written down.
+                # Records of the new positions must not be polled before the assignment is written down.
                 self._end_poll()
-        else:
-            place.end = answer.offset
         self._fetch_all()
 
-    def _back_off(self, place: _Position) -> None:
-        place.not_before_ns = self._ports.clock.now_ns() + RETRY_BACKOFF_NS
-        self._ports.clock.call_later(RETRY_BACKOFF_NS, self._fetch_all)
+    def _note_drained(self, key: PartitionKey, place: _Position) -> None:
+        if place.drained:
+            self._undrained.pop(key, None)
+
+    def _back_off(self, key: PartitionKey, place: _Position) -> None:
+        """Leave a partition alone for a while."""
+        self._leave(place)
+        place.waits = True
+        self._resting.append((self._ports.clock.now_ns() + RETRY_BACKOFF_NS, key))
+        if len(self._resting) == 1:
+            self._ports.clock.call_later(RETRY_BACKOFF_NS, self._end_rests)
+
+    def _end_rests(self) -> None:
+        now = self._ports.clock.now_ns()
+        resting = self._resting
+        while resting and resting[0][0] <= now:
+            key = resting.popleft()[1]
+            self._positions[key].waits = False
+            self._todo[key] = None
+        if resting:
+            self._ports.clock.call_later(resting[0][0] - now, self._end_rests)
+        self._fetch_all()
 
     # --- fetching ---
 
     def _fetch_all(self) -> None:
-        """Give every partition that waits for nothing the next thing to wait for."""
+        """Give every partition that has something to do the next thing to wait for."""
         if self._finishing or len(self._buffer) >= _MAX_POLL_RECORDS:
             return
-        now = self._ports.clock.now_ns()
-        by_leader: dict[int, list[PartitionKey]] = {}
-        for key, place in self._positions.items():
-            if place.fetching or place.looking_up or now < place.not_before_ns:
+        todo, self._todo = self._todo, {}
+        lookups: dict[tuple[int, int], list[PartitionKey]] = {}
+        for key in todo:
+            place = self._positions[key]
+            if place.waits:
                 continue
-            if place.offset is None:
-                self._look_up(key, place, EARLIEST)
+            if self._options.drain and place.drained:
+                self._leave(place)
+                continue
+            leader = self._metadata.leader(key)
+            if leader is None:
+                self._todo[key] = None
+                self._metadata.refresh()
+            elif place.offset is None:
+                lookups.setdefault((leader.node_id, EARLIEST), []).append(key)
             elif self._options.drain and place.end is None:
-                self._look_up(key, place, LATEST)
-            elif not self._options.drain or place.end is None or place.offset < place.end:
-                leader = self._metadata.leader(key)
-                if leader is None:
-                    self._metadata.refresh()
-                else:
-                    by_leader.setdefault(leader.node_id, []).append(key)
-        for node_id, keys in by_leader.items():
-            self._fetch(node_id, keys)
+                lookups.setdefault((leader.node_id, LATEST), []).append(key)
+            else:
+                self._want(key, place, leader)
+        for (node_id, timestamp), keys in lookups.items():
+            self._look_up(node_id, keys, timestamp)
+        for fetched_from in self._leaders.values():
+            self._fetch(fetched_from)
 
-    def _fetch(self, node_id: int, keys: list[PartitionKey]) -> None:
-        topics: dict[str, list[FetchPartition]] = {}
-        asked: dict[PartitionKey, int] = {}
-        for key in keys:
-            place, leader = self._positions[key], self._metadata.leader(key)
-            assert place.offset is not None
-            assert leader is not None
-            place.fetching = True
-            asked[key] = place.offset
-            topics.setdefault(key[0], []).append(
-                FetchPartition(
-                    partition=key[1],
-                    current_leader_epoch=leader.epoch,
-                    fetch_offset=place.offset,
-                    partition_max_bytes=self._options.max_bytes,
-                )
-            )
+    def _want(self, key: PartitionKey, place: _Position, leader: LeaderOf) -> None:
+        assert place.offset is not None
+        at = self._leaders.get(leader.node_id)
+        if at is None:
+            at = self._leaders[leader.node_id] = _Leader(leader.node_id)
+        topic_id = self._metadata.topic_ids[key[0]]
+        if place.leader is not at or place.wanted != (topic_id, key[1]):
+            self._leave(place)
+            place.leader, place.wanted = at, (topic_id, key[1])
+            at.keys[place.wanted] = key
+        fetch = FetchPartition(
+            partition=key[1],
+            current_leader_epoch=leader.epoch,
+            fetch_offset=place.offset,
+            partition_max_bytes=self._options.max_bytes,
+        )
+        at.session.want(key[0], topic_id, fetch)
+
+    def _fetch(self, leader: _Leader) -> None:
+        if leader.in_flight or not len(leader.session) or self._ports.clock.now_ns() < leader.not_before_ns:
+            return
         request = FetchRequest(
             max_wait_ms=self._options.max_wait_ns // MS,
             min_bytes=1,
-            max_bytes=self._options.max_bytes * len(keys),
-            topics=[
-                FetchTopic(topic=topic, topic_id=self._metadata.topic_ids[topic], partitions=partitions)
-                for topic, partitions in topics.items()
-            ],
+            max_bytes=min(self._options.max_bytes * len(leader.session), _MAX_FETCH_BYTES),
         )
+        full = leader.session.is_full
+        leader.session.fill(request)
+        leader.in_flight = True
         self._ports.network.send(
-            self._metadata.endpoint(node_id),
+            self._metadata.endpoint(leader.node_id),
             request,
             FETCH_VERSION,
-            lambda response: self._fetched(asked, response),
+            lambda response: self._fetched(leader, response, full=full),
             timeout_ns=self._options.request_timeout_ns,
             channel="fetch",
         )
 
-    def _fetched(self, asked: dict[PartitionKey, int], response: FetchResponse | RpcFailure) -> None:
-        for key in asked:
-            self._positions[key].fetching = False
-        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+    def _fetched(self, leader: _Leader, response: FetchResponse | RpcFailure, *, full: bool) -> None:
+        leader.in_flight = False
+        if isinstance(response, RpcFailure):
+            leader.session.failed()
+        else:
+            leader.session.answered(response.error_code, response.session_id)
+        if isinstance(response, RpcFailure) or (full and response.error_code != ErrorCode.NONE):
             self._metadata.refresh()
-            for key in asked:
-                self._back_off(self._positions[key])
+            leader.not_before_ns = self._ports.clock.now_ns() + RETRY_BACKOFF_NS
+            self._ports.clock.call_later(RETRY_BACKOFF_NS, self._fetch_all)
             return
-        names = {topic_id: name for name, topic_id in self._metadata.topic_ids.items()}
         for topic in response.responses:
-            name = topic.topic or names.get(topic.topic_id)
             for partition in topic.partitions:
-                key = (name or "", partition.partition_index)
-                if key in asked and self._positions[key].offset == asked[key]:
+                wanted = (topic.topic_id, partition.partition_index)
+                key, asked = leader.keys.get(wanted), leader.session.asked(wanted)
+                if key is not None and asked is not None and self._positions[key].offset == asked.fetch_offset:
                     self._take(key, self._positions[key], partition, topic.topic_id)
         self._answer_poll()
         self._fetch_all()
@@ -346,13 +424,16 @@ class RecordingConsumer:
     def _take(self, key: PartitionKey, place: _Position, answer: PartitionData, topic_id: UUID) -> None:
         match answer.error_code:
             case ErrorCode.NONE:
-                self._take_records(key, place, answer.records or b"", topic_id)
+                if answer.records:
+                    self._todo[key] = None
+                    self._take_records(key, place, answer.records, topic_id)
+                    self._note_drained(key, place)
             case ErrorCode.OFFSET_OUT_OF_RANGE:
-                place.offset = place.end = None
+                self._begin_anew(key, place)
             case _:
                 # NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, UNKNOWN_TOPIC_ID …: look again.
                 self._metadata.refresh()
-                self._back_off(place)
+                self._back_off(key, place)
 
     def _take_records(self, key: PartitionKey, place: _Position, data: bytes, topic_id: UUID) -> None:
         assert place.offset is not None
@@ -368,7 +449,7 @@ class RecordingConsumer:
                 place.offset = max(place.offset, batch.end_offset)
         except CorruptRecord as error:
             self._error = f"{name}: {error}"
-            self._back_off(place)
+            self._back_off(key, place)
 
 
 def value_of(data: bytes | None) -> int:

@@ -64,6 +64,8 @@ class HistoryRecorder:
         """Records (not operations) whose send completed ``ok``."""
         self.last_acknowledged_ns: int | None = None
         """Run time of the latest send that completed ``ok``."""
+        self.acknowledged_ns: dict[str, int] = {}
+        """Partition that was written to → run time of its latest send that completed ``ok``; −1: none did."""
         self._now_ns = now_ns
         self._open: dict[int, OperationKind] = {}
         self._idle: dict[str, list[int]] = {}
@@ -87,7 +89,11 @@ class HistoryRecorder:
             process = self._next_process
             self._next_process += 1
         self._open[process] = f
-        self._append("invoke", process, f, tuple(value), client=client, at_ns=at_ns)
+        micro_ops = tuple(value)
+        if f == "send":
+            for micro_op in micro_ops:
+                self.acknowledged_ns.setdefault(micro_op.key, -1)
+        self._append("invoke", process, f, micro_ops, client=client, at_ns=at_ns)
         return process
 
     def ok(
@@ -105,6 +111,8 @@ class HistoryRecorder:
         if f == "send":
             self.acknowledged += len(micro_ops)
             self.last_acknowledged_ns = self._now_ns() if at_ns is None else at_ns
+            for micro_op in micro_ops:
+                self.acknowledged_ns[micro_op.key] = self.last_acknowledged_ns
         self._append("ok", process, f, micro_ops, client=client, at_ns=at_ns, attempts=attempts)
 
     def fail(

@@ -20,6 +20,8 @@ from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 METADATA_VERSION: Final = 12
 RETRY_BACKOFF_NS: Final = 100 * MS
 """Kafka's ``retry.backoff.ms``."""
+MAX_BACKOFF_NS: Final = 1 * SECOND
+"""Kafka's ``retry.backoff.max.ms``: what asking again and again for the same answer comes to (KIP-580)."""
 MAX_AGE_NS: Final = 10 * SECOND
 """How long metadata is believed when nothing contradicts it (Kafka's default is five minutes; runs are shorter)."""
 
@@ -54,6 +56,8 @@ class MetadataCache:
         self.partitions: list[PartitionKey] = []
         """All partitions of the topics, sorted."""
         self.topic_ids: dict[str, UUID] = {}
+        self.moved: dict[PartitionKey, None] = {}
+        """Partitions that are new or have another leader, leader epoch or address of it since the answer before."""
         self._ports = ports
         self._bootstrap = list(bootstrap)
         self._topics = list(topics)
@@ -65,6 +69,7 @@ class MetadataCache:
         self._again = False
         self._attempt = 0
         self._last_asked_ns: int | None = None
+        self._backoff_ns = RETRY_BACKOFF_NS
         self._stopped = False
 
     def start(self) -> None:
@@ -98,11 +103,13 @@ class MetadataCache:
             return
         self._asking = True
         now = self._ports.clock.now_ns()
-        since = RETRY_BACKOFF_NS if self._last_asked_ns is None else now - self._last_asked_ns
-        if since >= RETRY_BACKOFF_NS:
+        since = MAX_BACKOFF_NS if self._last_asked_ns is None else now - self._last_asked_ns
+        if since >= MAX_BACKOFF_NS:
+            self._backoff_ns = RETRY_BACKOFF_NS
+        if since >= self._backoff_ns:
             self._ask()
         else:
-            self._ports.clock.call_later(RETRY_BACKOFF_NS - since, self._ask)
+            self._ports.clock.call_later(self._backoff_ns - since, self._ask)
 
     def _grow_old(self) -> None:
         if not self._stopped:
@@ -132,16 +139,19 @@ class MetadataCache:
             self.refresh()
             return
         complete = self._take(response)
+        self._backoff_ns = RETRY_BACKOFF_NS if self.moved else min(2 * self._backoff_ns, MAX_BACKOFF_NS)
         if self._again or not complete:
             self.refresh()
         self._on_refreshed()
 
     def _take(self, response: MetadataResponse) -> bool:
         """Believe an answer; returns whether every partition has a leader."""
+        brokers_before = self._brokers
         if response.brokers:
             self._brokers = {broker.node_id: Endpoint(broker.host, broker.port) for broker in response.brokers}
         complete = bool(response.brokers)
-        keys = set(self.partitions)
+        self.moved = {}
+        found = False
         for topic in response.topics:
             name = topic.name
             if name is None or topic.error_code != ErrorCode.NONE:
@@ -153,10 +163,16 @@ class MetadataCache:
                 self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != name}
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
-                keys.add(key)
                 known = self._leaders.get(key)
                 if known is None or partition.leader_epoch >= known.epoch:
-                    self._leaders[key] = LeaderOf(partition.leader_id, partition.leader_epoch)
-                complete = complete and self.leader(key) is not None
-        self.partitions = sorted(keys)
+                    leader = LeaderOf(partition.leader_id, partition.leader_epoch)
+                    if leader != known:
+                        self._leaders[key] = leader
+                        self.moved[key] = None
+                        found = found or known is None
+                complete = complete and self._leaders[key].node_id in self._brokers
+        if found:
+            self.partitions = sorted({*self.partitions, *self._leaders})
+        if self._brokers != brokers_before:
+            self.moved = dict.fromkeys(self._leaders)
         return complete

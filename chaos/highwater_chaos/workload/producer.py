@@ -62,6 +62,8 @@ class ProducerOptions:
     ack_timeout_ns: int | None = None
     delivery_timeout_ns: int = 30 * SECOND
     may_be_duplicated: bool = False
+    probed: Sequence[PartitionKey] | None = None
+    """Write one record to each of these partitions, as soon as it is known, and nothing else."""
     max_in_flight: int = 5
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
@@ -122,12 +124,17 @@ class RecordingProducer:
             ports, options.bootstrap, options.topics, options.request_timeout_ns, self._send_what_can_be
         )
         self._partitions: dict[PartitionKey, _Partition] = {}
+        self._waiting: dict[PartitionKey, None] = {}
+        """Partitions with sends that wait."""
+        self._held_up: dict[int, dict[PartitionKey, None]] = {}
+        """Those among them, by leader, that wait for an answer of it."""
         self._in_flight: dict[int, int] = {}
         self._by_deadline: deque[_Send] = deque()
         """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
         self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
+        self._to_probe = None if options.probed is None else list(options.probed)
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
         self._producer_epoch = -1
@@ -177,14 +184,22 @@ class RecordingProducer:
             return
         self._ports.clock.call_later(self._next_interval(), self._produce)
         keys = self._metadata.partitions
-        if not keys or self.open_sends >= self._options.max_open:
-            return
-        key = keys[self._ports.random.randrange(len(keys))]
+        if self._to_probe is not None:
+            known = set(keys)
+            now = [key for key in self._to_probe if key in known][: self._options.max_open - self.open_sends]
+            self._to_probe = [key for key in self._to_probe if key not in now]
+            for key in now:
+                self._begin(key)
+        elif keys and self.open_sends < self._options.max_open:
+            self._begin(keys[self._ports.random.randrange(len(keys))])
+
+    def _begin(self, key: PartitionKey) -> None:
         send = _Send(key, self._next_value, -1, self._ports.clock.now_ns() + self._options.delivery_timeout_ns)
         self._next_value += 1
         send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())
         self.open_sends += 1
         self._partition(key).waiting.append(send)
+        self._waiting[key] = None
         self._by_deadline.append(send)
         if len(self._by_deadline) == 1:
             self._ports.clock.call_later(self._options.delivery_timeout_ns, self._expire_late)
@@ -199,7 +214,7 @@ class RecordingProducer:
     # --- sending ---
 
     def _send_what_can_be(self) -> None:
-        for key in list(self._partitions):
+        for key in list(self._waiting):
             self._send_waiting(key)
 
     def _send_waiting(self, key: PartitionKey) -> None:
@@ -215,6 +230,7 @@ class RecordingProducer:
                 self._metadata.refresh()
                 return
             if self._in_flight.get(leader.node_id, 0) >= self._options.max_in_flight:
+                self._held_up.setdefault(leader.node_id, {})[key] = None
                 return
             send = partition.waiting[0]
             repeats = send.attempts > 0 or any(other.attempts > 1 for other in partition.in_flight)
@@ -222,6 +238,7 @@ class RecordingProducer:
                 return
             partition.waiting.popleft()
             self._send(partition, send, leader.node_id)
+        self._waiting.pop(key, None)
 
     def _send(self, partition: _Partition, send: _Send, node_id: int) -> None:
         options = self._options
@@ -272,7 +289,21 @@ class RecordingProducer:
             self._retry(partition, send, response.value)
         else:
             self._judge(partition, send, response.responses[0].partition_responses[0])
-        self._send_what_can_be()
+        self._send_after_answer(send.key, node_id)
+
+    def _send_after_answer(self, key: PartitionKey, node_id: int) -> None:
+        """Send what waited for an answer about this partition, or by this broker."""
+        if self._options.idempotence and (self._producer_id < 0 or self._must_bump):
+            if self._waiting:
+                self._prepare_identity()
+            return
+        if key in self._waiting:
+            self._send_waiting(key)
+        held_up = self._held_up.get(node_id)
+        while held_up and self._in_flight[node_id] < self._options.max_in_flight:
+            first = next(iter(held_up))
+            del held_up[first]
+            self._send_waiting(first)
 
     def _judge(self, partition: _Partition, send: _Send, answer: PartitionProduceResponse) -> None:
         if send.done:
@@ -323,6 +354,7 @@ class RecordingProducer:
             while position < len(waiting) and 0 <= waiting[position].sequence < send.sequence:
                 position += 1
         waiting.insert(position, send)
+        self._waiting[send.key] = None
         partition.backoff_until_ns = self._ports.clock.now_ns() + RETRY_BACKOFF_NS
         key = send.key
         self._ports.clock.call_later(RETRY_BACKOFF_NS, lambda: self._send_waiting(key))
@@ -336,7 +368,7 @@ class RecordingProducer:
             send = sends.popleft()
             if not send.done:
                 self._give_up(send, "delivery timeout" if send.attempts else "delivery timeout, never sent")
-                self._send_what_can_be()
+        self._send_what_can_be()
         if sends:
             self._ports.clock.call_later(sends[0].deadline_ns - now, self._expire_late)
 

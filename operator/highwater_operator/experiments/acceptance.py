@@ -41,7 +41,9 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         return Rejection("Invalid", "spec.schedule: is nested too deeply")
     if experiment.cluster.runtime != "highwater":
         runtime = experiment.cluster.runtime
-        return Rejection("NotBuilt", f"spec.cluster.runtime {runtime} is not built yet on kubernetes")
+        return Rejection(
+            "NotSupported", f"spec.cluster.runtime {runtime} does not run on Kubernetes; expected highwater"
+        )
     abilities = KubernetesAbilities(crashable=borrowed is None or is_crashable(borrowed))
     if impossible := refusals(experiment, abilities):
         return Rejection("NotPossible", "; ".join(impossible))

@@ -42,11 +42,9 @@ def read_spec(found: Any) -> LogClusterSpec | Problem:
 def problem_of(owner: Owner, at: str = "spec") -> Problem | None:
     """The first reason to refuse a cluster; ``at``: where its spec is in the object that people wrote."""
     spec = owner.spec
-    if spec.mode != "kraft":
-        return Problem("ModeNotBuilt", f"mode {spec.mode} is not built yet: only kraft is. Nothing was created")
     if spec.runtime != "highwater":
         return Problem(
-            "RuntimeNotBuilt",
+            "RuntimeNotSupported",
             f"runtime {spec.runtime} does not run on Kubernetes: only highwater does. Nothing was created",
         )
     wrong = [*_name(owner), *_config(owner, at), *_topics(spec, at)]

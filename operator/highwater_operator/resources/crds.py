@@ -46,7 +46,6 @@ def definitions() -> dict[str, dict[str, Any]]:
                     "rule": "self.controllers % 2 == 1",
                     "message": "controllers must be odd: an even number survives no more failures than one fewer",
                 },
-                {"rule": "self.mode == oldSelf.mode", "message": "mode cannot be changed: make a new LogCluster"},
                 {
                     "rule": "self.controllers == oldSelf.controllers",
                     "message": "controllers cannot be changed: the voters of a quorum are fixed when it is made",

@@ -5,7 +5,7 @@ stay, and ``checks.client_topics`` tells topics of one name apart. An anomaly th
 of which nobody knows is counted as ``unknown``: it makes no fail, and no pass either.
 
 * ``inconsistent-offsets``: an offset has two or more values.
-* ``duplicate``: a value has two or more offsets. A producer without idempotence may write it once per attempt.
+* ``duplicate``: a value has two or more offsets, and was allowed fewer (``checks.duplicate``).
 * ``lost-write``: let ``bound`` be the highest first offset among values read ok; a value whose last offset is not above
   ``bound`` and whose writer must have committed was read ok by nobody.
 * ``aborted-read``: a value was read ok although (every) writer of it failed.
@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from highwater_pipeline.checks.client_topics import client_topics
-from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, distinct, finding, ints, listing, rows_of
+from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, distinct, finding, listing, rows_of
+from highwater_pipeline.checks.duplicate import duplicates
 from highwater_pipeline.checks.order import poll_order, send_order
 from highwater_pipeline.checks.promises import Promises, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
@@ -76,7 +77,7 @@ def _of_topic(unit: Unit, read: Ints, *, exists: bool) -> dict[str, Finding]:
             len(orders) > 1,
             why,
         ),
-        "duplicate": _duplicates(unit, seen, placed, orders, why),
+        "duplicate": duplicates(unit, seen, placed, orders, why),
         **poll_order(seen, orders, promises),
         **send_order(unit, seen, orders, promises),
     }
@@ -95,40 +96,6 @@ def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
     missing = distinct(seen.value[seen.acknowledged])
     count = int((~_is_in(missing, read)).sum())
     return Finding(0, [], count, "only node events show whether the records belonged to a topic that was deleted")
-
-
-def _duplicates(unit: Unit, seen: Seen, placed: list[Bools], orders: list[VersionOrder], why: str) -> Finding:
-    idempotence = unit.facts.settings.idempotence
-    certain, possible = (order.values[order.places > 1] for order in (orders[0], orders[-1]))
-    if idempotence is False:
-        certain, possible = (_not_by_retries(unit, seen, order) for order in (orders[0], orders[-1]))
-    found = _duplicate(seen, placed[0], orders[0], certain)
-    if idempotence is None and len(possible):
-        surely = _not_by_retries(unit, seen, orders[0])
-        found = _duplicate(seen, placed[0], orders[0], surely)
-        return Finding(
-            found.count,
-            found.examples,
-            len(possible) - len(surely),
-            "it is not known whether producers were idempotent",
-        )
-    return Finding(found.count, found.examples, max(len(possible) - len(certain), 0), why)
-
-
-def _not_by_retries(unit: Unit, seen: Seen, order: VersionOrder) -> Ints:
-    """Values that stand at more offsets than a producer without idempotence can have written them to: one for each
-    attempt of its one send, or any number where the attempts are not known, or where sends were duplicated."""
-    doubled = order.values[order.places > 1]
-    if not len(doubled):
-        return doubled
-    sends = np.flatnonzero(seen.is_send)
-    sends = sends[np.argsort(seen.value[sends], kind="stable")]
-    low, high = (np.searchsorted(seen.value[sends], doubled, side) for side in ("left", "right"))
-    once = high - low == 1
-    attempts = ints(seen.table, "attempts")[sends[np.minimum(low, max(len(sends) - 1, 0))]] if len(sends) else low * 0
-    many = (attempts < 0) | (order.places[order.places > 1] <= attempts) | unit.facts.duplicates_sends
-    too_many: Ints = doubled[~(once & many)]
-    return too_many
 
 
 def _lost_write(seen: Seen, order: VersionOrder, read: Ints, missed: Bools) -> Finding:
@@ -162,28 +129,6 @@ def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) 
                 f" was read by nobody, though {seen.who(reader)} read on to offset {read_to}."
             ),
         }
-
-
-def _duplicate(seen: Seen, sends: Bools, order: VersionOrder, doubled: Ints) -> Finding:
-    known = seen.is_poll | sends
-
-    def examples() -> Iterator[Example]:
-        for value in doubled:
-            offsets = order.offset[order.value == value]
-            witnesses = [seen.first(known & (seen.value == value) & (seen.offset == at)) for at in offsets[:SHOWN]]
-            yield {
-                "partition": seen.partition,
-                "value": int(value),
-                "offsets": [int(offset) for offset in offsets[:SHOWN]],
-                "rows": rows_of("operations", map(seen.row_at, witnesses)),
-                "story": (
-                    f"Value {value} stands at {len(offsets)} offsets of {seen.partition}: "
-                    + listing([f"{o} by {seen.who(w)}" for o, w in zip(offsets, witnesses, strict=False)])
-                    + "."
-                ),
-            }
-
-    return finding(len(doubled), examples())
 
 
 def _inconsistent_offsets(seen: Seen, sends: Bools, order: VersionOrder) -> Finding:

@@ -8,7 +8,7 @@ that is not committed, and:
 
 * ``retention-time``: the newest record that went was older than ``retention.ms``, by the clock of the replica;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
-* ``delete-records``: somebody asked for it;
+* ``delete-records``: a client had asked this very leader for it (``records-deletion-asked``), at least so far;
 * ``leader`` (a follower takes over its leader's log start), and a log that was emptied and begun anew (``restart-at``)
   or loaded: a log has begun there or later for one of the reasons above. What a node had when it was first heard of
   counts as well.
@@ -19,11 +19,16 @@ is loaded is an anomaly only if the topic's settings let nothing be deleted, and
 
 from __future__ import annotations
 
+from typing import Final
+
 import pyarrow as pa
 
 from highwater_pipeline.checks.columns import codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.units import Unit
+
+ALL_COMMITTED: Final = -1
+"""DeleteRecords of that offset asks for everything below the high watermark."""
 
 
 def retention_too_greedy(unit: Unit) -> Finding:
@@ -37,9 +42,10 @@ def retention_too_greedy(unit: Unit) -> Finding:
         loaded = ints(of_kind(unit.events, "log-loaded"), "offset")
         unreported = int((loaded > furthest).sum())
         furthest = max([furthest, *loaded.tolist()])
+    asked = of_kind(unit.events, "records-deletion-asked").select(["node", "offset", "row"]).to_pylist()
     found = []
     for move in moves:
-        why = _why_not(move, high_watermark, furthest)
+        why = _why_not(move, high_watermark, furthest, asked)
         if why:
             found.append(_example(unit, move, why))
     why_unknown = "a node that ended in the middle of a deletion may not have reported it" if unreported else ""
@@ -73,8 +79,8 @@ def _furthest(events: pa.Table) -> int:
     return int(max([0, *ints(moved, "end_offset"), *ints(of_kind(first, "log-loaded"), "offset")]))
 
 
-def _why_not(move: Example, high_watermark: int | None, furthest: int) -> str:
-    """Why a move is not allowed; empty if it is."""
+def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: list[Example]) -> str:
+    """Why a move is not allowed; empty if it is. ``asked``: what clients asked DeleteRecords for."""
     to = move["end_offset"]
     if move["kind"] == "log-start-moved" and high_watermark is not None and to > high_watermark:
         return f"only records up to {high_watermark - 1} were committed"
@@ -88,7 +94,10 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int) -> str:
         case "leader" | "restart" | "restart-at":
             return "" if to <= furthest else "no log had a reason to begin so late"
         case "delete-records":
-            return ""
+            earlier = [one["offset"] for one in asked if one["node"] == move["node"] and one["row"] < move["row"]]
+            if ALL_COMMITTED in earlier or max(earlier, default=0) >= to:
+                return ""
+            return f"no client had asked {move['node']} to delete records so far"
         case other:
             return f"{other} is no reason to remove records"
 

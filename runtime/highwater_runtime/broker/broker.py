@@ -110,6 +110,14 @@ class Broker:
             truncation_sync=options.switches.truncation_sync == "on",
         )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
+        self._fetch_sessions = FetchSessions(
+            config.fetch_session_slots,
+            ports.random,
+            ports.clock.now_ns,
+            ports.metrics,
+            lambda: ports.trace.emit(TransitionTaken(reason="fetch-session-evicted")),
+            waiting=fetches,
+        )
         self._replicas = ReplicaManager(
             ReplicaManagerOptions(
                 broker_id=options.node_id,
@@ -119,17 +127,10 @@ class Broker:
             ),
             ports,
             self._logs,
-            WakeUps((produces, fetches, deletions), on_append=(fetches,)),
+            WakeUps((produces, fetches, deletions), on_append=(fetches,), listener=self._fetch_sessions),
             produces,
             fetches,
             deletions,
-        )
-        self._fetch_sessions = FetchSessions(
-            config.fetch_session_slots,
-            ports.random,
-            ports.clock.now_ns,
-            ports.metrics,
-            lambda: ports.trace.emit(TransitionTaken(reason="fetch-session-evicted")),
         )
         self._channels: list[ControllerChannel] = []
         self._raft: RaftReplica | None = None
@@ -299,6 +300,10 @@ class Broker:
     def _publish(self, image: MetadataImage, delta: Delta) -> None:
         self._replicas.publish(image, delta)
         self._groups.publish(image, delta)
+        own = image.brokers.get(self.options.node_id)
+        if self.options.node_id in delta.brokers and own is not None and own.epoch == self.broker_epoch:
+            assert self._lifecycle is not None
+            self._lifecycle.told_whether_fenced(own.fenced)
 
     def _loaded(self) -> None:
         self._tell_if_caught_up()

@@ -23,11 +23,18 @@ from highwater_runtime.wire.messages.list_offsets_request import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsResponse
 
 LATEST: Final = -1
 EARLIEST: Final = -2
 LIST_OFFSETS_VERSION: Final = 7
 CHANNEL: Final = "fetcher"
+_MOST_OFFSET: Final = 1 << 62
+
+
+def is_offset(number: int) -> bool:
+    """Whether a log may end or begin there. Far beyond, offsets would in time no longer fit into a message."""
+    return 0 <= number <= _MOST_OFFSET
 
 
 def repair_offset_out_of_range(
@@ -67,12 +74,12 @@ def repair_offset_out_of_range(
             if not still_current() or isinstance(response, RpcFailure):
                 on_done(False)
                 return
-            answer = response.topics[0].partitions[0]
-            if answer.error_code != ErrorCode.NONE:
+            offset = _offset_of(response, partition)
+            if offset is None:
                 on_done(False)
                 return
             try:
-                on_offset(answer.offset)
+                on_offset(offset)
             except LogError as error:
                 on_refused(error)
 
@@ -97,3 +104,12 @@ def repair_offset_out_of_range(
             on_done(False)  # in range after all: the leader has moved on meanwhile
 
     ask(LATEST, with_leader_end)
+
+
+def _offset_of(response: ListOffsetsResponse, partition: Partition) -> int | None:
+    """The offset that the leader names for ``partition``; None if it names none, or one that no log can have."""
+    for topic in response.topics:
+        for answer in topic.partitions:
+            if (topic.name, answer.partition_index) == (partition.topic, partition.index):
+                return answer.offset if answer.error_code == ErrorCode.NONE and is_offset(answer.offset) else None
+    return None

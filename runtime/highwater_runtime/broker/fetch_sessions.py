@@ -14,25 +14,36 @@ Rules in words:
   not used for two minutes; else of one that is older than that and has fewer partitions. Followers come before
   consumers. Where there is no place, the client is told session 0 and goes on with full fetches.
 
-The fetchers of this project's brokers ask without a session; other clients' sessions cost what they hold, no timer.
+Kafka looks at every partition of a session in every request, answer and wake-up. Here a session keeps its *news*: the
+partitions of which the next answer may have something to tell. Nobody looks at the others, which are *quiet*: the
+client knows all there is, and asks where the log ends for it. Sources of news:
+
+* a request names the partition;
+* something of it has changed (:class:`~highwater_runtime.broker.purgatory.WakeUps` marks it): HW, log start, leader
+  epoch, ISR, assignment, a failed log; for a follower, who sees more than consumers, also an append;
+* somebody else asks in this session than before (a follower under another broker epoch): all of it.
+
+What an answer has looked at stays news until :mod:`~highwater_runtime.broker.apis.fetch` calls it quiet. A request in a
+follower's session is a fetch of its quiet partitions too, at the LEO: :class:`.Pulse` says when the last one was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from random import Random
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
+from highwater_runtime.broker.follower_state import FollowerState, Pulse
+from highwater_runtime.broker.purgatory import Purgatory, WatchKey
 from highwater_runtime.ports import SECOND, Metrics
+from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
+from highwater_runtime.wire.fetch_session import FINAL_EPOCH, FIRST_EPOCH, NO_SESSION, next_epoch
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from highwater_runtime.wire.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 
-NO_SESSION: Final = 0
-FIRST_EPOCH: Final = 0
-FINAL_EPOCH: Final = -1
 TOPIC_IDS_SINCE: Final = 13
 EVICTION_AFTER_NS: Final = 120 * SECOND
 """How long a session is safe from others (Kafka's MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS)."""
@@ -41,27 +52,50 @@ SESSIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchsessions"
 PARTITIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached"
 EVICTIONS: Final = "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total"
 
-_LAST_EPOCH: Final = 2**31 - 1
 _UNKNOWN: Final = -1
+
+Asker = tuple[int, int]
+"""Replica id (−1: a consumer) and replica epoch of who asks."""
 
 _Key = tuple[str, UUID, int]
 
 
-class AskedPartition(NamedTuple):
-    """One partition as a fetch asks for it; ``topic`` is empty where the topic is told by id."""
+class AskedPartition:
+    """A partition as a fetch asks for it, and what the client of a session knows of it.
 
-    topic: str
-    topic_id: UUID
-    fetch: FetchPartition
+    ``topic`` is empty where the topic is told by id. ``high_watermark`` and ``log_start_offset`` were told last.
+    """
 
+    __slots__ = (
+        "fetch",
+        "high_watermark",
+        "log_start_offset",
+        "place",
+        "pulsing",
+        "session",
+        "topic",
+        "topic_id",
+        "watched",
+    )
 
-@dataclass(slots=True)
-class _Cached:
-    """A partition of a session: what the client asked last, and what it knows."""
+    def __init__(self, topic: str, topic_id: UUID, fetch: FetchPartition) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.fetch = fetch
+        self.high_watermark = _UNKNOWN
+        self.log_start_offset = _UNKNOWN
+        self.place = 0
+        """Its place in the line: least first."""
+        self.session: _Session | None = None
+        self.watched: WatchKey | None = None
+        """What marks it as news."""
+        self.pulsing: FollowerState | None = None
+        """While it is quiet: the follower for whom each request of the session is a fetch of it."""
 
-    asked: AskedPartition
-    high_watermark: int = _UNKNOWN
-    log_start_offset: int = _UNKNOWN
+    @property
+    def key(self) -> _Key:
+        """What a session knows it by."""
+        return self.topic, self.topic_id, self.fetch.partition
 
     def is_news(self, data: PartitionData) -> bool:
         """Whether the client must be told ``data``; remembers it as told."""
@@ -73,56 +107,116 @@ class _Cached:
             return True
         return news
 
+    def disturb(self) -> None:
+        """It is news: its session's requests fetch it no more in silence."""
+        if self.pulsing is not None:
+            self.pulsing.leave_pulse()
+            self.pulsing = None
 
-@dataclass(slots=True)
+
+_PLACE: Final = attrgetter("place")
+
+
 class _Session:
-    id: int
-    privileged: bool
-    by_id: bool
-    created_ns: int
-    last_used_ns: int
-    epoch: int = FIRST_EPOCH + 1
-    """The epoch of the next request."""
-    partitions: dict[_Key, _Cached] = field(default_factory=dict)
+    """A session as the broker keeps it."""
 
-    def advance(self) -> None:
-        self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
+    __slots__ = (
+        "asker",
+        "by_id",
+        "created_ns",
+        "epoch",
+        "id",
+        "last_place",
+        "last_used_ns",
+        "news",
+        "partitions",
+        "privileged",
+        "pulse",
+    )
+
+    def __init__(self, session_id: int, asker: Asker, *, privileged: bool, by_id: bool, now_ns: int) -> None:
+        self.id = session_id
+        self.asker = asker
+        self.privileged = privileged
+        self.by_id = by_id
+        self.created_ns = self.last_used_ns = now_ns
+        self.pulse = Pulse()
+        self.epoch = next_epoch(FIRST_EPOCH)
+        """The epoch of the next request."""
+        self.partitions: dict[_Key, AskedPartition] = {}
+        self.news: dict[AskedPartition, None] = {}
+        self.last_place = 0
+
+    def add(self, asked: AskedPartition) -> None:
+        """Take in a partition, at the end of the line."""
+        asked.session = self
+        self.partitions[asked.key] = asked
+        self.news[asked] = None
+        self.to_the_end(asked)
+
+    def to_the_end(self, asked: AskedPartition) -> None:
+        """It has got its share: others first."""
+        self.last_place = asked.place = self.last_place + 1
+
+    def disturb(self, asked: AskedPartition) -> None:
+        """There may be something to tell of it."""
+        asked.disturb()
+        self.news[asked] = None
 
 
 class SessionFetch:
     """One fetch request as its session understands it: what it asks, and how it is answered."""
 
-    __slots__ = ("_epoch", "_opens", "_session", "_sessions", "asked")
+    __slots__ = ("_epoch", "_named", "_opens", "_sessions", "session")
 
     def __init__(
         self,
         sessions: FetchSessions,
-        asked: list[AskedPartition],
+        named: list[AskedPartition],
         *,
         session: _Session | None = None,
-        opens: tuple[bool, bool] | None = None,
+        opens: tuple[bool, bool, Asker] | None = None,
     ) -> None:
-        self.asked = asked
-        """The partitions to read, in order: all of the session's, whatever the request named."""
+        self._named = named
         self._sessions = sessions
-        self._session = session
+        self.session = session
+        """The session that the request continues; None for a full one."""
         self._epoch = 0 if session is None else session.epoch
         self._opens = opens
 
+    def __len__(self) -> int:
+        """How many partitions the request asks for, whether it names them or not."""
+        return len(self._named) if self.session is None else len(self.session.partitions)
+
+    @property
+    def asked(self) -> list[AskedPartition]:
+        """All partitions that are asked for, in order."""
+        return self._named if self.session is None else sorted(self.session.partitions.values(), key=_PLACE)
+
+    @property
+    def news(self) -> list[AskedPartition]:
+        """Those to look at, in order: nothing is to be told of the others."""
+        return self._named if self.session is None else sorted(self.session.news, key=_PLACE)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for: the session has lost its place."""
+        return self.session is not None and self._sessions.find(self.session.id) is not self.session
+
     def respond(self, topics: list[FetchableTopicResponse]) -> FetchResponse:
-        """The response for what was read of :attr:`asked`, in its order."""
-        if self._session is not None:
-            return self._changes(self._session, topics)
+        """The response for what was read of :attr:`news` (or of all that is asked), in its order."""
+        if self.session is not None:
+            return self._changes(self.session, topics)
         if self._opens is None:
             return FetchResponse(session_id=NO_SESSION, responses=topics)
-        by_id, privileged = self._opens
-        session = self._sessions.create(len(self.asked), by_id=by_id, privileged=privileged)
+        by_id, privileged, asker = self._opens
+        session = self._sessions.create(len(self._named), asker, by_id=by_id, privileged=privileged)
         if session is None:
             return FetchResponse(session_id=NO_SESSION, responses=topics)
-        data = (data for topic in topics for data in topic.partitions)
-        for asked, told in zip(self.asked, data, strict=True):
-            cached = session.partitions[_key(asked)] = _Cached(asked)
-            cached.is_news(told)
+        told = (data for topic in topics for data in topic.partitions)
+        for asked, data in zip(self._named, told, strict=True):
+            asked.is_news(data)
+            self._sessions.add(session, asked)
         self._sessions.count(len(session.partitions))
         return FetchResponse(session_id=session.id, responses=topics)
 
@@ -134,12 +228,11 @@ class SessionFetch:
         for topic in topics:
             news = []
             for data in topic.partitions:
-                key = (topic.topic, topic.topic_id, data.partition_index)
-                cached = session.partitions[key]
-                if cached.is_news(data):
+                asked = session.partitions[topic.topic, topic.topic_id, data.partition_index]
+                if asked.is_news(data):
                     news.append(data)
                     if data.records:
-                        session.partitions[key] = session.partitions.pop(key)
+                        session.to_the_end(asked)
             if news:
                 told.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=news))
         return FetchResponse(session_id=session.id, responses=told)
@@ -153,6 +246,7 @@ class FetchSessions:
         random: where session ids are drawn from, when one is opened.
         now_ns: the node's time.
         evicted: called each time a session loses its place to another.
+        waiting: where fetches of sessions wait; each watches its session.
     """
 
     def __init__(
@@ -162,28 +256,40 @@ class FetchSessions:
         now_ns: Callable[[], int],
         metrics: Metrics,
         evicted: Callable[[], None] = lambda: None,
+        waiting: Purgatory | None = None,
     ) -> None:
         self._slots = slots
         self._random = random
         self._now_ns = now_ns
         self._metrics = metrics
         self._evicted = evicted
+        self._waiting = waiting
         self._sessions: dict[int, _Session] = {}
         self._partitions = 0
+        self._watching: dict[WatchKey, dict[AskedPartition, None]] = {}
+        self._woken: dict[_Session, None] = {}
 
     def __len__(self) -> int:
         """How many sessions there are."""
         return len(self._sessions)
 
-    def begin(self, body: FetchRequest, version: int, *, privileged: bool) -> SessionFetch | ErrorCode:
+    def find(self, session_id: int) -> _Session | None:
+        """The session of this id."""
+        return self._sessions.get(session_id)
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def begin(
+        self, body: FetchRequest, version: int, *, privileged: bool, asker: Asker = (-1, -1)
+    ) -> SessionFetch | ErrorCode:
         """What a request asks, or why it cannot be answered. ``privileged``: it is a follower's."""
         by_id = version >= TOPIC_IDS_SINCE
         if body.session_epoch == FINAL_EPOCH and body.session_id == NO_SESSION:
-            return SessionFetch(self, _asked(body))
+            return SessionFetch(self, _asked(body, by_id=by_id))
         if body.session_epoch in (FIRST_EPOCH, FINAL_EPOCH):
             self._remove(body.session_id)
-            opens = (by_id, privileged) if body.session_epoch == FIRST_EPOCH else None
-            return SessionFetch(self, _asked(body), opens=opens)
+            opens = (by_id, privileged, asker) if body.session_epoch == FIRST_EPOCH else None
+            return SessionFetch(self, _asked(body, by_id=by_id), opens=opens)
         session = self._sessions.get(body.session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -191,30 +297,101 @@ class FetchSessions:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         if session.epoch != body.session_epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.asker != asker:
+            session.asker = asker
+            self.disturb(session)
         self._continue(session, body)
         if not session.partitions:
             self._remove(session.id)
             return SessionFetch(self, [])
-        return SessionFetch(self, [cached.asked for cached in session.partitions.values()], session=session)
+        return SessionFetch(self, [], session=session)
+
+    def disturb(self, session: _Session) -> None:
+        """All of a session is news."""
+        for asked in session.partitions.values():
+            session.disturb(asked)
 
     def _continue(self, session: _Session, body: FetchRequest) -> None:
         size_before = len(session.partitions)
-        for asked in _asked(body):
-            cached = session.partitions.get(_key(asked))
-            if cached is None:
-                session.partitions[_key(asked)] = _Cached(asked)
+        for asked in _asked(body, by_id=session.by_id):
+            known = session.partitions.get(asked.key)
+            if known is None:
+                self.add(session, asked)
             else:
-                cached.asked = asked
+                known.fetch = asked.fetch
+                session.disturb(known)
         for topic in body.forgotten_topics_data:
+            name, topic_id = _topic(topic, by_id=session.by_id)
             for index in topic.partitions:
-                session.partitions.pop((topic.topic, topic.topic_id, index), None)
-        session.advance()
+                forgotten = session.partitions.pop((name, topic_id, index), None)
+                if forgotten is not None:
+                    session.news.pop(forgotten, None)
+                    self._forget(forgotten)
+        session.epoch = next_epoch(session.epoch)
         session.last_used_ns = self._now_ns()
         self._sessions[session.id] = self._sessions.pop(session.id)
         if len(session.partitions) != size_before:
             self.count(len(session.partitions) - size_before)
 
-    def create(self, size: int, *, by_id: bool, privileged: bool) -> _Session | None:
+    # --- news -----------------------------------------------------------------------------------------------------
+
+    def watch(self, asked: AskedPartition, key: WatchKey) -> None:
+        """Let marks of ``key`` make a session's partition news; a mark for an append does so for followers only."""
+        if asked.session is not None and asked.watched != key:
+            self._unwatch(asked)
+            asked.watched = key
+            self._watching.setdefault(key, {})[asked] = None
+
+    def calm(self, asked: AskedPartition, follower: FollowerState | None) -> None:
+        """The client knows all there is of it: quiet until there is news. ``follower``: the client as its leader
+        knows it."""
+        session = asked.session
+        if session is not None:
+            session.news.pop(asked, None)
+            if follower is not None:
+                follower.join_pulse(session.pulse)
+                asked.pulsing = follower
+
+    def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
+        """Take in what was marked in an event."""
+        for key in changed:
+            for asked in self._watching.get(key, ()):
+                self._news(asked)
+        for key in appended:
+            for asked in self._watching.get(key, ()):
+                if asked.session is not None and asked.session.privileged:
+                    self._news(asked)
+
+    def _news(self, asked: AskedPartition) -> None:
+        session = asked.session
+        assert session is not None
+        session.disturb(asked)
+        self._woken[session] = None
+
+    def wake(self) -> None:
+        """Try the waiting fetches of the sessions that have news."""
+        if self._woken:
+            woken, self._woken = self._woken, {}
+            if self._waiting is not None:
+                for session in woken:
+                    self._waiting.check(session)
+
+    def _forget(self, asked: AskedPartition) -> None:
+        asked.disturb()
+        self._unwatch(asked)
+        asked.session = None
+
+    def _unwatch(self, asked: AskedPartition) -> None:
+        if asked.watched is not None:
+            watching = self._watching[asked.watched]
+            del watching[asked]
+            if not watching:
+                del self._watching[asked.watched]
+            asked.watched = None
+
+    # --- who has a place ------------------------------------------------------------------------------------------
+
+    def create(self, size: int, asker: Asker, *, by_id: bool, privileged: bool) -> _Session | None:
         """A new session, in the place of another where that is needed; None where there is no place."""
         now = self._now_ns()
         if len(self._sessions) >= self._slots and not self._make_room(size, privileged, now):
@@ -222,9 +399,17 @@ class FetchSessions:
         session_id = 0
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._random.randrange(1, 2**31)
-        session = _Session(session_id, privileged, by_id, created_ns=now, last_used_ns=now)
+        session = _Session(session_id, asker, privileged=privileged, by_id=by_id, now_ns=now)
         self._sessions[session_id] = session
         return session
+
+    def add(self, session: _Session, asked: AskedPartition) -> None:
+        """Take a partition into a session; it is news."""
+        replaced = session.partitions.get(asked.key)
+        if replaced is not None:  # named twice in one request
+            session.news.pop(replaced, None)
+            self._forget(replaced)
+        session.add(asked)
 
     def _make_room(self, size: int, privileged: bool, now: int) -> bool:
         if not self._sessions:
@@ -247,6 +432,9 @@ class FetchSessions:
     def _remove(self, session_id: int) -> None:
         session = self._sessions.pop(session_id, None)
         if session is not None:
+            for asked in session.partitions.values():
+                self._forget(asked)
+            self._woken[session] = None
             self.count(-len(session.partitions))
 
     def count(self, more_partitions: int) -> None:
@@ -256,9 +444,10 @@ class FetchSessions:
         self._metrics.gauge(PARTITIONS, self._partitions)
 
 
-def _key(asked: AskedPartition) -> _Key:
-    return asked.topic, asked.topic_id, asked.fetch.partition
+def _asked(body: FetchRequest, *, by_id: bool) -> list[AskedPartition]:
+    return [AskedPartition(*_topic(topic, by_id=by_id), fetch) for topic in body.topics for fetch in topic.partitions]
 
 
-def _asked(body: FetchRequest) -> list[AskedPartition]:
-    return [AskedPartition(topic.topic, topic.topic_id, fetch) for topic in body.topics for fetch in topic.partitions]
+def _topic(topic: FetchTopic | ForgottenTopic, *, by_id: bool) -> tuple[str, UUID]:
+    """Name and id of a topic, of which a request carries one. (A message that was never encoded may hold both.)"""
+    return ("", topic.topic_id) if by_id else (topic.topic, ZERO_UUID)

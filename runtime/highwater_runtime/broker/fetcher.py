@@ -2,27 +2,33 @@
 
 Rules in words:
 
-* What to ask for is read from the log each time: the LEO, and the epoch of the last record there. So the *last fetched
-  epoch* is right after empty answers, truncations and restarts alike.
+* The loop keeps a fetch session with its leader (KIP-227): a request names the partitions that are new, or that are
+  asked for otherwise than before, and looks at no others. An answer tells what has changed at the leader.
+* What to ask for is read from the log when a request is made: the LEO, and the epoch of the last record there. So the
+  *last fetched epoch* is right after empty answers, truncations and restarts alike. Whatever moves the log makes it
+  read again (:meth:`LeaderFetcher.moved`).
 * An answer counts only if the partition is still followed in the leader epoch, and its LEO is still the offset, that
   the request named.
-* A partition in trouble waits ``replica.fetch.backoff.ms`` alone; the others go on. New metadata ends the wait.
+* A partition in trouble leaves the session for ``replica.fetch.backoff.ms``; the others go on. New metadata ends the
+  wait. A leader that does not answer is left alone for as long.
 * What a log refuses is one partition's affair, as in Kafka's ``AbstractFetcherThread``: records that are corrupt are
   asked for again after the back-off; any other refusal (a failed log, a batch that does not begin at the LEO or is of
   an older epoch) marks the partition FAILED. It is fetched no more until the metadata names another leader epoch.
-* Partitions that got data go to the end of the line, so that each gets its share of
-  ``replica.fetch.response.max.bytes``.
+* Partitions that got data go to the end of the line, at the leader and in the next full request, so that each gets its
+  share of ``replica.fetch.response.max.bytes``.
+* A leader's answer may be malformed. What no log can hold is not acted on, and asked for again after the back-off.
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
 from __future__ import annotations
 
+from bisect import insort
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
-from uuid import UUID
 
-from highwater_runtime.broker.fetch_repair import repair_offset_out_of_range
+from highwater_runtime.broker.fetch_repair import is_offset, repair_offset_out_of_range
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd
@@ -31,7 +37,8 @@ from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError,
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
-from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from highwater_runtime.wire.fetch_session import ClientFetchSession
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from highwater_runtime.wire.messages.fetch_response import PartitionData
 
 CHANNEL: Final = "fetcher"
@@ -61,14 +68,13 @@ class FetchContext:
     """The number of FAILED partitions may be another."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Followed:
-    """A partition in the loop. ``not_before_ns``: when it may be asked for again."""
+    """A partition in the loop. ``resting``: it is left out until its back-off or its repair is over."""
 
     partition: Partition
     leader_epoch: int
-    not_before_ns: int = 0
-    repairing: bool = False
+    resting: bool = False
 
 
 class LeaderFetcher:
@@ -78,6 +84,13 @@ class LeaderFetcher:
         self.leader_id = leader_id
         self._context = context
         self._followed: dict[PartitionKey, _Followed] = {}
+        self._session = ClientFetchSession()
+        self._moved: dict[PartitionKey, None] = {}
+        """Partitions whose place in the next request has to be read from their logs."""
+        self._resting: deque[tuple[int, _Followed]] = deque()
+        """Partitions that wait, and until when (node time): the first comes first."""
+        self._not_before_ns = 0
+        """When the leader may be asked again."""
         self.failed: dict[PartitionKey, LogError] = {}
         """Partitions that are FAILED in their present leader epoch, and why."""
         self._in_flight = False
@@ -92,16 +105,30 @@ class LeaderFetcher:
         """Fetch ``partition`` in its present leader epoch from now on."""
         self._forget_failure(partition.key)
         self._followed[partition.key] = _Followed(partition, partition.leader_epoch)
+        self._moved[partition.key] = None
+        self._not_before_ns = 0
         self._fetch_soon()
 
     def unfollow(self, key: PartitionKey) -> None:
         """Fetch it no more; an answer under way is dropped."""
         self._forget_failure(key)
-        self._followed.pop(key, None)
+        if self._followed.pop(key, None) is not None:
+            self._leave_out(key)
+
+    def moved(self, key: PartitionKey) -> None:
+        """Where its log begins or ends is another: tell the leader in the next request."""
+        followed = self._followed.get(key)
+        if followed is not None and not followed.resting:
+            self._moved[key] = None
+
+    def _leave_out(self, key: PartitionKey) -> None:
+        self._session.forget(key)
+        self._moved.pop(key, None)
 
     def _fail(self, followed: _Followed, error: LogError) -> None:
         key = followed.partition.key
         del self._followed[key]
+        self._leave_out(key)
         self.failed[key] = error
         self._context.failed()
 
@@ -133,25 +160,31 @@ class LeaderFetcher:
         if self._in_flight or self._closed or not self._followed:
             return
         now = self._context.ports.clock.now_ns()
-        waiting = [f for f in self._followed.values() if not f.repairing]
-        ready = [f for f in waiting if f.not_before_ns <= now]
-        if not ready:
-            if waiting:
-                self._wake_in(min(f.not_before_ns for f in waiting) - now)
+        if now < self._not_before_ns:
+            self._wake_in(self._not_before_ns - now)
+            return
+        self._end_rests(now)
+        for key in self._moved:
+            partition = self._followed[key].partition
+            self._session.want(partition.topic, partition.topic_id, self._position(partition))
+        self._moved.clear()
+        if not len(self._session):
+            if self._resting:
+                self._wake_in(self._resting[0][0] - now)
             return
         endpoint = self._context.endpoint_of(self.leader_id)
         if endpoint is None:
             self._wake_in(self._backoff_ns)
             return
         version = self._context.fetch_version()
-        request = self._request([f.partition for f in ready], version)
-        asked = [(f, f.partition.log.log_end_offset) for f in ready]
+        full = self._session.is_full
+        request = self._request(version)
         self._in_flight = True
 
         def answered(response: Any) -> None:
             self._in_flight = False
             if not self._closed:
-                self._answered(asked, response)
+                self._answered(response, full=full)
                 self._fetch()
 
         self._context.ports.network.send(
@@ -167,29 +200,32 @@ class LeaderFetcher:
     def _backoff_ns(self) -> int:
         return self._context.config.replica_fetch_backoff_ms * MS
 
-    def _request(self, partitions: list[Partition], version: int) -> FetchRequest:
+    def _end_rests(self, now: int) -> None:
+        while self._resting and self._resting[0][0] <= now:
+            followed = self._resting.popleft()[1]
+            key = followed.partition.key
+            if self._followed.get(key) is followed:
+                followed.resting = False
+                self._moved[key] = None
+
+    def _position(self, partition: Partition) -> FetchPartition:
+        return FetchPartition(
+            partition=partition.index,
+            current_leader_epoch=partition.leader_epoch,
+            fetch_offset=partition.log.log_end_offset,
+            last_fetched_epoch=partition.log.latest_epoch,
+            log_start_offset=partition.log.log_start_offset,
+            partition_max_bytes=self._context.config.replica_fetch_max_bytes,
+        )
+
+    def _request(self, version: int) -> FetchRequest:
         config = self._context.config
-        topics: dict[UUID, FetchTopic] = {}
-        for p in partitions:
-            topic = topics.get(p.topic_id)
-            if topic is None:
-                topic = topics[p.topic_id] = FetchTopic(topic=p.topic, topic_id=p.topic_id, partitions=[])
-            topic.partitions.append(
-                FetchPartition(
-                    partition=p.index,
-                    current_leader_epoch=p.leader_epoch,
-                    fetch_offset=p.log.log_end_offset,
-                    last_fetched_epoch=p.log.latest_epoch,
-                    log_start_offset=p.log.log_start_offset,
-                    partition_max_bytes=config.replica_fetch_max_bytes,
-                )
-            )
         request = FetchRequest(
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
-            topics=list(topics.values()),
         )
+        self._session.fill(request)
         if version >= 15:
             request.replica_state = ReplicaState(
                 replica_id=self._context.broker_id, replica_epoch=self._context.broker_epoch()
@@ -200,29 +236,38 @@ class LeaderFetcher:
 
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def _answered(self, asked: list[tuple[_Followed, int]], response: Any) -> None:
-        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
-            for followed, _ in asked:
-                self._delay(followed)
+    def _answered(self, response: Any, *, full: bool) -> None:
+        now = self._context.ports.clock.now_ns()
+        if isinstance(response, RpcFailure):
+            self._session.failed()
+            self._not_before_ns = now + self._backoff_ns
+            return
+        self._session.answered(response.error_code, response.session_id)
+        if response.error_code != ErrorCode.NONE:
+            if full:
+                self._not_before_ns = now + self._backoff_ns
             return
         total = 0
-        unanswered = {followed.partition.key: (followed, offset) for followed, offset in asked}
+        unanswered = dict.fromkeys(self._session.wanted) if full else {}
         for topic in response.responses:
             for data in topic.partitions:
-                found = unanswered.pop((topic.topic_id, data.partition_index), None)
-                if found is not None and self._is_current(*found):
-                    total += self._take(found[0], data)
-        for followed, _ in unanswered.values():
-            self._delay(followed)
+                key = (topic.topic_id, data.partition_index)
+                unanswered.pop(key, None)
+                followed = self._followed.get(key)
+                asked = self._session.asked(key)
+                if followed is not None and asked is not None and self._is_current(followed, asked):
+                    total += self._take(followed, data)
+        for key in unanswered:
+            if key in self._followed:
+                self._delay(self._followed[key])
         if total:
             self._context.replicated(total)
 
-    def _is_current(self, followed: _Followed, offset: int) -> bool:
+    def _is_current(self, followed: _Followed, asked: FetchPartition) -> bool:
         p = followed.partition
         return (
-            self._followed.get(p.key) is followed
-            and p.leader_epoch == followed.leader_epoch
-            and p.log.log_end_offset == offset
+            p.leader_epoch == followed.leader_epoch == asked.current_leader_epoch
+            and p.log.log_end_offset == asked.fetch_offset
         )
 
     def _take(self, followed: _Followed, data: PartitionData) -> int:
@@ -241,14 +286,21 @@ class LeaderFetcher:
         partition = followed.partition
         match data.error_code:
             case ErrorCode.NONE if data.diverging_epoch.epoch >= 0:
-                partition.cut_back(EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset))
+                before = (partition.log.log_end_offset, partition.log.latest_epoch)
+                end = EpochEnd(data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+                if is_offset(end.end_offset):
+                    partition.cut_back(end)
+                if (partition.log.log_end_offset, partition.log.latest_epoch) == before:
+                    self._refused(followed, "fetch-refused-other")  # it tells nothing: do not ask again at once
+                else:
+                    self._moved[partition.key] = None
                 return 0
             case ErrorCode.NONE:
                 appended = partition.append_from_leader(
                     data.records or b"", followed.leader_epoch, data.high_watermark, data.log_start_offset
                 )
-                if appended and len(self._followed) > 1:
-                    self._followed[partition.key] = self._followed.pop(partition.key)
+                if appended:
+                    self._moved[partition.key] = None
                 return appended
             case ErrorCode.OFFSET_OUT_OF_RANGE:
                 self._repair(followed)
@@ -256,27 +308,34 @@ class LeaderFetcher:
             case _:
                 # FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_ID …: this broker
                 # or the leader has older metadata than the other. It comes by itself.
-                reason = _REFUSALS.get(error_of(data.error_code), "fetch-refused-other")
-                self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=partition.name))
-                self._delay(followed)
+                self._refused(followed, _REFUSALS.get(error_of(data.error_code), "fetch-refused-other"))
                 return 0
 
+    def _refused(self, followed: _Followed, reason: Transition) -> None:
+        self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=followed.partition.name))
+        self._delay(followed)
+
     def _delay(self, followed: _Followed, by_ns: int | None = None) -> None:
-        followed.not_before_ns = self._context.ports.clock.now_ns() + (self._backoff_ns if by_ns is None else by_ns)
+        followed.resting = True
+        self._leave_out(followed.partition.key)
+        until = self._context.ports.clock.now_ns() + (self._backoff_ns if by_ns is None else by_ns)
+        insort(self._resting, (until, followed), key=lambda rest: rest[0])
 
     def _repair(self, followed: _Followed) -> None:
-        followed.repairing = True
+        followed.resting = True
+        self._leave_out(followed.partition.key)
 
         def repaired(success: bool) -> None:
-            followed.repairing = False
             if self._closed or self._followed.get(followed.partition.key) is not followed:
                 return
-            if not success:
+            if success:
+                followed.resting = False
+                self._moved[followed.partition.key] = None
+            else:
                 self._delay(followed)
             self._fetch_soon()
 
         def refused(error: LogError) -> None:
-            followed.repairing = False
             if self._followed.get(followed.partition.key) is not followed:
                 return
             if isinstance(error, TruncationPending):
@@ -286,7 +345,10 @@ class LeaderFetcher:
                 self._fail(followed, error)
 
         def still_current() -> bool:
-            return self._is_current(followed, followed.partition.log.log_end_offset) and not self._closed
+            p = followed.partition
+            return (
+                not self._closed and self._followed.get(p.key) is followed and p.leader_epoch == followed.leader_epoch
+            )
 
         endpoint = self._context.endpoint_of(self.leader_id)
         if endpoint is None:
@@ -340,6 +402,12 @@ class FetcherManager:
         if not len(fetcher):
             fetcher.close()
             del self._fetchers[leader]
+
+    def moved(self, key: PartitionKey) -> None:
+        """Where the log of a partition begins is another."""
+        leader = self._leader_of.get(key)
+        if leader is not None:
+            self._fetchers[leader].moved(key)
 
     def close(self) -> None:
         """End all loops."""

@@ -10,6 +10,8 @@ Rules in words:
   says which life of the broker has these records.
 * A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
 * What left the ISR must fetch once more before it joins again. Its log may be lost, and then it never does.
+* A request in a fetch session is a fetch of all its partitions, also of those that it does not name. One at the LEO, of
+  which nobody has anything to tell, is not looked at for that: it has the session's *pulse*.
 """
 
 from __future__ import annotations
@@ -22,6 +24,13 @@ UNKNOWN_OFFSET: Final = -1
 
 UNKNOWN_EPOCH: Final = -1
 """Replica epoch that was not told (Fetch below v15) or not yet."""
+
+
+@dataclass(slots=True, eq=False)
+class Pulse:
+    """When a follower has asked last in a fetch session, the full fetch that opened it left out."""
+
+    last_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -37,6 +46,8 @@ class FollowerState:
     leader_end_offset_at_last_fetch: int = UNKNOWN_OFFSET
     left_isr: bool = False
     """Out of the ISR, and silent since."""
+    _pulse: Pulse | None = None
+    """Set while each request of a session is a fetch at the LEO, which has not moved since the first of them."""
 
     @classmethod
     def at_epoch_start(cls, broker_id: int, *, in_isr: bool, now_ns: int, lag_max_ns: int) -> FollowerState:
@@ -55,6 +66,7 @@ class FollowerState:
         self, offset: int, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ns: int
     ) -> None:
         """Take in a fetch at ``offset`` that arrived at ``now_ns``, when the leader's LEO was ``leader_end_offset``."""
+        self.leave_pulse()
         if offset >= leader_end_offset:
             self.last_caught_up_ns = max(self.last_caught_up_ns, now_ns)
         elif self.leader_end_offset_at_last_fetch != UNKNOWN_OFFSET and offset >= self.leader_end_offset_at_last_fetch:
@@ -66,6 +78,22 @@ class FollowerState:
         self.leader_end_offset_at_last_fetch = leader_end_offset
         self.last_fetch_ns = now_ns
 
+    def join_pulse(self, pulse: Pulse) -> None:
+        """It has fetched at the LEO, and goes on to do so with each request of a session."""
+        self.leave_pulse()
+        self._pulse = pulse
+
+    def leave_pulse(self) -> None:
+        """What the session asks next is no longer a fetch at the LEO."""
+        if self._pulse is not None:
+            self.last_fetch_ns = max(self.last_fetch_ns, self._pulse.last_ns)
+            self.last_caught_up_ns = max(self.last_caught_up_ns, self._pulse.last_ns)
+            self.leader_end_offset_at_last_fetch = self.log_end_offset
+            self._pulse = None
+
     def caught_up(self, leader_end_offset: int, now_ns: int, lag_max_ns: int) -> bool:
         """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
-        return self.log_end_offset == leader_end_offset or now_ns - self.last_caught_up_ns <= lag_max_ns
+        if self.log_end_offset == leader_end_offset:
+            return True
+        last_ns = self.last_caught_up_ns if self._pulse is None else max(self.last_caught_up_ns, self._pulse.last_ns)
+        return now_ns - last_ns <= lag_max_ns

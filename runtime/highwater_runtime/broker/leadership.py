@@ -115,6 +115,7 @@ class Leadership:
 
     def _match_followers(self) -> None:
         p, now = self._partition, self._partition.context.clock.now_ns()
+        p.context.unsettled(p)
         known, self.followers = self.followers, {}
         members_before, self._members = self._members, p.isr.committed
         for b in p.replicas:
@@ -134,6 +135,7 @@ class Leadership:
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
+            p.context.unsettled(p)
             self.advance_high_watermark()
         dated = info.max_timestamp if p.log.config.log_append_time else -1
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
@@ -166,6 +168,8 @@ class Leadership:
         follower = self.followers[broker_id]
         leader_end = p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
+        if offset < follower.log_end_offset:
+            p.context.unsettled(p)
         if log_start_offset > max(follower.log_start_offset, 0):
             p.context.changed(p.name)  # a deletion of records may wait for that
         follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
@@ -208,6 +212,17 @@ class Leadership:
         context.changed(p.name)
 
     # --- ISR ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether time changes nothing: all replicas are in the ISR and have everything, and so says the HW."""
+        p, end = self._partition, self._partition.log.log_end_offset
+        return (
+            p.isr.proposal is None
+            and p.high_watermark == end
+            and len(p.isr.committed) == len(p.replicas)
+            and all(follower.log_end_offset == end for follower in self.followers.values())
+        )
 
     def review_isr(self) -> None:
         """The periodic pass: propose what time and fetches have changed, and see whether the HW may move by now.
@@ -279,6 +294,8 @@ class Leadership:
         if p.isr.proposal is not proposal:
             return False  # newer metadata has overtaken it
         match answer.error:
+            case ErrorCode.NONE if not self._is_possible(answer):
+                return True
             case ErrorCode.NONE:
                 # In another leader epoch, or older than what is known: the metadata will tell, and sooner or later
                 # supersede the proposal.
@@ -292,6 +309,13 @@ class Leadership:
                 return False
             case error:
                 return error not in LEFT_TO_METADATA
+
+    def _is_possible(self, answer: Answer) -> bool:
+        """Whether a controller can have committed this: no broker twice, none that is no replica, and the leader."""
+        p = self._partition
+        isr = set(answer.isr)
+        mine = answer.leader_epoch != self.epoch or p.context.broker_id in isr
+        return len(isr) == len(answer.isr) and isr <= set(p.replicas) and mine
 
     def _committed(self, answer: Answer) -> None:
         p = self._partition
@@ -311,7 +335,9 @@ class Leadership:
         if sorted(committed) == sorted(proposed.isr):
             self._report_end("committed")
             self._partition.context.isr_changed(
-                any(b not in before.committed for b in committed), any(b not in committed for b in before.committed)
+                self._partition.key,
+                any(b not in before.committed for b in committed),
+                any(b not in committed for b in before.committed),
             )
         else:
             self._report_end("superseded")

@@ -62,6 +62,8 @@ class LifecycleState(Enum):
     REGISTERED = "registered"
     RECOVERY = "recovery"
     RUNNING = "running"
+    FENCED = "fenced"
+    """It was running, and has lost its session."""
     CONTROLLED_SHUTDOWN = "controlled-shutdown"
     STOPPED = "stopped"
 
@@ -127,6 +129,13 @@ class Lifecycle:
         self._caught_up = True
         self._enter(LifecycleState.RECOVERY)
         self._heartbeat_soon()
+
+    def told_whether_fenced(self, fenced: bool) -> None:
+        """The metadata says so of this life. A heartbeat never does: a broker that can send one is unfenced by it."""
+        if fenced and self.state is LifecycleState.RUNNING:
+            self._enter(LifecycleState.FENCED)
+        elif not fenced and self.state is LifecycleState.FENCED:
+            self._enter(LifecycleState.RUNNING)
 
     def shut_down(self, on_leave: Callable[[], None]) -> None:
         """Ask the controller for leave; calls ``on_leave`` once it is given, or when the time for that is over."""

@@ -54,7 +54,9 @@ class PartitionContext:
         changed: something that a waiting request may wait for has changed in the partition of this name.
         appended: its log has grown, and nothing else has changed.
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
-        isr_changed: ``(expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
+        isr_changed: ``(key, expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
+        start_moved: the log start of this partition is another.
+        unsettled: its leader has to be asked about its ISR from time to time, until :attr:`.Leadership.is_settled`.
     """
 
     broker_id: int
@@ -68,7 +70,9 @@ class PartitionContext:
     withdraw: Callable[[PartitionKey], None]
     changed: Callable[[str], None]
     appended: Callable[[str], None]
-    isr_changed: Callable[[bool, bool], None]
+    isr_changed: Callable[[PartitionKey, bool, bool], None]
+    start_moved: Callable[[PartitionKey], None] = lambda _: None
+    unsettled: Callable[[Partition], None] = lambda _: None
     proposal_kept: bool = True
 
 
@@ -113,6 +117,7 @@ class Partition:
         self.min_isr = 0
         """``min.insync.replicas``, which cannot ask for more replicas than there are."""
         self._high_watermark = max(log.log_start_offset, min(high_watermark, log.log_end_offset))
+        log.on_start_moved = self._start_moved
 
     # --- what others may know -------------------------------------------------------------------------------------
 
@@ -165,8 +170,11 @@ class Partition:
     def begin_at(self, offset: int, reason: StartReason) -> None:
         """Move the beginning of the log forward to ``offset``, at most the HW. Raises ``LogError``."""
         assert offset <= self._high_watermark, f"{self.name}: begin at {offset}, HW {self._high_watermark}"
-        if self.log.advance_log_start_offset(offset, reason=reason):
-            self.context.changed(self.name)
+        self.log.advance_log_start_offset(offset, reason=reason)
+
+    def _start_moved(self) -> None:
+        self.context.changed(self.name)
+        self.context.start_moved(self.key)
 
     # --- transitions ----------------------------------------------------------------------------------------------
 
@@ -265,7 +273,7 @@ class Partition:
             appended = len(known)
             if known:
                 first = BatchView(known)
-                if self.log.log_start_offset == end_before and first.base_offset < end_before <= first.last_offset:
+                if self.log.log_start_offset == end_before and 0 <= first.base_offset < end_before <= first.last_offset:
                     self.start_over_at(first.base_offset)
                 self.log.append_as_follower(known, leader_epoch=leader_epoch)
         self._follow_high_watermark(leader_high_watermark)

@@ -142,17 +142,34 @@ class Purgatory:
             self._answered = 0
 
 
+class Listener(Protocol):
+    """Hears of everything that was marked in an event before anybody is woken for it."""
+
+    def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
+        """Take in what was marked."""
+
+    def wake(self) -> None:
+        """Wake who waits for it."""
+
+
 class WakeUps:
     """Partitions of which something changed in this event, and the purgatories that want to know.
 
     Args:
         on_change: purgatories whose operations may wait for anything (HW, ISR, leadership, data).
         on_append: those among them whose operations may also wait for nothing but more data in the log.
+        listener: gets all the marks of an event at once.
     """
 
-    def __init__(self, on_change: tuple[Purgatory, ...], on_append: tuple[Purgatory, ...] | None = None) -> None:
+    def __init__(
+        self,
+        on_change: tuple[Purgatory, ...],
+        on_append: tuple[Purgatory, ...] | None = None,
+        listener: Listener | None = None,
+    ) -> None:
         self._on_change = on_change
         self._on_append = on_change if on_append is None else on_append
+        self._listener = listener
         self._changed: dict[WatchKey, None] = {}
         self._appended: dict[WatchKey, None] = {}
 
@@ -166,13 +183,22 @@ class WakeUps:
 
     def drain(self) -> None:
         """Check everything marked, until nothing is: completing one operation may mark others."""
-        while self._changed or self._appended:
-            changed, self._changed = self._changed, {}
-            appended, self._appended = self._appended, {}
-            for key in changed:
-                appended.pop(key, None)
-                for purgatory in self._on_change:
-                    purgatory.check(key)
-            for key in appended:
-                for purgatory in self._on_append:
-                    purgatory.check(key)
+        listener = self._listener
+        while True:
+            if self._changed or self._appended:
+                changed, self._changed = self._changed, {}
+                appended, self._appended = self._appended, {}
+                for key in changed:
+                    appended.pop(key, None)
+                if listener is not None:
+                    listener.note(changed, appended)
+                for key in changed:
+                    for purgatory in self._on_change:
+                        purgatory.check(key)
+                for key in appended:
+                    for purgatory in self._on_append:
+                        purgatory.check(key)
+            if listener is not None:
+                listener.wake()
+            if not self._changed and not self._appended:
+                return

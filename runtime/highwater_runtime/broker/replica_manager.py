@@ -19,6 +19,7 @@ from highwater_runtime.broker.lost_logs import LostLogs
 from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
+from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.slices import Slices
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
@@ -82,7 +83,9 @@ class ReplicaManager:
         self.fetches = fetches
         self.deletions = deletions
         self._wake_ups = wake_ups
-        self._gauges_stale = False
+        self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
+        self._unsettled: dict[PartitionKey, Partition] = {}
+        """Those whose ISR or HW may change with time."""
         self._closed = False
         self.on_changed: Callable[[PartitionKey], None] = lambda _: None
         """Called when a replica has become what the metadata says, or is here no longer."""
@@ -120,6 +123,8 @@ class ReplicaManager:
             changed=wake_ups.mark,
             appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
+            start_moved=self._start_moved,
+            unsettled=self._to_be_reviewed,
             proposal_kept=options.switches.proposal_kept == "on",
         )
         self._fetchers = FetcherManager(
@@ -131,7 +136,7 @@ class ReplicaManager:
                 endpoint_of=self.endpoint_of,
                 fetch_version=lambda: self.image.metadata_version.fetch_version,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
-                failed=self._refresh_soon,
+                failed=self._gauges.mark_failures,
             )
         )
 
@@ -190,7 +195,6 @@ class ReplicaManager:
             for name in self.deletions.watched():
                 self._wake_ups.mark(name)  # a replica that a deletion waits for may have died
         slices.begin()
-        self._gauges_stale = True
 
     @property
     def is_loaded(self) -> bool:
@@ -220,6 +224,7 @@ class ReplicaManager:
         if partition is not None:
             self.logs.configure(partition.topic, partition.index, self._topic_properties(partition.topic))
             partition.configured()
+            self._gauges.mark(key)  # the least ISR may be another
             self._advance(key)
 
     def _advance(self, key: PartitionKey) -> None:
@@ -241,7 +246,7 @@ class ReplicaManager:
             return
         leader_epoch_before = partition.leader_epoch
         partition.apply(state)
-        self._gauges_stale = True
+        self._gauges.mark(key)
         if partition.log.failure is not None:
             self._lost(partition)
         elif partition.leader_id in (self.options.broker_id, NO_LEADER):
@@ -263,7 +268,7 @@ class ReplicaManager:
         """
         partition.go_offline()
         self._fetchers.unfollow(partition.key)
-        self._gauges_stale = True
+        self._gauges.mark(partition.key)
         if self.options.broker_id in partition.isr.committed and not self._closed:
             assert self._lost_logs is not None
             self._lost_logs.report(partition.key)
@@ -316,8 +321,7 @@ class ReplicaManager:
         self._key_of.pop(TopicPartition(partition.topic, partition.index), None)
         self._fetchers.unfollow(key)
         partition.close()
-        metrics.forget_partition(self.ports.metrics, partition)
-        self._gauges_stale = True
+        self._gauges.mark(key)
         self.logs.delete(partition.topic, partition.index)
         self.on_changed(key)
 
@@ -359,12 +363,18 @@ class ReplicaManager:
         assert self._alter_partition is not None
         self._alter_partition.withdraw(key)
 
-    def _isr_changed(self, expanded: bool, shrunk: bool) -> None:
+    def _isr_changed(self, key: PartitionKey, expanded: bool, shrunk: bool) -> None:
         if expanded:
             self.ports.metrics.counter(metrics.ISR_EXPANDS)
         if shrunk:
             self.ports.metrics.counter(metrics.ISR_SHRINKS)
-        self._gauges_stale = True
+        self._gauges.mark(key)
+
+    def _start_moved(self, key: PartitionKey) -> None:
+        self._fetchers.moved(key)
+
+    def _to_be_reviewed(self, partition: Partition) -> None:
+        self._unsettled[partition.key] = partition
 
     def _schedule_isr_pass(self) -> None:
         # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
@@ -372,21 +382,25 @@ class ReplicaManager:
         self.ports.clock.call_later(period_ns, self._isr_pass)
 
     def _isr_pass(self) -> None:
-        self._under_review = [key for key, partition in self.partitions.items() if partition.leading is not None]
-        self._under_review.reverse()
+        self._under_review = list(reversed(self._unsettled))
         self._review_slice()
 
     def _review_slice(self) -> None:
         if self._closed:
             return
         for _ in range(min(_REVIEWED_TOGETHER, len(self._under_review))):
-            partition = self.partitions.get(self._under_review.pop())
-            if partition is not None and partition.leading is not None:
+            key = self._under_review.pop()
+            partition = self._unsettled.get(key)
+            if partition is None:
+                continue
+            if partition.leading is not None:
                 partition.leading.review_isr()
+            if partition.leading is None or partition.leading.is_settled:
+                del self._unsettled[key]
         if self._under_review:
             self.ports.clock.call_later(0, self._review_slice)
             return
-        self._gauges_stale = True
+        self._gauges.mark_sizes()
         self._schedule_isr_pass()
 
     # --- what requests need ---------------------------------------------------------------------------------------
@@ -422,23 +436,16 @@ class ReplicaManager:
         state = None if topic is None else topic.partitions.get(index)
         return (NO_LEADER, -1) if state is None else (state.leader, state.leader_epoch)
 
-    def _refresh_soon(self) -> None:
-        self._gauges_stale = True
-
     def after_event(self) -> None:
         """Wake who waits, and bring the gauges up to date: runs after every event of this broker."""
         self._wake_ups.drain()
-        if self._gauges_stale:
-            self._gauges_stale = False
-            self._report()
-
-    def _report(self) -> None:
-        metrics.report(self.ports.metrics, self.partitions, failed=len(self._fetchers.failed))
+        if self._gauges.is_stale:
+            self._gauges.report(failed=len(self._fetchers.failed))
 
     def refresh_gauges(self) -> None:
         """Bring every gauge up to date, for somebody who asks."""
-        self._report()
-        metrics.report_positions(self.ports.metrics, self.partitions)
+        self._gauges.report(failed=len(self._fetchers.failed))
+        self._gauges.report_positions()
 
 
 def _not_here(topic: TopicImage, index: int) -> ErrorCode:

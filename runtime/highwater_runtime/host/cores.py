@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from highwater_runtime.broker import Broker, BrokerOptions
@@ -64,6 +64,14 @@ def metadata_of(core: NodeCore | None) -> MetadataImage | None:
             return core.committed_image
         case _:
             return None
+
+
+def partitions_of(core: NodeCore | None) -> Iterator[tuple[str, int, int]]:
+    """Name, leader (−1: none) and size of the ISR of each partition that a core knows."""
+    image = metadata_of(core)
+    if image is not None:
+        for topic, index, state in image.all_partitions():
+            yield f"{topic.name}-{index}", state.leader, len(state.isr)
 
 
 def refresh_metrics(core: NodeCore | None) -> None:

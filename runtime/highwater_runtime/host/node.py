@@ -19,7 +19,7 @@ failing disk is one depends on who made it fail, which the node does not know.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -28,6 +28,7 @@ from typing import Any, Final, TypeVar, cast
 
 from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.host.clock import HostClock
+from highwater_runtime.host.event_log import EventLog
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.listeners import PLAINTEXT_OUTBOUND, Listener, OutboundSecurity
 from highwater_runtime.host.logs import NodeLog
@@ -83,6 +84,7 @@ class HostedNode:
         seed, incarnation: with the name, they determine the core's randomness.
         limits: bounds of its server.
         security: how it meets the server at an endpoint; by default all without protection.
+        partitions: what the core knows of partitions, for the log; see :class:`.event_log.EventLog`.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class HostedNode:
         incarnation: int = 1,
         limits: ServerLimits | None = None,
         security: Callable[[Endpoint], OutboundSecurity] = lambda _: PLAINTEXT_OUTBOUND,
+        partitions: Callable[[NodeCore | None], Iterable[tuple[str, int, int]]] = lambda _: (),
     ) -> None:
         self.name = name
         self.incarnation = incarnation
@@ -104,11 +107,9 @@ class HostedNode:
         self.log = NodeLog(name)
         self.clock = HostClock(self.loop, self.run)
         self.metrics = HostMetrics()
-        self.turn = Turn(
-            self.loop,
-            NoTrace() if trace is None else HostTrace(trace, name, incarnation, self.clock.wall_ns),
-            self._failed,
-        )
+        events = NoTrace() if trace is None else HostTrace(trace, name, incarnation, self.clock.wall_ns)
+        self._event_log = EventLog(events, self.log, self.loop, lambda: partitions(self.core))
+        self.turn = Turn(self.loop, self._event_log, self._failed)
         self.network = HostNetwork(self, security)
         self.server = Server(self, listeners, limits or ServerLimits())
         self.core: NodeCore | None = None
@@ -218,6 +219,7 @@ class HostedNode:
             self.turn.end()
         else:
             self.turn.abandon()
+        self._event_log.close()
         self.clock.close()
         self.network.close()
         self.server.close(after_output=clean)

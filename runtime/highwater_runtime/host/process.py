@@ -18,10 +18,11 @@ from typing import Final
 
 import msgspec
 
+from highwater_runtime.broker.metrics import SERIES_LEFT_OUT
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import core_factory, metadata_of, refresh_metrics, why_unready
+from highwater_runtime.host.cores import core_factory, metadata_of, partitions_of, refresh_metrics, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
@@ -66,12 +67,14 @@ class _NodeProcess:
             incarnation=settings.incarnation,
             limits=settings.limits,
             security=security.outbound,
+            partitions=partitions_of,
         )
         security.read_credentials_from(lambda: metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
         self._admin = AdminServer(AdminPages(self._metrics, self._why_unhealthy, self._why_unready))
         self._control = ControlServer(self._node, self._samples)
         self._stopping: asyncio.Task[None] | None = None
+        self._series_left_out = False
 
     def _make_core(self, ports: Ports) -> NodeCore:
         return core_factory(self._settings, self._node.bound, self._security.bootstrap_records)(ports)
@@ -145,12 +148,21 @@ class _NodeProcess:
 
     def _metrics(self) -> bytes:
         refresh_metrics(self._node.core)
+        self._tell_of_series_left_out()
         return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network), process=True)
 
     def _samples(self) -> list[Sample]:
         refresh_metrics(self._node.core)
         host = host_metrics(self._node.server, self._node.network)
         return [*self._node.metrics.samples(), *host.samples()]
+
+    def _tell_of_series_left_out(self) -> None:
+        """Log it when somebody scrapes who may look for series that are not there; once, until they are back."""
+        left_out = int(self._node.metrics.value(SERIES_LEFT_OUT))
+        if left_out and not self._series_left_out:
+            limit = self._settings.config.metrics_partition_limit
+            self._node.log.warning("series of single partitions left out", replicas=left_out, limit=limit)
+        self._series_left_out = bool(left_out)
 
     def _why_unhealthy(self) -> str | None:
         return None if self._node.is_alive else "the node has ended"

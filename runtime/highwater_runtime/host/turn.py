@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from highwater_runtime.host.trace import HostTrace, NoTrace
+from highwater_runtime.host.event_log import EventLog
 
 
 class Sender(Protocol):
@@ -27,9 +27,7 @@ class Turn:
 
     __slots__ = ("_loop", "_on_failure", "_scheduled", "_senders", "is_open", "trace")
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, trace: HostTrace | NoTrace, on_failure: Callable[[OSError], None]
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, trace: EventLog, on_failure: Callable[[OSError], None]) -> None:
         self._loop = loop
         self._on_failure = on_failure
         self.trace = trace

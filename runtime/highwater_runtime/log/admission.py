@@ -6,10 +6,14 @@ partition's records. Then its records are walked, decompressed if need be: as ma
 each as long as it says, nothing behind the last one, and with a key where the topic is compacted. What passes can be
 read by every client; what does not would make the partition unreadable behind it.
 
+A few bytes may decompress to gigabytes, or to millions of records or headers, each of which costs about a microsecond
+while everybody else waits. Kafka bounds the compressed size alone (``max.message.bytes``) and walks everything. Here
+:func:`most_uncompressed` bounds the bytes, and :func:`most_parts` the records and headers, in terms of what was sent. A
+batch of more is MESSAGE_TOO_LARGE: a Java producer then splits it and sends the parts.
+
 Stricter than Kafka, which repairs or stores it: offset deltas with gaps, attributes of a record (of which there are
-none), header names that are not UTF-8, lengths below −1, more than one frame of a codec, and more than
-:func:`most_uncompressed` bytes of records. As Kafka: a header whose largest timestamp is not that of the records is put
-right (:func:`.records.set_max_timestamp`).
+none), header names that are not UTF-8, lengths below −1, more than one frame of a codec, and these bounds. As Kafka: a
+header whose largest timestamp is not that of the records is put right (:func:`.records.set_max_timestamp`).
 """
 
 from __future__ import annotations
@@ -29,6 +33,10 @@ from highwater_runtime.log.records import CODECS, HEADER_SIZE, NO_TIMESTAMP, Bat
 from highwater_runtime.log.varint import read_varint
 
 _LEAST_UNCOMPRESSED: Final = 16 << 20
+_MOST_RATIO: Final = 512
+_FEW_PARTS: Final = 256
+_PARTS_PER_BYTE: Final = 8
+"""Ten equal headers in each record come to seven a byte, compressed by zstd's level 19."""
 _LEAST_RECORD: Final = 7
 """Bytes of the smallest record: length, attributes, two deltas, null key, null value, no headers."""
 _NULL: Final = 1
@@ -46,9 +54,16 @@ class Admission(NamedTuple):
     """The topic is compacted: a record without key would never go."""
 
 
-def most_uncompressed(max_message_bytes: int) -> int:
-    """How many bytes of records one compressed batch may hold: producers bound them before they compress."""
-    return max(_LEAST_UNCOMPRESSED, 4 * max_message_bytes)
+def most_uncompressed(max_message_bytes: int, size: int) -> int:
+    """How many bytes of records a batch of ``size`` compressed bytes may hold: producers bound them before they
+    compress. What fits uncompressed always fits."""
+    return min(max(_LEAST_UNCOMPRESSED, 4 * max_message_bytes), max_message_bytes + _MOST_RATIO * size)
+
+
+def most_parts(max_message_bytes: int, size: int) -> int:
+    """How many records and headers a batch of ``size`` compressed bytes may hold: never more than the records that
+    would fit uncompressed, and not many more than ``size`` can tell apart."""
+    return _FEW_PARTS + min(max_message_bytes // _LEAST_RECORD, _PARTS_PER_BYTE * size)
 
 
 def whole_batches(records: Buffer) -> list[BatchView]:
@@ -98,9 +113,12 @@ def check_client_batch(batch: BatchView, admission: Admission, *, alone: bool) -
     begin, end = batch.position + HEADER_SIZE, batch.position + batch.size_in_bytes
     if not batch.is_compressed:
         return check_records(batch, batch.data, begin, end, keyed=admission.keyed)
+    parts = most_parts(admission.max_message_bytes, batch.size_in_bytes)
+    if count > parts:
+        raise RecordTooLarge(f"{count} records in a batch of {batch.size_in_bytes} compressed bytes, at most {parts}")
     payload = bytes(memoryview(batch.data)[begin:end])
-    records = decompress(batch.codec, payload, most_uncompressed(admission.max_message_bytes))
-    return check_records(batch, records, 0, len(records), keyed=admission.keyed)
+    records = decompress(batch.codec, payload, most_uncompressed(admission.max_message_bytes, batch.size_in_bytes))
+    return check_records(batch, records, 0, len(records), keyed=admission.keyed, parts=parts)
 
 
 def _check_attributes(batch: BatchView) -> None:
@@ -114,7 +132,9 @@ def _check_attributes(batch: BatchView) -> None:
         raise UnknownCompression(f"compression type {batch.codec} is none of {', '.join(CODECS)}")
 
 
-def check_records(batch: BatchView, data: Buffer, position: int, end: int, *, keyed: bool) -> int:
+def check_records(
+    batch: BatchView, data: Buffer, position: int, end: int, *, keyed: bool, parts: int | None = None
+) -> int:
     """Walk the records of ``batch``, which are ``data`` from ``position`` to ``end``; returns the largest timestamp.
 
     Every number is zigzag: an odd one is negative. Those of one or two bytes are read in place, for a function call
@@ -123,8 +143,10 @@ def check_records(batch: BatchView, data: Buffer, position: int, end: int, *, ke
     Raises:
         InvalidRecord: they are not what the header says, or (``keyed``) one has no key.
         InvalidTimestamp: one is dated beyond 64 bits.
+        RecordTooLarge: they are more than ``parts``, counted with their headers.
     """
     count = batch.record_count
+    headers = end - position if parts is None else parts - count
     if count * _LEAST_RECORD > end - position:
         raise InvalidRecord(f"{count} records in {end - position} bytes")
     latest, earliest = -1, _NEVER
@@ -183,7 +205,13 @@ def check_records(batch: BatchView, data: Buffer, position: int, end: int, *, ke
             elif size != _NULL:
                 raise InvalidRecord(f"record {index} has a value of negative length")
             if data[position]:
-                position = _check_headers(data, position, record_end, index)
+                found, position = _zigzag32(data, position)
+                if found & 1 or found > record_end - position:  # two bytes each, of a number that is written doubled
+                    raise InvalidRecord(f"record {index} has {found / 2} headers in {record_end - position} bytes")
+                headers -= found >> 1
+                if headers < 0:
+                    raise RecordTooLarge(f"more than {parts} records and headers in a compressed batch")
+                position = _check_headers(data, position, record_end, index, found >> 1)
             else:
                 position += 1
             if position != record_end:
@@ -226,23 +254,27 @@ def _timestamp(batch: BatchView, delta: int) -> int:
     return timestamp
 
 
-def _check_headers(data: Buffer, position: int, end: int, index: int) -> int:
-    count, position = _zigzag32(data, position)
-    if count & 1 or count > end - position:  # two bytes each, of a number that is written doubled
-        raise InvalidRecord(f"record {index} has {count / 2} headers in {end - position} bytes")
-    for _ in range(count >> 1):
-        size, position = _zigzag32(data, position)
-        name_end = position + (size >> 1)
-        if size & 1 or name_end > end:
-            raise InvalidRecord(f"record {index} has a header whose name does not end within it")
-        try:
-            str(memoryview(data)[position:name_end], "utf-8")
-        except UnicodeDecodeError as error:
-            raise InvalidRecord(f"record {index} has a header whose name is not UTF-8") from error
-        size, position = _zigzag32(data, name_end)
-        if size & 1:
-            if size != _NULL:
-                raise InvalidRecord(f"record {index} has a header of negative length")
-        else:
+def _check_headers(data: Buffer, position: int, end: int, index: int, count: int) -> int:
+    for _ in range(count):
+        size = data[position]
+        position += 1
+        if size > 0x7F:
+            size, position = _zigzag32(data, position - 1)
+        if size:
+            name_end = position + (size >> 1)
+            if size & 1 or name_end > end:
+                raise InvalidRecord(f"record {index} has a header whose name does not end within it")
+            try:
+                str(memoryview(data)[position:name_end], "utf-8")
+            except UnicodeDecodeError as error:
+                raise InvalidRecord(f"record {index} has a header whose name is not UTF-8") from error
+            position = name_end
+        size = data[position]
+        position += 1
+        if size > 0x7F:
+            size, position = _zigzag32(data, position - 1)
+        if not size & 1:
             position += size >> 1
+        elif size != _NULL:
+            raise InvalidRecord(f"record {index} has a header of negative length")
     return position

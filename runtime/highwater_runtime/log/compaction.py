@@ -172,11 +172,11 @@ class Compaction:
         self._soon(self._note_keys)
 
     def abort(self) -> None:
-        """Go no further; the segment that is being made is thrown away."""
+        """Go no further; the segment that is being made is thrown away. A disk error there fails the log."""
         self._aborted = True
         new, self._new = self._new, None
         if new is not None:
-            new.remove()
+            self._guard(new.remove)
 
     def _soon(self, step: Callable[[], None]) -> None:
         self._clock.call_later(0, lambda: self._step(step))
@@ -191,7 +191,7 @@ class Compaction:
 
     def _give_up(self) -> None:
         self.abort()
-        self._on_done()
+        self._guard(self._on_done)
 
     # --- where each key is last -----------------------------------------------------------------------------------
 

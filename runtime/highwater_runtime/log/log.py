@@ -436,6 +436,8 @@ class Log(ReadableLog):
         self._ensure_online()
         self.log_start_offset = offset
         self._epochs.truncate_from_start(offset)
+        if self.on_start_moved is not None:
+            self.on_start_moved()
         return True
 
     def _report_start(self, old: int, new: int, reason: str, age_ms: int = -1, size_left: int = -1) -> None:
@@ -466,6 +468,8 @@ class Log(ReadableLog):
         doomed = len(reasons)
         if doomed == 0:
             return 0
+        if "below-start" in reasons:
+            self._took("segments-below-start-deleted")
         self._ensure_online()
         with self._failures_end_it():
             old, left = self.log_start_offset, self.size_in_bytes

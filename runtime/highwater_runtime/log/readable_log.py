@@ -49,6 +49,7 @@ class ReadableLog:
         "log_end_offset",
         "log_start_offset",
         "on_failure",
+        "on_start_moved",
         "partition",
         "recovery",
         "topic_id",
@@ -72,6 +73,8 @@ class ReadableLog:
         self._offline: str | None = None
         self.failure: str | None = None
         self.on_failure: Callable[[], None] | None = None
+        self.on_start_moved: Callable[[], None] | None = None
+        """Called when the log start has moved forward, by retention or because somebody said so."""
         self._chain.on_error = self._go_offline
         self._trace: Trace | None = None
         self._trace_appends = False

@@ -26,6 +26,7 @@ from highwater_runtime.metadata.changes import (
     TopicDeleted,
 )
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVersion
+from highwater_runtime.metadata.partition_index import PartitionIndex
 from highwater_runtime.metadata.registrations import (
     NO_LEADER_CHANGE,
     TOPIC_RESOURCE,
@@ -66,6 +67,7 @@ class MetadataImage:
     """
 
     __slots__ = (
+        "_index",
         "brokers",
         "configs",
         "metadata_version",
@@ -86,9 +88,17 @@ class MetadataImage:
         self.metadata_version = MetadataVersion.minimum()
         self.next_producer_id = 0
         self.scram_credentials: dict[tuple[str, ScramMechanism], ScramCredential] = {}
+        self._index: PartitionIndex | None = None
+
+    @property
+    def index(self) -> PartitionIndex:
+        """An index of the partitions; made when it is first asked for, kept up from then on."""
+        if self._index is None:
+            self._index = PartitionIndex(self.topics_by_name.values())
+        return self._index
 
     def copy(self) -> MetadataImage:
-        """An image of its own; costs one dict copy per topic, values are shared."""
+        """An image of its own, not indexed yet; costs one dict copy per topic, values are shared."""
         other = MetadataImage()
         other.offset = self.offset
         other.brokers = self.brokers.copy()
@@ -150,6 +160,8 @@ class MetadataImage:
                 return TopicCreated(record.name, record.topic_id)
             case RemoveTopicRecord():
                 topic = self._topic(record.topic_id, "RemoveTopicRecord", offset)
+                if self._index is not None:
+                    self._index.topic_deleted(topic)
                 del self.topics_by_id[topic.id]
                 del self.topics_by_name[topic.name]
                 self.configs.pop(ConfigResource(TOPIC_RESOURCE, topic.name), None)
@@ -186,6 +198,8 @@ class MetadataImage:
     def _add_topic(self, topic: TopicImage) -> None:
         self.topics_by_name[topic.name] = topic
         self.topics_by_id[topic.id] = topic
+        if self._index is not None:
+            self._index.topic_created(topic)
 
     def _topic(self, topic_id: UUID, record_name: str, offset: int) -> TopicImage:
         topic = self.topics_by_id.get(topic_id)
@@ -207,6 +221,8 @@ class MetadataImage:
             removing_replicas=tuple(record.removing_replicas),
         )
         topic.partitions[record.partition_id] = after
+        if self._index is not None:
+            self._index.partition_changed(topic.id, record.partition_id, before, after)
         return PartitionChanged(topic.name, topic.id, record.partition_id, before, after)
 
     def _change_partition(self, record: PartitionChangeRecord, offset: int) -> Change:
@@ -218,6 +234,8 @@ class MetadataImage:
             )
         after = merge_partition_change(before, record)
         topic.partitions[record.partition_id] = after
+        if self._index is not None:
+            self._index.partition_changed(topic.id, record.partition_id, before, after)
         return PartitionChanged(topic.name, topic.id, record.partition_id, before, after)
 
     # --- brokers --------------------------------------------------------------------------------------------------

@@ -26,3 +26,8 @@ def is_legal(name: str) -> bool:
 def is_internal(name: str) -> bool:
     """Whether the topic is one of the cluster's own."""
     return name in INTERNAL_TOPICS
+
+
+def collision_key(name: str) -> str:
+    """Equal for names that metric names cannot tell apart: those know no '.', only '_'."""
+    return name.replace(".", "_")

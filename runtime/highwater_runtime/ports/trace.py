@@ -107,6 +107,14 @@ class LogTruncated(NodeEvent, frozen=True, kw_only=True, tag="log-truncated"):
     reason: str
 
 
+class RecordsDeletionAsked(NodeEvent, frozen=True, kw_only=True, tag="records-deletion-asked"):
+    """A client asked this leader (DeleteRecords) to delete the records below ``offset``; −1: all that is committed."""
+
+    partition: str
+    topic_id: str
+    offset: int
+
+
 class LogStartMoved(NodeEvent, frozen=True, kw_only=True, tag="log-start-moved"):
     """The log start offset of this replica moved from ``offset`` to ``end_offset``: what lies between is gone.
 
@@ -221,7 +229,7 @@ class IsrProposalEnded(NodeEvent, frozen=True, kw_only=True, tag="isr-proposal-e
 
 class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state"):
     """This broker's own life: ``reason`` is ``starting``, ``registered``, ``recovery``, ``running``,
-    ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""
+    ``fenced`` (it was running), ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""
 
     broker: int
     broker_epoch: int

@@ -1,8 +1,8 @@
 """The watchdog of virtual time: a loop that keeps posting events for *now* would let a run go on for ever.
 
-The loop counts events of one instant, which costs a comparison an event. Past :data:`.MAX_EVENTS_AT_ONCE` the next
-:data:`_SAMPLED` are looked at closely, and the process that ran most of them is blamed. An event that itself never
-returns is out of reach.
+So would one that posts them a nanosecond later each. The loop counts the events of a short span of virtual time, which
+costs a comparison an event. Past :data:`.MAX_EVENTS_AT_ONCE` the next :data:`_SAMPLED` are looked at closely, and the
+process that ran most of them is blamed. An event that itself never returns is out of reach.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
-from highwater_runtime.sim.loop import MAX_EVENTS_AT_ONCE
+from highwater_runtime.ports import MS
+from highwater_runtime.sim.loop import MAX_EVENTS_AT_ONCE, SPAN_NS
 from highwater_runtime.sim.process import Process
 
 _SAMPLED: Final = 1_000
@@ -19,25 +20,27 @@ _SHOWN: Final = 5
 
 
 class LivelockError(Exception):
-    """Virtual time does not advance: events at one instant keep making new ones."""
+    """Virtual time hardly advances: events keep making new ones."""
 
 
 class Standstill:
     """Finds out who keeps time from advancing; ``on_livelock`` gets the process (None: the harness) and the error."""
 
-    __slots__ = ("_at", "_label", "_on_livelock", "_seen")
+    __slots__ = ("_label", "_on_livelock", "_seen", "_span")
 
     def __init__(self, on_livelock: Callable[[Process | None, LivelockError], None]) -> None:
         self._on_livelock = on_livelock
         self._seen: Counter[tuple[Process | None, str]] = Counter()
         self._label = ""
-        self._at = -1
+        self._span = -1
 
-    def before_event(self, running: Process | None, now: int, function: Callable[[Any], None], argument: Any) -> bool:
-        """Note one more event of a crowded instant; ``running`` is who ran the one before it. Returns whether somebody
+    def before_event(
+        self, running: Process | None, now: int, span: int, function: Callable[[Any], None], argument: Any
+    ) -> bool:
+        """Note one more event of a crowded ``span``; ``running`` is who ran the one before it. Returns whether somebody
         has been blamed, after which counting begins again."""
-        if now != self._at:
-            self._at, self._label, self._seen = now, "", Counter()
+        if span != self._span:
+            self._span, self._label, self._seen = span, "", Counter()
         if self._label:
             self._seen[running, self._label] += 1
         self._label = event_name(function, argument)
@@ -53,7 +56,7 @@ class Standstill:
         self._on_livelock(
             culprit,
             LivelockError(
-                f"livelock at {now / 1e9:.9f} s: more than {MAX_EVENTS_AT_ONCE} events without time advancing;"
+                f"livelock at {now / 1e9:.9f} s: more than {MAX_EVENTS_AT_ONCE} events within {SPAN_NS // MS} ms;"
                 f" {who} ran {share} of the last {_SAMPLED}: {', '.join(events[:_SHOWN])}"
             ),
         )

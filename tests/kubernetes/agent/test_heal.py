@@ -106,7 +106,7 @@ def test_an_agent_that_is_dead_is_said(world: World, installed: Agent, restart: 
     begin(world, ["left-3"])
     installed.inject("left-3", "pause", pod, 3600)
     installed.kill()
-    assert execute(("heal", "--namespace", "default", "--timeout", "1")) == 255
+    assert execute(("heal", "--namespace", "default", "--timeout", "1")) == 1
     said = capsys.readouterr().out
     assert "LEFT: left: left-3 (pause left-3): node node-1: agent highwater-system/highwater-agent-x" in said
     assert "T" in states(pod)

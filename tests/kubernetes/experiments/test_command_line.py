@@ -62,7 +62,7 @@ def test_what_is_refused_is_bad_usage(cluster: Any, tmp_path: Path, capsys: pyte
     refused = {
         "type": "Accepted",
         "status": "False",
-        "reason": "NotBuilt",
+        "reason": "NotSupported",
         "message": "no moon here",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }

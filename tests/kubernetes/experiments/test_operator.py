@@ -28,8 +28,7 @@ def test_an_experiment_gets_a_runner(stage: Any) -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "words"),
     [
-        ({"cluster": {"mode": "zookeeper", "topics": [{"name": "t"}]}}, "Invalid", "'zookeeper' is not built yet"),
-        ({"cluster": {"runtime": "apache-kafka", "topics": [{"name": "t"}]}}, "NotBuilt", "apache-kafka"),
+        ({"cluster": {"runtime": "apache-kafka", "topics": [{"name": "t"}]}}, "NotSupported", "apache-kafka"),
         ({"cluster": {"switches": {"no-such": "on"}}}, "Invalid", "no-such"),
     ],
 )

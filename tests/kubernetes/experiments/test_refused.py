@@ -67,8 +67,7 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
     "property-reserved": (cluster(config={"node.id": 7}), "Invalid", "spec.cluster.config.node.id: unknown property"),
     "even": (cluster(controllers=2), "Invalid", "spec.cluster.controllers: expected an odd number, found 2"),
     "version": (cluster(metadataVersion="9.9"), "Invalid", "spec.cluster.metadataVersion:"),
-    "zookeeper": (cluster(mode="zookeeper"), "Invalid", "spec.cluster.mode: 'zookeeper' is not built yet"),
-    "runtime": (cluster(runtime="apache-kafka"), "NotBuilt", "spec.cluster.runtime apache-kafka"),
+    "runtime": (cluster(runtime="apache-kafka"), "NotSupported", "spec.cluster.runtime apache-kafka"),
     "no-cluster": (
         {"clusterRef": {"name": "nowhere"}, "cluster": None},
         "ClusterNotFound",
@@ -144,11 +143,6 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "spec.assertions[0].promql:",
     ),
     "check": ({"checks": ["al"]}, "Invalid", "spec.checks[0]:"),
-    "roll-switch": (
-        steps({"admin": {"rollSwitch": {"name": "replica-epoch-check", "value": False}}}),
-        "Invalid",
-        "spec.schedule[0].admin.rollSwitch: is not built yet",
-    ),
     "with.dot": ({}, "Invalid", "metadata.name: expected at most 41"),
     "0-first": ({}, "Invalid", "metadata.name: expected at most 41"),
     "x" * 42: ({}, "Invalid", "metadata.name: expected at most 41"),
@@ -156,8 +150,7 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
 }  # fmt: skip
 
 CLUSTERS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "zookeeper": ({"mode": "zookeeper"}, "ModeNotBuilt", "mode zookeeper is not built yet"),
-    "runtime": ({"runtime": "apache-kafka"}, "RuntimeNotBuilt", "runtime apache-kafka does not run on Kubernetes"),
+    "runtime": ({"runtime": "apache-kafka"}, "RuntimeNotSupported", "runtime apache-kafka does not run on Kubernetes"),
     "property": ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
     "property-value": ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
     "property-list": ({"config": {"min.insync.replicas": [1]}}, "InvalidSpec", "spec.config.min.insync.replicas"),
@@ -194,7 +187,7 @@ def warned(stage: Any) -> set[str]:
 
 def test_experiments(stage: Any) -> None:
     theirs = {"apiVersion": KIND[0], "kind": "LogCluster", "metadata": {"name": "taken", "namespace": "default"}}
-    stage.api.create({**theirs, "spec": {"mode": "zookeeper"}})
+    stage.api.create({**theirs, "spec": {"runtime": "apache-kafka"}})
     for name, (spec, _, _) in EXPERIMENTS.items():
         body = experiment(name, **{**cluster(), **spec})
         body["spec"] = {key: value for key, value in body["spec"].items() if value is not None}

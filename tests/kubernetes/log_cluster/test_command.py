@@ -32,8 +32,10 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
         process = subprocess.Popen(command, env={**os.environ, "KUBECONFIG": str(kubeconfig)}, stdout=out, stderr=out)
     try:
         wait_for(lambda: page(alive, "/healthz") is not None, f"/healthz; {log.read_text()}", 60)
-        stage.create(mode="zookeeper")
-        wait_for(lambda: stage.condition("Degraded")["reason"] == "ModeNotBuilt", "a LogCluster to be served", 60)
+        stage.create(runtime="apache-kafka")
+        wait_for(
+            lambda: stage.condition("Degraded")["reason"] == "RuntimeNotSupported", "a LogCluster to be served", 60
+        )
         text = page(metrics, "/metrics")
         assert text is not None
         assert 'highwater_operator_reconciles_total{kind="LogCluster",result="failed"} 0.0' in text
@@ -44,6 +46,6 @@ def test_it_serves_and_ends(stage: Any, kubeconfig: Path, wait_for: Any, tmp_pat
         process.kill()
         process.wait()
     said = [json.loads(line)["message"] for line in log.read_text().splitlines()]
-    assert any("ModeNotBuilt" in line for line in said), "what happens is told"
+    assert any("RuntimeNotSupported" in line for line in said), "what happens is told"
     assert not [line for line in said if "/healthz" in line or line.startswith("Handler ")], "what is asked is not"
     assert all(line.startswith("{") for line in log.read_text().splitlines()), "logs are JSON"

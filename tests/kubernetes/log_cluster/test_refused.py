@@ -26,8 +26,7 @@ def test_the_default_is_fine() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "words"),
     [
-        ({"mode": "zookeeper"}, "ModeNotBuilt", "mode zookeeper is not built yet"),
-        ({"runtime": "apache-kafka"}, "RuntimeNotBuilt", "only highwater does"),
+        ({"runtime": "apache-kafka"}, "RuntimeNotSupported", "only highwater does"),
         ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
         ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
         ({"config": {"node.id": 3}}, "InvalidSpec", "node.id are the operator's to set"),
@@ -63,10 +62,10 @@ def made(stage: Any) -> list[str]:
     return [one["metadata"]["name"] for version, kind in kinds for one in stage.api.objects(version, kind, "default")]
 
 
-def test_zookeeper_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> None:
+def test_other_software_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> None:
     stage.start()
-    stage.create(mode="zookeeper")
-    wait_for(lambda: stage.condition("Ready")["reason"] == "ModeNotBuilt", "the refusal")
+    stage.create(runtime="apache-kafka")
+    wait_for(lambda: stage.condition("Ready")["reason"] == "RuntimeNotSupported", "the refusal")
     assert {one: stage.condition(one)["status"] for one in ("Ready", "Degraded", "Progressing")} == {
         "Ready": "False",
         "Degraded": "True",
@@ -75,7 +74,7 @@ def test_zookeeper_is_refused_and_nothing_is_made(stage: Any, wait_for: Any) -> 
     assert stage.status()["phase"] == "Refused"
     assert made(stage) == []
     assert "repaired" not in stage.condition("Degraded")["message"]
-    (event,) = wait_for(lambda: stage.events("ModeNotBuilt"), "the Event")
+    (event,) = wait_for(lambda: stage.events("RuntimeNotSupported"), "the Event")
     assert event["type"] == "Warning"
 
 

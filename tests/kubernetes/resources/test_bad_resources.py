@@ -31,7 +31,7 @@ EXPERIMENTS = [
     (of(timeout=True), 'spec.timeout in body must be of type integer,string: "boolean"'),
     (of(seed=-1), "spec.seed in body should be greater than or equal to 0"),
     (of(seed="7"), 'spec.seed in body must be of type integer: "string"'),
-    (of(cluster={"mode": "raft"}), 'Unsupported value: "raft": supported values: "kraft", "zookeeper"'),
+    (of(cluster={"mode": "raft"}), 'Unsupported value: "raft": supported values: "kraft"'),
     (of(cluster={"brokers": 0}), "spec.cluster.brokers in body should be greater than or equal to 1"),
     (of(cluster={"brokers": 101}), "spec.cluster.brokers in body should be less than or equal to 100"),
     (of(cluster={"brokers": "3"}), 'spec.cluster.brokers in body must be of type integer: "string"'),
@@ -99,7 +99,7 @@ CLUSTERS = [
     ({"controllers": 2}, "spec: controllers must be odd"),
     ({"controllers": 7}, "spec.controllers in body should be less than or equal to 5"),
     ({"brokers": 0}, "spec.brokers in body should be greater than or equal to 1"),
-    ({"mode": "zk"}, 'Unsupported value: "zk": supported values: "kraft", "zookeeper"'),
+    ({"mode": "zk"}, 'Unsupported value: "zk": supported values: "kraft"'),
     ({"fileSystem": "zfs"}, 'Unsupported value: "zfs": supported values: "ext4", "xfs"'),
     ({"replicas": 3}, 'unknown field "spec.replicas"'),
     ({"image": "x" * 501}, "spec.image: Too long: may not be more than 500"),
@@ -130,7 +130,6 @@ def test_it_is_refused_in_words_and_not_stored(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"mode": "zookeeper"}, "spec: mode cannot be changed: make a new LogCluster"),
         ({"controllers": 5}, "spec: controllers cannot be changed: the voters of a quorum are fixed when it is made"),
         ({"storage": {"size": "2Gi"}}, "spec: storage cannot be changed: make a new LogCluster and move topics there"),
         ({"storage": {"crashable": True}}, "spec: storage cannot be changed"),

@@ -34,5 +34,9 @@ class KubernetesAbilities:
         return "the LogCluster has no storage.crashable" if capability in _OF_DISKS and not self._crashable else None
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software is not built yet."""
-        return [] if cluster.runtime == "highwater" else [f"runtime {cluster.runtime} is not built yet on kubernetes"]
+        """Other software does not run on Kubernetes."""
+        return (
+            []
+            if cluster.runtime == "highwater"
+            else [f"runtime {cluster.runtime} does not run on Kubernetes; expected highwater"]
+        )

@@ -143,7 +143,7 @@ class KubernetesBackend:
         return self._abilities.why_not(cluster, capability)
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software is not built yet."""
+        """Other software does not run on Kubernetes."""
         return self._abilities.problems(cluster)
 
     # --- life of the run ---

@@ -14,6 +14,7 @@ from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.metadata.topic_names import is_internal
 from highwater_runtime.ports import MS, InboundRequest
+from highwater_runtime.ports.trace import RecordsDeletionAsked
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.delete_records_request import DeleteRecordsRequest
 from highwater_runtime.wire.messages.delete_records_response import (
@@ -61,6 +62,7 @@ def _delete(found: Partition | ErrorCode, offset: int) -> tuple[Partition, int] 
     target = found.high_watermark if offset == HIGH_WATERMARK else offset
     if not 0 <= target <= found.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE
+    found.context.trace.emit(RecordsDeletionAsked(partition=found.name, topic_id=found.topic_id.hex, offset=offset))
     try:
         found.begin_at(target, "delete-records")
     except LogError as error:

@@ -7,7 +7,9 @@ not there takes the place of one partition, so that a page of unknown topics end
 
 from __future__ import annotations
 
-from highwater_runtime.broker.apis.metadata import TOPIC_OPERATIONS, offline_replicas
+from collections.abc import Mapping
+
+from highwater_runtime.broker.apis.metadata import TOPIC_OPERATIONS, live_ids, offline_replicas
 from highwater_runtime.metadata import NO_LEADER, MetadataImage, PartitionRegistration
 from highwater_runtime.metadata.topic_names import is_internal, is_legal
 from highwater_runtime.ports import InboundRequest
@@ -33,6 +35,7 @@ def page(body: DescribeTopicPartitionsRequest, image: MetadataImage, limit: int)
         # Kafka's answer to a cursor that no broker has given: the whole request is wrong.
         return _all_refused(body, ErrorCode.INVALID_REQUEST)
     names = {topic.name for topic in body.topics} or set(image.topics_by_name)
+    live = live_ids(image)
     room = max(1, min(body.response_partition_limit, limit))
     response = DescribeTopicPartitionsResponse()
     for name in sorted(name for name in names if name >= first_topic):
@@ -51,7 +54,7 @@ def page(body: DescribeTopicPartitionsRequest, image: MetadataImage, limit: int)
                 name=name,
                 topic_id=topic.id,
                 is_internal=is_internal(name),
-                partitions=[_partition(index, topic.partitions[index], image) for index in indexes[:room]],
+                partitions=[_partition(index, topic.partitions[index], live) for index in indexes[:room]],
                 topic_authorized_operations=TOPIC_OPERATIONS,
             )
         )
@@ -73,7 +76,7 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _partition(
-    index: int, state: PartitionRegistration, image: MetadataImage
+    index: int, state: PartitionRegistration, live: Mapping[int, None]
 ) -> DescribeTopicPartitionsResponsePartition:
     return DescribeTopicPartitionsResponsePartition(
         error_code=ErrorCode.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else ErrorCode.NONE,
@@ -84,5 +87,5 @@ def _partition(
         isr_nodes=list(state.isr),
         eligible_leader_replicas=[],
         last_known_elr=[],
-        offline_replicas=offline_replicas(state, image),
+        offline_replicas=offline_replicas(state, live),
     )

@@ -17,7 +17,12 @@ Rules in words:
 * Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
 What a request of a fetch session asks, and what of the answer is told, is in
-:mod:`highwater_runtime.broker.fetch_sessions`.
+:mod:`highwater_runtime.broker.fetch_sessions`. Of a session only the partitions that are news are looked at; here is
+decided when one is quiet again:
+
+* for a consumer, when it asks at the HW or above;
+* for a follower, when it is in the committed ISR and asks at the LEO, which is the HW. While one of these does not
+  hold, each of its fetches may let it join the ISR, or the HW move, for both depend on time and on the metadata.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from typing import Final, NamedTuple
 from highwater_runtime.broker import metrics
 from highwater_runtime.broker.fetch_sessions import TOPIC_IDS_SINCE, AskedPartition, FetchSessions, SessionFetch
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import WatchKey
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.records import iter_batches
@@ -34,6 +40,7 @@ from highwater_runtime.metadata import reachable
 from highwater_runtime.ports import MS, InboundRequest
 from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.fetch_session import NO_SESSION
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest
 from highwater_runtime.wire.messages.fetch_response import (
     EpochEndOffset,
@@ -78,34 +85,26 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
         who = _Who(body.replica_state.replica_id, body.replica_state.replica_epoch)
     else:
         who = _Who(body.replica_id, NO_EPOCH)
-    session = sessions.begin(body, request.version, privileged=who.is_follower)
+    session = sessions.begin(body, request.version, privileged=who.is_follower, asker=who)
     if isinstance(session, ErrorCode):
         replicas.ports.trace.emit(TransitionTaken(reason="fetch-session-refused"))
         request.reply(FetchResponse(error_code=session))
         return
-    asked = _resolve(session, request.version, replicas)
-    replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(asked))
-    if who.is_follower and replicas.is_of_former_life(who.replica_id, who.replica_epoch):
-        asked = [
-            (wanted, ErrorCode.NOT_LEADER_OR_FOLLOWER if isinstance(found, Partition) else found)
-            for wanted, found in asked
-        ]
-    elif who.is_follower:
-        for wanted, found in asked:
+    replicas.ports.metrics.counter(metrics.FETCH_REQUESTS, len(session))
+    stale = who.is_follower and replicas.is_of_former_life(who.replica_id, who.replica_epoch)
+    if stale and session.session is not None:
+        sessions.disturb(session.session)
+    delayed = DelayedFetch(request, body, who, session, sessions, replicas, stale=stale)
+    if who.is_follower and not stale:
+        for asked, found in delayed.to_look_at():
             if isinstance(found, Partition):
-                _learn(found, wanted.fetch, who)
-    delayed = DelayedFetch(request, body, who, session, asked, replicas)
-    if body.max_wait_ms <= 0 or not asked:
+                _learn(found, asked.fetch, who)
+        if session.session is not None:
+            session.session.pulse.last_ns = replicas.ports.clock.now_ns()
+    if body.max_wait_ms <= 0 or not len(session):
         delayed.expire()
     else:
-        keys = [found.name for _, found in asked if isinstance(found, Partition)]
-        replicas.fetches.park(delayed, keys, body.max_wait_ms * MS)
-
-
-def _resolve(session: SessionFetch, version: int, replicas: ReplicaManager) -> list[_Asked]:
-    if version >= TOPIC_IDS_SINCE:
-        return [(asked, replicas.find(asked.topic_id, asked.fetch.partition)) for asked in session.asked]
-    return [(asked, replicas.find_by_name(asked.topic, asked.fetch.partition)) for asked in session.asked]
+        replicas.fetches.park(delayed, delayed.watched(), body.max_wait_ms * MS)
 
 
 def _learn(partition: Partition, fetch: FetchPartition, who: _Who) -> None:
@@ -147,9 +146,20 @@ def visible_end(partition: Partition, replica_id: int) -> int:
 
 
 class DelayedFetch:
-    """A fetch that waits for ``min_bytes``."""
+    """A fetch that waits for ``min_bytes``. ``stale``: it was sent in a former life of the follower."""
 
-    __slots__ = ("_asked", "_max_bytes", "_min_bytes", "_read_committed", "_replicas", "_request", "_session", "_who")
+    __slots__ = (
+        "_fixed",
+        "_max_bytes",
+        "_min_bytes",
+        "_read_committed",
+        "_replicas",
+        "_request",
+        "_session",
+        "_sessions",
+        "_stale",
+        "_who",
+    )
 
     def __init__(
         self,
@@ -157,8 +167,10 @@ class DelayedFetch:
         body: FetchRequest,
         who: _Who,
         session: SessionFetch,
-        asked: list[_Asked],
+        sessions: FetchSessions,
         replicas: ReplicaManager,
+        *,
+        stale: bool,
     ) -> None:
         self._request = request
         self._max_bytes = min(body.max_bytes, replicas.options.config.fetch_max_bytes)
@@ -166,41 +178,93 @@ class DelayedFetch:
         self._read_committed = body.isolation_level != 0
         self._who = who
         self._session = session
-        self._asked = asked
+        self._sessions = sessions
         self._replicas = replicas
+        self._stale = stale
+        self._fixed = self._resolved(session.news) if session.session is None else None
+        """What a full fetch looks at."""
+
+    def to_look_at(self) -> list[_Asked]:
+        """The partitions that may have something to tell, in order."""
+        return self._resolved(self._session.news) if self._fixed is None else self._fixed
+
+    def watched(self) -> list[WatchKey]:
+        """What wakes it: its session, or the partitions of a full fetch."""
+        if self._fixed is None:
+            return [self._session.session]
+        return [found.name for _, found in self._fixed if isinstance(found, Partition)]
+
+    def _resolved(self, asked: list[AskedPartition]) -> list[_Asked]:
+        replicas, resolved = self._replicas, []
+        by_id = self._request.version >= TOPIC_IDS_SINCE
+        for one in asked:
+            index = one.fetch.partition
+            found = replicas.find(one.topic_id, index) if by_id else replicas.find_by_name(one.topic, index)
+            if isinstance(found, Partition):
+                self._sessions.watch(one, found.name)
+                if self._stale:
+                    found = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            resolved.append((one, found))
+        return resolved
 
     def try_complete(self) -> bool:
         """Answer if there is enough, or if there is anything that the fetcher should know at once."""
         with_data = False
         replica_id = self._who.replica_id
-        for (_, _, fetch), found in self._asked:
-            if isinstance(found, ErrorCode) or judge(found, fetch, replica_id) is not FINE:
-                self.expire()
+        looked_at = self.to_look_at()
+        for asked, found in looked_at:
+            if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) is not FINE:
+                self._reply(looked_at, *self._read(looked_at))
                 return True
-            with_data = with_data or visible_end(found, replica_id) > fetch.fetch_offset
+            with_data = with_data or visible_end(found, replica_id) > asked.fetch.fetch_offset
         min_bytes = self._min_bytes
-        if not with_data and min_bytes > 0:
+        if not with_data and min_bytes > 0 and not self._session.is_over:
             return False
-        responses, size = self._read(all_fine=True)
-        if size < min_bytes and min_bytes > 1:
+        responses, size = self._read(looked_at, all_fine=True)
+        if size < min_bytes and min_bytes > 1 and not self._session.is_over:
             return False
-        self._reply(responses, size)
+        self._reply(looked_at, responses, size)
         return True
 
     def expire(self) -> None:
         """Answer with what there is."""
-        self._reply(*self._read())
+        looked_at = self.to_look_at()
+        self._reply(looked_at, *self._read(looked_at))
 
-    def _reply(self, responses: list[FetchableTopicResponse], size: int) -> None:
+    def _reply(self, looked_at: list[_Asked], responses: list[FetchableTopicResponse], size: int) -> None:
         name = metrics.REPLICATION_BYTES_OUT if self._who.is_follower else metrics.BYTES_OUT
         self._replicas.ports.metrics.counter(name, size)
         failed = sum(data.error_code != ErrorCode.NONE for topic in responses for data in topic.partitions)
         if failed:
             self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
         response = self._session.respond(responses)
+        if response.session_id != NO_SESSION and response.error_code == ErrorCode.NONE:
+            answers = (data for topic in responses for data in topic.partitions)
+            for (asked, found), data in zip(looked_at, answers, strict=True):
+                if isinstance(found, Partition):
+                    self._calm(asked, found, data)
         if failed and self._request.version >= NODE_ENDPOINTS_SINCE:
             response.node_endpoints = self._endpoints(response)
         self._request.reply(response)
+
+    def _calm(self, asked: AskedPartition, partition: Partition, data: PartitionData) -> None:
+        """After an answer in a session: whether nobody needs to look at the partition until something happens to it."""
+        self._sessions.watch(asked, partition.name)
+        leading, offset = partition.leading, asked.fetch.fetch_offset
+        if data.error_code != ErrorCode.NONE or data.diverging_epoch.epoch >= 0 or leading is None:
+            return
+        replica_id = self._who.replica_id
+        if replica_id < 0:
+            if offset >= partition.high_watermark:
+                self._sessions.calm(asked, None)
+            return
+        follower = leading.followers.get(replica_id)
+        if (
+            follower is not None
+            and offset == follower.log_end_offset == partition.log.log_end_offset == partition.high_watermark
+            and replica_id in partition.isr.committed
+        ):
+            self._sessions.calm(asked, follower)
 
     def _endpoints(self, response: FetchResponse) -> list[NodeEndpoint]:
         """Where the leaders listen that the response names (KIP-951)."""
@@ -212,12 +276,13 @@ class DelayedFetch:
             for b, at in reachable(brokers, self._request.listener)
         ]
 
-    def _read(self, *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
+    def _read(self, looked_at: list[_Asked], *, all_fine: bool = False) -> tuple[list[FetchableTopicResponse], int]:
         """The answer as it stands, and how many bytes of records are in it. ``all_fine``: each is judged already."""
         budget, total = self._max_bytes, 0
         topics: list[FetchableTopicResponse] = []
-        for (topic, topic_id, fetch), found in self._asked:
-            if not topics or (topics[-1].topic_id, topics[-1].topic) != (topic_id, topic):
+        for asked, found in looked_at:
+            topic, topic_id, fetch = asked.topic, asked.topic_id, asked.fetch
+            if not topics or topics[-1].topic_id != topic_id or topics[-1].topic != topic:
                 topics.append(FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=[]))
             if isinstance(found, ErrorCode):
                 data = _failed(fetch.partition, found)

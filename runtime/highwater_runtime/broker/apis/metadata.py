@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
@@ -60,12 +61,13 @@ def handle(
 ) -> None:
     """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well)."""
     body: MetadataRequest = request.body
+    live = live_ids(image)
     if body.topics is None or (request.version == 0 and not body.topics):
-        topics = [_topic(topic, image) for topic in image.topics_by_name.values()]
+        topics = [_topic(topic, live) for topic in image.topics_by_name.values()]
     else:
         if body.allow_auto_topic_creation:
             creation.create_missing([asked.name for asked in body.topics if asked.name is not None], image)
-        topics = [_asked_topic(asked, image, request.version) for asked in body.topics]
+        topics = [_asked_topic(asked, image, live, request.version) for asked in body.topics]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.id, host=at.host, port=at.port, rack=b.rack)
@@ -129,20 +131,27 @@ def controller_for_clients(image: MetadataImage, broker_id: int) -> int:
     return broker_id if broker_id in live or not live else live[0]
 
 
-def offline_replicas(state: PartitionRegistration, image: MetadataImage) -> list[int]:
-    """The replicas whose brokers serve nobody."""
-    return [b for b in state.replicas if b not in image.brokers or image.brokers[b].fenced]
+def live_ids(image: MetadataImage) -> dict[int, None]:
+    """The brokers that serve somebody. Worked out once for all partitions of an answer."""
+    return {broker.id: None for broker in image.brokers.values() if not broker.fenced}
 
 
-def _asked_topic(asked: MetadataRequestTopic, image: MetadataImage, version: int) -> MetadataResponseTopic:
+def offline_replicas(state: PartitionRegistration, live: Mapping[int, None]) -> list[int]:
+    """The replicas whose brokers serve nobody; ``live`` is :func:`live_ids`."""
+    return [b for b in state.replicas if b not in live]
+
+
+def _asked_topic(
+    asked: MetadataRequestTopic, image: MetadataImage, live: Mapping[int, None], version: int
+) -> MetadataResponseTopic:
     if asked.topic_id != ZERO:
         topic = image.topics_by_id.get(asked.topic_id)
         if topic is None:
             name = None if version >= IDS_INSTEAD_OF_NAMES_SINCE else ""
             return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, topic_id=asked.topic_id, name=name)
-        return _topic(topic, image)
+        return _topic(topic, live)
     topic = image.topics_by_name.get(asked.name or "")
-    return _unknown(asked.name or "") if topic is None else _topic(topic, image)
+    return _unknown(asked.name or "") if topic is None else _topic(topic, live)
 
 
 def _unknown(name: str) -> MetadataResponseTopic:
@@ -150,17 +159,17 @@ def _unknown(name: str) -> MetadataResponseTopic:
     return MetadataResponseTopic(error_code=error, name=name, is_internal=is_internal(name))
 
 
-def _topic(topic: TopicImage, image: MetadataImage) -> MetadataResponseTopic:
+def _topic(topic: TopicImage, live: Mapping[int, None]) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.id,
         is_internal=is_internal(topic.name),
-        partitions=[_partition(index, state, image) for index, state in sorted(topic.partitions.items())],
+        partitions=[_partition(index, state, live) for index, state in sorted(topic.partitions.items())],
     )
 
 
-def _partition(index: int, state: PartitionRegistration, image: MetadataImage) -> MetadataResponsePartition:
+def _partition(index: int, state: PartitionRegistration, live: Mapping[int, None]) -> MetadataResponsePartition:
     return MetadataResponsePartition(
         error_code=ErrorCode.LEADER_NOT_AVAILABLE if state.leader == NO_LEADER else ErrorCode.NONE,
         partition_index=index,
@@ -168,5 +177,5 @@ def _partition(index: int, state: PartitionRegistration, image: MetadataImage) -
         leader_epoch=state.leader_epoch,
         replica_nodes=list(state.replicas),
         isr_nodes=list(state.isr),
-        offline_replicas=offline_replicas(state, image),
+        offline_replicas=offline_replicas(state, live),
     )

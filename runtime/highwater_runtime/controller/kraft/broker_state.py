@@ -1,7 +1,10 @@
 """What a broker's coming, going and dying does to the partitions (Kafka's ``generateLeaderAndIsrUpdates``).
 
-Every function returns records for one atomic batch, in which the broker's own record and the changes of its partitions
-stand together: no offset of the metadata log shows a fenced or newly registered broker in an ISR beside others.
+Every function returns records in an order in which any number of them, from the first on, may be written: what a broker
+must leave it leaves before its own record says why. So no offset of the metadata log shows a fenced or newly registered
+broker in an ISR beside others, and a broker with many partitions needs no batch that holds them all.
+
+Which partitions are concerned, the image's index says: the price is that of the broker's own, not of all.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, without
-from highwater_runtime.metadata import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
+from highwater_runtime.metadata import MetadataImage, PartitionRegistration, TopicImage
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
@@ -24,17 +27,17 @@ def is_active(image: MetadataImage, broker_id: int) -> bool:
 
 def leads_any(image: MetadataImage, broker_id: int) -> bool:
     """Whether the broker leads a partition."""
-    return any(partition.leader == broker_id for _, _, partition in image.all_partitions())
+    return image.index.leads_any(broker_id)
 
 
 def remove_from_isrs(image: MetadataImage, broker_id: int) -> list[PartitionChangeRecord]:
     """Take the broker out of every ISR (not where it is the last member) and out of every leadership."""
     records = []
-    for topic, index, partition in image.all_partitions():
-        if broker_id in partition.isr:
-            record = leave_isr(image, topic, index, partition, broker_id)
-            if record is not None:
-                records.append(record)
+    for topic_id, index in image.index.in_sync(broker_id):
+        topic = image.topics_by_id[topic_id]
+        record = leave_isr(image, topic, index, topic.partitions[index], broker_id)
+        if record is not None:
+            records.append(record)
     return records
 
 
@@ -55,18 +58,18 @@ def leave_isr(
 def elect_leaderless(image: MetadataImage, returned: int) -> list[PartitionChangeRecord]:
     """Elect leaders where there is none, now that broker ``returned`` is unfenced."""
     records = []
-    for topic, index, partition in image.all_partitions():
-        if partition.leader == NO_LEADER:
-            record = change_partition(
-                partition,
-                PartitionTarget.keep(partition),
-                topic_id=topic.id,
-                index=index,
-                may_lead=lambda replica: replica == returned or is_active(image, replica),
-                metadata_version=image.metadata_version,
-            )
-            if record is not None:
-                records.append(record)
+    for topic_id, index in image.index.leaderless():
+        partition = image.topics_by_id[topic_id].partitions[index]
+        record = change_partition(
+            partition,
+            PartitionTarget.keep(partition),
+            topic_id=topic_id,
+            index=index,
+            may_lead=lambda replica: replica == returned or is_active(image, replica),
+            metadata_version=image.metadata_version,
+        )
+        if record is not None:
+            records.append(record)
     return records
 
 
@@ -92,7 +95,7 @@ def begin_controlled_shutdown(image: MetadataImage, broker_id: int) -> list[Any]
     broker = image.brokers[broker_id]
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1)
     changes = remove_from_isrs(image, broker_id)
-    return changes if broker.in_controlled_shutdown else [change, *changes]
+    return changes if broker.in_controlled_shutdown else [*changes, change]
 
 
 def unregister(image: MetadataImage, broker_id: int) -> list[Any]:

@@ -4,8 +4,8 @@ Rules in words:
 
 * A broker's epoch is the offset of its registration record. A registration by the same incarnation changes nothing and
   gets the same epoch; one by another incarnation is refused while the session of the registered one is alive.
-* A new incarnation starts fenced, and the batch that registers it takes it out of every ISR but those whose last
-  member it is. Kafka does so after a clean stop, too, as long as there are no eligible leader replicas (KIP-966): a
+* A new incarnation starts fenced, and is taken out of every ISR but those whose last member it is, before it is
+  registered. Kafka does so after a clean stop, too, as long as there are no eligible leader replicas (KIP-966): a
   broker that stopped cleanly had left its ISRs before, so ``previous_broker_epoch`` decides nothing yet.
 * A heartbeat under another epoch is refused. A fenced broker is unfenced once it has followed the metadata log up to
   its own registration, unless it wants to stay fenced. A broker that wants to shut down first hands over what it leads;
@@ -45,7 +45,7 @@ def register_broker(
     base_offset: int,
     session_alive: bool,
 ) -> Decision[BrokerRegistrationResponse]:
-    """Register a broker; ``base_offset`` is where its record will be, and becomes its epoch.
+    """Register a broker; ``base_offset`` is where the first record will be. That of its registration is its epoch.
 
     Raises:
         Refused: INCONSISTENT_CLUSTER_ID, DUPLICATE_BROKER_REGISTRATION, UNSUPPORTED_VERSION (the cluster's
@@ -69,10 +69,10 @@ def register_broker(
         if not _same_registration(existing, request):
             records.append(_registration_record(request, existing.epoch, existing))
         return Decision(BrokerRegistrationResponse(broker_epoch=existing.epoch), records)
-    records = [_registration_record(request, base_offset, None)]
-    if existing is not None:
-        records += broker_state.remove_from_isrs(image, request.broker_id)
-    return Decision(BrokerRegistrationResponse(broker_epoch=base_offset), records)
+    records = [] if existing is None else [*broker_state.remove_from_isrs(image, request.broker_id)]
+    epoch = base_offset + len(records)
+    records.append(_registration_record(request, epoch, None))
+    return Decision(BrokerRegistrationResponse(broker_epoch=epoch), records)
 
 
 def _check_feature_range(current: MetadataVersion, request: BrokerRegistrationRequest) -> None:

@@ -1,19 +1,26 @@
 """What a decision function returns: the records to write, and the response once they are committed.
 
-Functions that decide get the latest image and the request and change nothing; the controller appends ``records`` as
-one atomic batch, applies them to its latest image, and sends ``response`` when they are committed.
+Functions that decide get the latest image and the request and change nothing; the controller appends ``records``,
+applies them to its latest image, and sends ``response`` when they are committed.
+
+Up to :data:`MOST_RECORDS` records are one atomic batch. More are several, of which a controller that fails may leave
+only the first ones: so a decision either makes fewer (topics are refused beyond that), or orders its records so that
+each beginning of them is a state that the cluster may be in (partitions one by one; a broker's own record behind them).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.portable import PortableError
 from highwater_runtime.wire.errors import ErrorCode
 
 R = TypeVar("R")
+
+MOST_RECORDS: Final = 10_000
+"""In one batch of the metadata log, as Kafka's QuorumController has it."""
 
 
 @dataclass(frozen=True, slots=True)

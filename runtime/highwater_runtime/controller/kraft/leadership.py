@@ -129,11 +129,13 @@ def _preferred(
 def rebalance_leaders(image: MetadataImage) -> list[PartitionChangeRecord]:
     """What ``auto.leader.rebalance.enable`` does: back to the preferred leader wherever it is fit again."""
     records: list[PartitionChangeRecord] = []
-    for topic, index, partition in image.all_partitions():
-        if partition.leader != partition.replicas[0] and len(records) < MOST_ELECTIONS:
-            record = _preferred(image, topic, index, partition)
-            if record is not None:
-                records.append(record)
+    for topic_id, index in image.index.not_preferred():
+        topic = image.topics_by_id[topic_id]
+        record = _preferred(image, topic, index, topic.partitions[index])
+        if record is not None:
+            records.append(record)
+            if len(records) == MOST_ELECTIONS:
+                break
     return records
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from highwater_runtime.controller.kraft.partition_counts import PartitionCounts
 from highwater_runtime.metadata import (
-    NO_LEADER,
     BrokerChanged,
     ConfigChanged,
     FeatureChanged,
@@ -25,18 +25,18 @@ from highwater_runtime.ports.trace import BrokerRegistered, BrokerRegistrationCh
 from highwater_runtime.ports.trace import PartitionChanged as PartitionChangedEvent
 
 _PREFIX: Final = "kafka_controller_kafkacontroller_"
+BROKER_FENCED: Final = "highwater_controller_broker_fenced"
+"""1 of a fenced broker, 0 of one that is not, by its id."""
 
 
 class PublishedState:
     """The committed image, and the events and metrics that follow from each of its records."""
 
-    def __init__(self, trace: Trace, metrics: Metrics) -> None:
+    def __init__(self, trace: Trace, metrics: Metrics, *, node_min_isr: int) -> None:
         self.image = MetadataImage()
         self._trace = trace
         self._metrics = metrics
-        self._partitions = 0
-        self._leaderless = 0
-        self._not_preferred = 0
+        self._counts = PartitionCounts(node_min_isr)
         metrics.counter("kafka_controller_controllerstats_uncleanleaderelections_total", 0)
         self.set_active(False)
         self.publish_gauges()
@@ -51,51 +51,54 @@ class PublishedState:
             case BrokerChanged() as change:
                 self._broker_changed(change, offset)
             case PartitionChanged() as change:
-                self._count(change.before, -1)
-                self._count(change.after, +1)
+                self._counts.changed(self.image, change.topic, change.before, change.after)
                 reason = "created" if change.before is None else "changed"
                 self._emit_partition(change.topic, change.topic_id.hex, change.partition, change.after, offset, reason)
             case TopicDeleted(topic):
+                self._counts.deleted(topic)
                 for index, partition in sorted(topic.partitions.items()):
-                    self._count(partition, -1)
                     self._emit_partition(topic.name, topic.id.hex, index, partition, offset, "deleted")
-            case TopicCreated() | ConfigChanged() | FeatureChanged() | ProducerIdsChanged() | NothingChanged():
+            case ConfigChanged(resource, key):
+                self._counts.configured(self.image, resource, key)
+            case TopicCreated() | FeatureChanged() | ProducerIdsChanged() | NothingChanged():
                 pass
 
     def load(self, image: MetadataImage) -> None:
         """Take up the state of a snapshot. No events: each of its records was reported by those who replayed it."""
+        for broker_id in self.image.brokers:
+            self._metrics.forget(BROKER_FENCED, broker=str(broker_id))
         self.image = image
-        self._partitions = self._leaderless = self._not_preferred = 0
-        for _, _, partition in image.all_partitions():
-            self._count(partition, +1)
+        self._counts.load(image)
+        for broker in image.brokers.values():
+            self._metrics.gauge(BROKER_FENCED, float(broker.fenced), broker=str(broker.id))
 
     def publish_gauges(self) -> None:
         """Bring the gauges up to the image."""
         fenced = sum(broker.fenced for broker in self.image.brokers.values())
+        counts = self._counts.now
         for name, value in (
-            ("activebrokercount", len(self.image.brokers) - fenced),
-            ("fencedbrokercount", fenced),
-            ("globalpartitioncount", self._partitions),
-            ("globaltopiccount", len(self.image.topics_by_name)),
-            ("lastappliedrecordoffset", self.image.offset),
-            ("offlinepartitionscount", self._leaderless),
-            ("preferredreplicaimbalancecount", self._not_preferred),
+            (_PREFIX + "activebrokercount", len(self.image.brokers) - fenced),
+            (_PREFIX + "fencedbrokercount", fenced),
+            (_PREFIX + "globalpartitioncount", counts.partitions),
+            (_PREFIX + "globaltopiccount", len(self.image.topics_by_name)),
+            (_PREFIX + "lastappliedrecordoffset", self.image.offset),
+            (_PREFIX + "offlinepartitionscount", counts.leaderless),
+            (_PREFIX + "preferredreplicaimbalancecount", counts.not_preferred),
+            ("highwater_controller_under_replicated_partitions", counts.under_replicated),
+            ("highwater_controller_under_min_isr_partitions", counts.under_min_isr),
+            ("highwater_controller_metadata_version", self.image.metadata_version),
         ):
-            self._metrics.gauge(_PREFIX + name, float(value))
-        self._metrics.gauge("highwater_controller_metadata_version", float(self.image.metadata_version))
-
-    def _count(self, partition: PartitionRegistration | None, sign: int) -> None:
-        if partition is not None:
-            self._partitions += sign
-            self._leaderless += sign * (partition.leader == NO_LEADER)
-            self._not_preferred += sign * (partition.leader != partition.replicas[0])
+            self._metrics.gauge(name, float(value))
 
     def _broker_changed(self, change: BrokerChanged, offset: int) -> None:
         before, after = change.before, change.after
         if after is None:
             assert before is not None, "only a registered broker can be unregistered"
+            self._metrics.forget(BROKER_FENCED, broker=str(change.broker_id))
             self._emit_broker(change.broker_id, before.epoch, offset, "unregistered")
-        elif before is None or before.epoch != after.epoch:
+            return
+        self._metrics.gauge(BROKER_FENCED, float(after.fenced), broker=str(change.broker_id))
+        if before is None or before.epoch != after.epoch:
             self._trace.emit(
                 BrokerRegistered(
                     broker=change.broker_id,

@@ -3,7 +3,7 @@
 Theory of operation. The metadata log is the state; everything else follows from it. Every controller replays what is
 committed into its *committed* image. The one that leads the quorum is *active* and holds a second, *latest* image: the
 committed one plus what it has written and the quorum has not yet confirmed. A request is judged against the latest
-image by a pure function, which returns records and a response. The records are appended as one atomic batch and
+image by a pure function, which returns records and a response. The records are appended in atomic batches and
 applied to the latest image at once, so that the next request already sees them; the response waits until everything
 that it rests on is committed. A controller that loses the leadership drops its latest image and answers what is
 waiting with NOT_CONTROLLER: whether those records survive is for its successor to say.
@@ -23,7 +23,7 @@ from highwater_runtime.controller.kraft import broker_state, cluster_control, co
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
 from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
-from highwater_runtime.controller.kraft.decision import Refused
+from highwater_runtime.controller.kraft.decision import MOST_RECORDS, Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.lost_replicas import assign_replicas_to_dirs
 from highwater_runtime.controller.kraft.published import PublishedState
@@ -90,7 +90,7 @@ class QuorumController:
         self._ports = ports
         self._open = opener
         self._quorum: MetadataQuorum | None = None
-        self._published = PublishedState(ports.trace, ports.metrics)
+        self._published = PublishedState(ports.trace, ports.metrics, node_min_isr=options.config.min_insync_replicas)
         self._committed_offset = -1
         self._bytes_since_snapshot = 0
         self._latest: MetadataImage | None = None
@@ -228,17 +228,18 @@ class QuorumController:
             request.reply(response)
 
     def _write(self, records: list[Any]) -> int:
-        """Append ``records`` as one atomic batch and apply them to the latest image; returns its base offset.
+        """Append ``records`` and apply them to the latest image; returns the offset of the first.
 
-        Without records nothing happens, and the base offset is −1. Raises ``NotLeader``.
+        They are one atomic batch, or several where they are more than :data:`MOST_RECORDS` (see :mod:`.decision`); all
+        of them wait for the same flush. Without records nothing happens, and the offset is −1. Raises ``NotLeader``.
         """
         if not records:
             return -1
         assert self._latest is not None, "only the active controller writes"
-        encoded = _encoded(records)
         base_offset = self.raft.log_end_offset
-        last_offset = self.raft.append(encoded)
-        assert last_offset == base_offset + len(records) - 1, "the batch is where the decision took it to be"
+        for begin in range(0, len(records), MOST_RECORDS):
+            last_offset = self.raft.append(_encoded(records[begin : begin + MOST_RECORDS]))
+        assert last_offset == base_offset + len(records) - 1, "the records are where the decision took them to be"
         for index, record in enumerate(records):
             self._latest.apply(record, base_offset + index)
         return base_offset

@@ -8,7 +8,7 @@ with the replicas that may join as ISR.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from highwater_runtime.metadata import MetadataImage, TopicImage
 from highwater_runtime.metadata.effective_config import describe_topic
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_config import check_topic_property
-from highwater_runtime.metadata.topic_names import METADATA_TOPIC, is_legal
+from highwater_runtime.metadata.topic_names import METADATA_TOPIC, collision_key, is_legal
 from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.config_record import ConfigRecord
@@ -52,14 +52,14 @@ def create_topics(
     """Create each topic of the request, or only say whether one could (``validate_only``)."""
     decision = Decision(CreateTopicsResponse())
     times = Counter(topic.name for topic in request.topics)
-    taken = dict.fromkeys(image.topics_by_name)
-    partitions_before = sum(len(topic.partitions) for topic in image.topics_by_name.values())
+    taken: dict[str, str] = {}
+    partitions_before = image.index.partitions
     made = 0
     for topic in {topic.name: topic for topic in request.topics}.values():
         try:
             if times[topic.name] > 1:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named more than once")
-            check_topic_name(topic.name, taken)
+            check_topic_name(image, topic.name, taken)
             placed = _placed(image, topic, config, first=partitions_before + made, made=made)
             configs = _configs(topic)
         except Refused as refused:
@@ -67,7 +67,7 @@ def create_topics(
                 name=topic.name, error_code=int(refused.code), error_message=refused.message, configs=None
             )
         else:
-            taken[topic.name] = None
+            taken[collision_key(topic.name)] = topic.name
             made += len(placed)
             topic_id = ZERO_UUID if request.validate_only else new_uuid()
             result = CreatableTopicResult(
@@ -86,8 +86,11 @@ def create_topics(
     return decision
 
 
-def check_topic_name(name: str, taken: Collection[str]) -> None:
-    """Raise :class:`Refused` (INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS) unless a new topic may have this name."""
+def check_topic_name(image: MetadataImage, name: str, taken: Mapping[str, str]) -> None:
+    """Raise :class:`Refused` (INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS) unless a new topic may have this name.
+
+    ``taken``: names of topics that are being made, by :func:`.collision_key`.
+    """
     if not is_legal(name):
         raise Refused(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -95,12 +98,11 @@ def check_topic_name(name: str, taken: Collection[str]) -> None:
         )
     if name == METADATA_TOPIC:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"{METADATA_TOPIC} is the quorum's own")
-    if name in taken:
+    other = image.index.colliding(name) or taken.get(collision_key(name))
+    if other == name:
         raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
-    # Metric names cannot tell '.' from '_', so two topics may not differ in that alone.
-    for other in taken:
-        if other.replace(".", "_") == name.replace(".", "_"):
-            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing topic {other!r}")
+    if other is not None:
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"topic {name!r} collides with existing topic {other!r}")
 
 
 def _check_size(partitions: int) -> None:

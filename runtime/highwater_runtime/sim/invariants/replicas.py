@@ -29,6 +29,7 @@ from highwater_runtime.ports.trace import (
     LogTruncated,
     NodeEvent,
     PartitionChanged,
+    RecordsDeletionAsked,
     WriteAcknowledged,
 )
 from highwater_runtime.sim.invariants.live import LiveCluster
@@ -41,6 +42,7 @@ PartitionEvent = (
     | LogAppended
     | LogLoaded
     | LogStartMoved
+    | RecordsDeletionAsked
     | LogTruncated
     | PartitionChanged
     | WriteAcknowledged
@@ -68,6 +70,8 @@ class _Record:
     true_hw: int = 0
     starts: dict[str, int] = field(default_factory=dict)
     """The furthest log start that each node has reported."""
+    deletions_asked: dict[str, int] = field(default_factory=dict)
+    """The furthest offset below which a client has asked each node to delete."""
     stamps: dict[tuple[int, int], int] = field(default_factory=dict)
     """(offset, CRC) of appended batches -> largest timestamp (ms)."""
     committed: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -113,6 +117,9 @@ class ReplicaInvariants:
                 self._appended(record, node, (node, incarnation, event.leader_epoch), event)
             case LogLoaded() | LogTruncated(reason="restart-at"):
                 record.starts[node] = max(event.offset, record.starts.get(node, 0))
+            case RecordsDeletionAsked():
+                offset = record.true_hw if event.offset < 0 else event.offset
+                record.deletions_asked[node] = max(offset, record.deletions_asked.get(node, 0))
             case LogStartMoved():
                 self._start_moved(record, node, event)
 
@@ -231,6 +238,10 @@ class ReplicaInvariants:
                 )
                 if limit < 0 or left < limit:
                     return f"{left} bytes are left, and retention.bytes is {limit}"
+            case "delete-records":
+                asked = record.deletions_asked.get(node, 0)
+                if event.end_offset > asked:
+                    return f"a client asked for no more than {asked}"
             case "leader":
                 others = [start for other, start in record.starts.items() if other != node]
                 if event.end_offset > max(others, default=0):

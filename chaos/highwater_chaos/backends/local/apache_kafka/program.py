@@ -68,8 +68,6 @@ class ApacheKafkaProgram:
     def problems(self, cluster: Cluster) -> list[str]:
         """What is missing, and what Apache Kafka does not have. Fetches it where that has not been done yet."""
         problems = misplaced(cluster.config)
-        if cluster.mode != "kraft":
-            problems.append(f"apache-kafka runs in mode kraft alone; found spec.cluster.mode {cluster.mode!r}")
         if cluster.switches:
             problems.append(
                 "apache-kafka has none of the switches of our own runtime: leave spec.cluster.switches out; found"

@@ -1,0 +1,124 @@
+"""The asking side of a fetch session (KIP-227): what a client has to name in its next Fetch, and no more.
+
+Rules in words, as in Kafka's ``FetchSessionHandler``:
+
+* The first request is a full one and names every partition. The leader answers it with a session id, or with 0 if it
+  has no place for a session; then the next request is a full one again.
+* Within a session a request names the partitions that are new or asked for otherwise than before, and those that are
+  wanted no more. An answer tells only what has changed.
+* After an error of the session, or a request without an answer, nobody knows what the leader holds: the next request is
+  full, and closes the old session by naming it.
+* Whoever is asked for anew goes to the end of the line, so that in full requests, too, all get their share of
+  ``max_bytes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView
+from typing import Final
+from uuid import UUID
+
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+
+NO_SESSION: Final = 0
+FIRST_EPOCH: Final = 0
+"""Epoch of a full request, which asks for a session."""
+FINAL_EPOCH: Final = -1
+"""Epoch of a full request that wants no session."""
+_LAST_EPOCH: Final = 2**31 - 1
+
+PartitionKey = tuple[UUID, int]
+"""Topic id and partition index."""
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch of the request after that of ``epoch`` in one session."""
+    return 1 if epoch == _LAST_EPOCH else epoch + 1
+
+
+class ClientFetchSession:
+    """The partitions wanted from one leader. At most one request is under way at any time."""
+
+    __slots__ = ("_changed", "_epoch", "_forgotten", "_id", "_wanted")
+
+    def __init__(self) -> None:
+        self._wanted: dict[PartitionKey, tuple[str, FetchPartition]] = {}
+        self._changed: dict[PartitionKey, None] = {}
+        """Wanted otherwise than the session knows."""
+        self._forgotten: dict[PartitionKey, str] = {}
+        """No longer wanted, which the session does not know yet; with the topic's name."""
+        self._id = NO_SESSION
+        self._epoch = FIRST_EPOCH
+
+    def __len__(self) -> int:
+        """How many partitions are wanted."""
+        return len(self._wanted)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the request under way, or else the next one, names everything."""
+        return self._epoch == FIRST_EPOCH
+
+    @property
+    def wanted(self) -> KeysView[PartitionKey]:
+        """All partitions wanted, in order."""
+        return self._wanted.keys()
+
+    def asked(self, key: PartitionKey) -> FetchPartition | None:
+        """How a partition is asked for; None if it is not."""
+        wanted = self._wanted.get(key)
+        return None if wanted is None else wanted[1]
+
+    def want(self, topic: str, topic_id: UUID, fetch: FetchPartition) -> None:
+        """Ask for a partition like this from the next request on. ``fetch`` must not be changed afterwards."""
+        key = (topic_id, fetch.partition)
+        before = self._wanted.pop(key, None)
+        self._wanted[key] = (topic, fetch)
+        if before is None or before[1] != fetch:
+            self._changed[key] = None
+            self._forgotten.pop(key, None)
+
+    def forget(self, key: PartitionKey) -> None:
+        """Ask for it no more."""
+        wanted = self._wanted.pop(key, None)
+        if wanted is not None:
+            self._changed.pop(key, None)
+            self._forgotten[key] = wanted[0]
+
+    def fill(self, request: FetchRequest) -> None:
+        """Complete the next request: session, partitions, and what to forget."""
+        request.session_id, request.session_epoch = self._id, self._epoch
+        wanted = self._wanted
+        named: Iterable[PartitionKey] = wanted if self.is_full else self._changed
+        request.topics = topics = []
+        topic: FetchTopic | None = None
+        for key in named:
+            name, fetch = wanted[key]
+            if topic is None or topic.topic_id != key[0]:
+                topic = FetchTopic(topic=name, topic_id=key[0], partitions=[])
+                topics.append(topic)
+            topic.partitions.append(fetch)
+        if not self.is_full:
+            forgotten: dict[UUID, ForgottenTopic] = {}
+            for (topic_id, index), name in self._forgotten.items():
+                if topic_id not in forgotten:
+                    forgotten[topic_id] = ForgottenTopic(topic=name, topic_id=topic_id, partitions=[])
+                forgotten[topic_id].partitions.append(index)
+            request.forgotten_topics_data = list(forgotten.values())
+        self._changed.clear()
+        self._forgotten.clear()
+
+    def answered(self, error: int, session_id: int) -> None:
+        """Take in the error code and the session id of an answer."""
+        if error == ErrorCode.NONE:
+            self._id = session_id
+            self._epoch = FIRST_EPOCH if session_id == NO_SESSION else next_epoch(self._epoch)
+        else:
+            if error == ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
+                self._id = NO_SESSION
+            self._epoch = FIRST_EPOCH
+
+    def failed(self) -> None:
+        """No answer came: begin anew."""
+        self._epoch = FIRST_EPOCH

@@ -1,0 +1,28 @@
+"""The wheel alone, without the checkout, has all that the main job needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RUN = "from highwater_chaos.cli import main; main()"
+
+
+def test_a_wheel_runs_a_shipped_experiment_by_name(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--wheel-dir", tmp_path, ROOT], check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    installed = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    command = [sys.executable, "-c", RUN, "run", "kafka-14139", "--switch", "replica-epoch-check=off,on", "--json"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    where = [sys.executable, "-c", "import highwater_chaos; print(highwater_chaos.__file__)"]
+    found = subprocess.run(where, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert Path(found.strip()).is_relative_to(installed), "and not the checkout"
