@@ -24,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from time import monotonic_ns
 from typing import Any, Final, TypeVar, cast
 
 from highwater_runtime.crash import crash_of, is_disk_failure
@@ -37,7 +38,7 @@ from highwater_runtime.host.outbound import HostNetwork
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.host.server import Server
 from highwater_runtime.host.trace import HostTrace, NoTrace, TraceSink
-from highwater_runtime.host.turn import Turn
+from highwater_runtime.host.turn import Turn, TurnWatch
 from highwater_runtime.log.errors import InconsistentMetaProperties
 from highwater_runtime.ports import Disk, Endpoint, NodeCore, NodeHaltError, Ports
 from highwater_runtime.ports.trace import NodeStarted
@@ -110,6 +111,8 @@ class HostedNode:
         events = NoTrace() if trace is None else HostTrace(trace, name, incarnation, self.clock.wall_ns)
         self._event_log = EventLog(events, self.log, self.loop, lambda: partitions(self.core))
         self.turn = Turn(self.loop, self._event_log, self._failed)
+        self._watch = TurnWatch(self.log)
+        self._last_handler: Callable[[Any], object] | None = None
         self.network = HostNetwork(self, security)
         self.server = Server(self, listeners, limits or ServerLimits())
         self.core: NodeCore | None = None
@@ -235,6 +238,7 @@ class HostedNode:
         """Run ``event`` as a turn of its own, unless the node is dead. For calls into the core from its loop."""
         if not self._alive:
             return
+        begin = monotonic_ns()
         self.turn.is_open = True
         try:
             event()
@@ -242,6 +246,7 @@ class HostedNode:
             self._failed(error)
             return
         self.turn.end()
+        self._watch.took(monotonic_ns() - begin, event)
 
     def post(self, event: Callable[[], object]) -> None:
         """As :meth:`run`, from any thread, in a later turn of the loop."""
@@ -251,7 +256,9 @@ class HostedNode:
         """Run a callback that brings any number of events (each by :meth:`handle`), then send what they say."""
         if not self._alive:
             return
+        begin = monotonic_ns()
         self.turn.is_open = True
+        self._last_handler = None
         try:
             deliver(argument)
         except Exception as error:
@@ -259,11 +266,13 @@ class HostedNode:
             return
         if self._alive:
             self.turn.end()
+        self._watch.took(monotonic_ns() - begin, self._last_handler or deliver)
 
     def handle(self, handler: Callable[[Any], object], argument: Any) -> None:
         """Run one event within a turn, unless the node is dead."""
         if not self._alive:
             return
+        self._last_handler = handler
         try:
             handler(argument)
         except Exception as error:
