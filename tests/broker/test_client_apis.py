@@ -434,6 +434,7 @@ def test_log_directories_are_described_with_their_sizes(make_cluster):
     c = make_cluster()
     c.create_topic([0, 1])
     c.create_topic([0, 1], name="other")
+    c.until(lambda: len(c.broker(1).partitions) == 2)
     c.produce(b"x" * 1000)
     (everything,) = c.ask("broker-1", DescribeLogDirsRequest(topics=None), 4).results
     assert sorted(t.name for t in everything.topics) == ["orders", "other"]

@@ -9,6 +9,7 @@ import pytest
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log import Log, LogConfig, LogManager, build_batch
+from highwater_runtime.log.errors import TruncationPending
 from highwater_runtime.log.records import CODECS, HEADER_SIZE, assemble_batch, iter_batches
 from highwater_runtime.ports import MS, Ports
 from highwater_runtime.sim import SimDisk
@@ -135,6 +136,28 @@ class World:
         config = NodeConfig.of({name.replace("_", "."): value for name, value in properties.items()})
         ports = Ports(self.clock, None, self.disk, Random(7), self.metrics, self.trace)
         return LogManager(ports, config, "cluster", 0, high_watermarks)
+
+    def create(self, manager, topic, partition, topic_id, properties=None):
+        """The log of a partition that has none, once it is there."""
+        made = []
+        manager.create(topic, partition, topic_id, made.append, properties)
+        self.disk.complete_fsyncs()
+        (log,) = made
+        return log
+
+    def advance(self, ms):
+        """Time passes, and what is under way on the disk ends."""
+        self.clock.advance(ms)
+        self.disk.complete_fsyncs()
+
+    def cut(self, log, offset):
+        """Truncate, as often as it takes; each time what is under way on the disk ends."""
+        for _ in range(3):
+            try:
+                return log.truncate_to(offset)
+            except TruncationPending:
+                self.disk.complete_fsyncs()
+        raise AssertionError("the recovery point is never lowered")
 
     def restart(self):
         """Processes die, and with them their timers; the page cache stays."""

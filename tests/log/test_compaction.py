@@ -275,7 +275,7 @@ def test_the_manager_compacts_what_asks_for_it(world):
     manager = world.manager(lambda: high_watermarks, log_retention_check_interval_ms=1000, log_retention_ms=1)
     manager.start()
     own = {"segment.bytes": "400", "cleanup.policy": "compact"}
-    log = manager.get_or_create("state", 0, UUID(int=1), own)
+    log = world.create(manager, "state", 0, UUID(int=1), own)
     for n in range(40):
         put(log, b"k%d" % (n % 2), b"v%d" % n, timestamp=n)
     log.flush()

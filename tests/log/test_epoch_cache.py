@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from highwater_runtime.log.checkpoints import LEADER_EPOCHS, write_atomically
 from highwater_runtime.log.epoch_cache import UNDEFINED, EpochCache
+from highwater_runtime.log.write_behind import do_now
 
 steps = st.lists(
     st.one_of(
@@ -45,16 +46,15 @@ def test_against_a_list_of_the_epoch_of_every_offset(make_world, steps):
                 target = max(start, min(end, numbers[0]))
                 del epochs[target - start :]
                 cache.truncate_from_end(target)
-                cache.save()
                 pending = None
                 latest = max(latest, epochs[-1] if epochs else 0)
             case "cut-start":
                 target = max(start, min(end, numbers[0]))
                 del epochs[: target - start]
-                if cache.truncate_from_start(target):
-                    cache.save()
+                cache.truncate_from_start(target)
                 start = target
             case "reload":
+                save(disk, cache)
                 cache = EpochCache(disk, "log")
                 cache.load()
         end = start + len(epochs)
@@ -92,6 +92,12 @@ def cache(world):
     return cache
 
 
+def save(disk, cache):
+    errand = cache.save_later(lambda error: None)
+    do_now(disk, errand)
+    errand.done(None)
+
+
 @pytest.mark.parametrize(
     ("asked", "answer", "why"),
     [
@@ -127,7 +133,16 @@ def test_the_same_epoch_again_changes_nothing_unless_it_began_earlier(cache):
     assert cache.entries[-1] == (7, 15)
 
 
-def test_the_checkpoint_is_kafkas_text_and_durable_at_once(world, cache):
+def test_the_checkpoint_is_kafkas_text(world, cache):
+    assert cache.is_stale
+    errand = cache.save_later(lambda error: None)
+    do_now(world.disk, errand)
+    cache.assign(8, 30)
+    errand.done(None)
+    assert cache.is_stale, "it was written without the latest epoch"
+    cache.truncate_from_end(30)
+    save(world.disk, cache)
+    assert not cache.is_stale
     assert world.content(f"log/{LEADER_EPOCHS}") == b"0\n3\n2 5\n4 10\n7 20\n"
     world.disk.fsync_dir()
     world.lose_power("none")

@@ -19,6 +19,7 @@ from highwater_runtime.log.errors import (
     OutOfOrderSequence,
     RecordBatchTooLarge,
     RecordTooLarge,
+    TruncationPending,
     UnexpectedAppendOffset,
     UnsupportedMessageFormat,
 )
@@ -229,7 +230,7 @@ def test_a_truncation_removes_whole_segments_and_the_batch_that_holds_the_offset
     )
     deleted = world.files(".deleted")
     assert deleted
-    world.clock.advance(100)
+    world.advance(100)
     assert world.files(".deleted") == []
     assert len(world.files(".log")) == log.segment_count
 
@@ -252,7 +253,7 @@ def test_beginning_anew_where_it_began_before(world, fill, values):
     fill(log, 1, value=b"again", epoch=2)
     log.truncate_fully_and_start_at(0)
     fill(log, 1, value=b"last", epoch=3)
-    world.clock.advance(1000)
+    world.advance(1000)
     assert values(log) == [(0, 3, b"last0")]
     assert len(world.files(".log")) == 1
     assert world.files(".deleted") == []
@@ -371,15 +372,21 @@ def test_a_truncation_takes_back_what_a_flush_would_vouch_for(world, fill):
     assert log.recovery_point == 4
 
 
-def test_the_owner_hears_of_a_lower_recovery_point_before_the_cut(world, fill):
-    log, heard = world.open(LogConfig()), []
+def test_the_owner_lowers_the_checkpoint_of_the_recovery_point_before_the_cut(world, fill):
+    log, heard, lowered = world.open(LogConfig()), [], False
     fill(log, 10)
     log.flush()
-    log.on_recovery_point_lowered = lambda: heard.append((log.recovery_point, log.log_end_offset))
+
+    def lower(offset):
+        heard.append((offset, log.recovery_point, log.log_end_offset))
+        return lowered
+
+    log.lower_recovery_point = lower
+    with pytest.raises(TruncationPending):
+        log.truncate_to(6)
+    lowered = True
     log.truncate_to(6)
-    fill(log, 2, epoch=2)
-    log.truncate_to(7)
-    assert heard == [(6, 10)]
+    assert heard == [(6, 6, 10), (6, 6, 10)]
 
 
 def test_flush_messages_makes_an_append_wait_for_the_disk(world, fill, values):

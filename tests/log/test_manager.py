@@ -22,9 +22,11 @@ from highwater_runtime.log.errors import (
     InconsistentMetaProperties,
     InconsistentTopicId,
     LogOffline,
+    TruncationPending,
 )
 from highwater_runtime.log.names import parse_partition_dir
 from highwater_runtime.ports.trace import LogLoaded
+from highwater_runtime.sim import PowerCut
 
 TOPIC = UUID("01234567-89ab-cdef-0123-456789abcdef")
 
@@ -52,8 +54,8 @@ def start(world):
 
 def test_a_new_directory_in_kafkas_layout(world, start, fill):
     manager = start(lambda: {("orders", 0): 2})
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
-    fill(manager.get_or_create("a-b", 12, TOPIC), 1)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
+    fill(world.create(manager, "a-b", 12, TOPIC), 1)
     assert stop(world, manager, broker_epoch=42) is None
     assert world.disk.list() == [
         CLEAN_SHUTDOWN,
@@ -81,7 +83,7 @@ def test_a_new_directory_in_kafkas_layout(world, start, fill):
 def test_a_clean_stop_and_start(world, start, fill, values):
     manager = start(lambda: {("orders", 0): 2})
     assert not manager.clean_start
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
     stop(world, manager, broker_epoch=42)
     manager = start()
     assert (manager.clean_start, manager.previous_broker_epoch) == (True, 42)
@@ -96,7 +98,7 @@ def test_a_clean_stop_and_start(world, start, fill, values):
 
 def test_the_marker_is_gone_for_good_before_anything_is_written(world, start, fill):
     manager = start()
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
     stop(world, manager)
     start()
     world.lose_power("none")
@@ -110,7 +112,7 @@ def test_the_marker_of_an_older_kafka_is_empty(world, start):
 
 
 def test_a_killed_node_recovers(world, start, fill, values):
-    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(start(), "orders", 0, TOPIC), 3)
     world.restart()
     manager = start()
     assert not manager.clean_start
@@ -119,7 +121,7 @@ def test_a_killed_node_recovers(world, start, fill, values):
 
 
 def test_a_new_partition_survives_a_power_loss_as_an_empty_log(world, start, fill):
-    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(start(), "orders", 0, TOPIC), 3)
     world.lose_power("none")
     log = start().get("orders", 0)
     assert (log.log_end_offset, log.topic_id) == (0, TOPIC)
@@ -127,33 +129,33 @@ def test_a_new_partition_survives_a_power_loss_as_an_empty_log(world, start, fil
 
 def test_another_topic_id_is_refused(world, start):
     manager = start()
-    log = manager.get_or_create("orders", 0, TOPIC)
-    assert manager.get_or_create("orders", 0, TOPIC) is log
+    log = world.create(manager, "orders", 0, TOPIC)
+    log.assign_topic_id(TOPIC)
     with pytest.raises(InconsistentTopicId):
-        manager.get_or_create("orders", 0, UUID(int=1))
+        log.assign_topic_id(UUID(int=1))
 
 
 def test_a_partition_without_topic_id_takes_the_first_one_told(world, start):
-    start().get_or_create("orders", 0, TOPIC)
+    world.create(start(), "orders", 0, TOPIC)
     world.restart()
     world.disk.unlink(f"orders-0/{PARTITION_METADATA}")
     manager = start()
     assert manager.get("orders", 0).topic_id is None
-    manager.get_or_create("orders", 0, UUID(int=1))
+    manager.get("orders", 0).assign_topic_id(UUID(int=1))
     assert read_partition_metadata(world.disk, "orders-0") == UUID(int=1)
 
 
 def test_checkpoints_are_written_from_time_to_time(world, start, fill):
     high_watermarks = {("orders", 0): 1}
     manager = start(lambda: high_watermarks)
-    log = manager.get_or_create("orders", 0, TOPIC)
+    log = world.create(manager, "orders", 0, TOPIC)
     fill(log, 5)
     log.advance_log_start_offset(1)
-    world.clock.advance(5_000)
+    world.advance(5_000)
     assert read_offsets(world.disk, HIGH_WATERMARKS) == {("orders", 0): 1}
     high_watermarks["orders", 0] = 4
     log.flush()
-    world.clock.advance(60_000)
+    world.advance(60_000)
     assert read_offsets(world.disk, HIGH_WATERMARKS) == {("orders", 0): 4}
     assert read_offsets(world.disk, RECOVERY_POINTS) == {("orders", 0): 5}
     assert read_offsets(world.disk, LOG_START_OFFSETS) == {("orders", 0): 1}
@@ -164,15 +166,15 @@ def test_checkpoints_are_written_from_time_to_time(world, start, fill):
 
 
 def test_a_checkpoint_that_did_not_change_is_not_written_again(world, start):
-    start(lambda: {("orders", 0): 1}).get_or_create("orders", 0, TOPIC)
-    world.clock.advance(120_000)
+    world.create(start(lambda: {("orders", 0): 1}), "orders", 0, TOPIC)
+    world.advance(120_000)
     before = world.disk.operations
-    world.clock.advance(600_000)
+    world.advance(600_000)
     assert world.disk.operations == before
 
 
 def test_a_high_watermark_is_brought_within_its_log(world, start, fill):
-    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(start(), "orders", 0, TOPIC), 3)
     world.restart()
     write_offsets(world.disk, HIGH_WATERMARKS, {TopicPartition("orders", 0): 10, TopicPartition("gone", 3): 5})
     manager = start()
@@ -183,11 +185,11 @@ def test_a_high_watermark_is_brought_within_its_log(world, start, fill):
 
 
 def test_the_high_watermark_of_a_partition_that_does_not_run_yet_is_not_forgotten(world, start, fill):
-    fill(start(lambda: {("orders", 0): 2}).get_or_create("orders", 0, TOPIC), 3)
-    world.clock.advance(5_000)
+    fill(world.create(start(lambda: {("orders", 0): 2}), "orders", 0, TOPIC), 3)
+    world.advance(5_000)
     world.restart()
     start()
-    world.clock.advance(5_000)
+    world.advance(5_000)
     world.restart()
     assert start().checkpointed_high_watermark("orders", 0) == 2
 
@@ -195,7 +197,7 @@ def test_the_high_watermark_of_a_partition_that_does_not_run_yet_is_not_forgotte
 @pytest.mark.parametrize("path", [HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS])
 @pytest.mark.parametrize("content", [b"", b"\x00" * 50, b"0\n1\norders 0\n", b"0\n2\norders 0 3\n"])
 def test_a_checkpoint_that_cannot_be_read_says_nothing(world, start, fill, values, path, content):
-    fill(start().get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(start(), "orders", 0, TOPIC), 3)
     world.restart()
     write_atomically(world.disk, path, content)
     with pytest.raises(CorruptCheckpoint):
@@ -207,7 +209,7 @@ def test_a_checkpoint_that_cannot_be_read_says_nothing(world, start, fill, value
 
 
 def test_after_a_recovery_no_checkpoint_vouches_for_more_than_is_there(world, start, fill):
-    log = start().get_or_create("orders", 0, TOPIC)
+    log = world.create(start(), "orders", 0, TOPIC)
     fill(log, 3)
     log.flush()
     world.restart()
@@ -216,27 +218,94 @@ def test_after_a_recovery_no_checkpoint_vouches_for_more_than_is_there(world, st
     assert read_offsets(world.disk, RECOVERY_POINTS)["orders", 0] <= 3
 
 
-def test_a_truncation_lowers_the_checkpoint_at_once(world, start, fill):
+def test_a_truncation_waits_until_no_checkpoint_vouches_for_what_it_cuts(world, start, fill):
     """Else it would vouch, after a power loss, for what was appended since and never flushed."""
     manager = start()
-    log = manager.get_or_create("orders", 0, TOPIC)
+    log = world.create(manager, "orders", 0, TOPIC)
     fill(log, 9)
     log.flush()
     manager.checkpoint_recovery_points()
+    world.disk.complete_fsyncs()
+    for _ in range(2):
+        with pytest.raises(TruncationPending):
+            log.truncate_to(4)
+        assert (log.log_end_offset, log.recovery_point) == (9, 4)
+    world.disk.complete_fsyncs()
     log.truncate_to(4)
     world.lose_power("none")
     assert read_offsets(world.disk, RECOVERY_POINTS) == {("orders", 0): 4}
 
 
+def test_a_truncation_lowers_what_waits_for_its_epochs_to_be_written(world, start, fill):
+    manager = start()
+    log = world.create(manager, "orders", 0, TOPIC)
+    fill(log, 9)
+    log.flush()
+    manager.checkpoint_recovery_points()
+    log.truncate_to(4)
+    fill(log, 9, epoch=2)
+    log.flush()
+    world.disk.complete_fsyncs()
+    assert read_offsets(world.disk, RECOVERY_POINTS) == {("orders", 0): 4}
+
+
+def test_a_truncation_above_the_recovery_point_does_not_wait(world, start, fill):
+    manager = start()
+    log = world.create(manager, "orders", 0, TOPIC)
+    fill(log, 9)
+    log.truncate_to(4)
+    log.flush()
+    manager.checkpoint_recovery_points()
+    world.disk.complete_fsyncs()
+    fill(log, 9, epoch=2)
+    log.truncate_to(4)
+    assert log.log_end_offset == 4
+
+
+def test_a_recovery_point_is_checkpointed_behind_the_epochs_below_it(world, start, fill):
+    """Whichever step of that a power loss lets happen: the recovered epochs are those of the batches."""
+    for operation in range(1, 30):
+        world = type(world)(operation)
+        manager = world.manager(log_segment_bytes=400)
+        manager.start()
+        log = world.create(manager, "orders", 0, TOPIC)
+        for epoch in (1, 2, 4):
+            log.assign_epoch_start(epoch, log.log_end_offset)
+            fill(log, 20, epoch=epoch)
+            if epoch == 1:
+                manager.checkpoint_recovery_points()
+                world.disk.complete_fsyncs()
+        log.flush()
+        manager.checkpoint_recovery_points()
+        world.disk.cut_power_at(operation)
+        try:
+            world.disk.complete_fsyncs()
+        except PowerCut:
+            cut = True
+        else:
+            cut = False
+        world.disk.cut_power_at(None)
+        world.lose_power("by-seed")
+        points = read_offsets(world.disk, RECOVERY_POINTS)
+        manager = world.manager()
+        manager.start()
+        assert manager.get("orders", 0).epoch_entries == [(1, 0), (2, 20), (4, 40)], f"operation {operation}, {points}"
+        if not cut:
+            assert points == {("orders", 0): 60}
+            return
+    raise AssertionError("it never ends")
+
+
 def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, fill):
     manager = start(lambda: {("orders", 0): 2}, log_segment_delete_delay_ms=500)
-    log = manager.get_or_create("orders", 0, TOPIC)
+    log = world.create(manager, "orders", 0, TOPIC)
     fill(log, 3)
     log.flush()
     log.advance_log_start_offset(1)
-    world.clock.advance(60_000)
+    world.advance(60_000)
     manager.delete("orders", 0)
     assert manager.get("orders", 0) is None
+    world.disk.complete_fsyncs()
     with pytest.raises(LogOffline, match="deleted"):
         log.read(1, 1)
     for path in (HIGH_WATERMARKS, RECOVERY_POINTS, LOG_START_OFFSETS):
@@ -244,29 +313,31 @@ def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, f
     (name,) = [n for n in world.disk.list() if n.endswith("-delete")]
     assert parse_partition_dir(name) is None
     assert len(name) == len("orders-0..-delete") - 1 + 32
-    anew = manager.get_or_create("orders", 0, UUID(int=1))
+    anew = world.create(manager, "orders", 0, UUID(int=1))
     assert (anew.log_start_offset, anew.log_end_offset) == (0, 0)
     assert manager.checkpointed_high_watermark("orders", 0) == 0
-    world.clock.advance(500)
+    world.advance(500)
     assert not world.disk.exists(name)
 
 
 def test_a_deletion_that_was_begun_is_finished_by_the_next_start(world, start, fill):
     manager = start()
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
     manager.delete("orders", 0)
+    world.disk.complete_fsyncs()
     world.lose_power("none")
     manager = start()
     assert manager.get("orders", 0) is None
-    world.clock.advance(60_000)
+    world.advance(60_000)
     assert [n for n in world.disk.list() if "orders" in n] == []
 
 
 def test_a_name_too_long_for_the_disk_is_cut(world, start):
     manager = start()
     topic = "t" * 249
-    manager.get_or_create(topic, 0, TOPIC)
+    world.create(manager, topic, 0, TOPIC)
     manager.delete(topic, 0)
+    world.disk.complete_fsyncs()
     assert max(len(name) for name in world.disk.list()) == 255
 
 
@@ -292,7 +363,7 @@ def test_retention_and_forgetting_producers_run_by_the_clock(world, start):
         log_retention_check_interval_ms=10_000,
         producer_id_expiration_ms=20_000,
     )
-    log = manager.get_or_create("orders", 0, TOPIC)
+    log = world.create(manager, "orders", 0, TOPIC)
     for i in range(20):
         data = build_batch([b"x"], timestamp_ms=0, producer_id=1, producer_epoch=0, base_sequence=i)
         log.append_as_leader(data, 1, 0)
@@ -300,14 +371,14 @@ def test_retention_and_forgetting_producers_run_by_the_clock(world, start):
     assert log.log_start_offset == 0
     anything = build_batch([b"x"], timestamp_ms=60_000, producer_id=1, producer_epoch=0, base_sequence=777)
     assert not log.append_as_leader(anything, 1, 60_000).duplicate
-    world.clock.advance(10_000)
+    world.advance(10_000)
     assert log.log_start_offset > 0
     assert read_offsets(world.disk, LOG_START_OFFSETS) == {("orders", 0): log.log_start_offset}
 
 
 def test_flush_ms_is_obeyed_as_soon_as_it_is_told(world, start, fill):
     manager = start(log_flush_interval_ms=1000)
-    log = manager.get_or_create("orders", 0, TOPIC)
+    log = world.create(manager, "orders", 0, TOPIC)
     fill(log, 3)
     world.clock.advance(1000)
     world.disk.complete_fsyncs()
@@ -321,7 +392,7 @@ def test_flush_ms_is_obeyed_as_soon_as_it_is_told(world, start, fill):
 
 def test_a_topics_own_settings_hold_from_the_start(world, start):
     manager = start()
-    manager.get_or_create("orders", 0, TOPIC, {"segment.bytes": "777"})
+    world.create(manager, "orders", 0, TOPIC, {"segment.bytes": "777"})
     assert manager.get("orders", 0).config.segment_bytes == 777
     world.restart()
     manager = world.manager()
@@ -337,7 +408,7 @@ def test_a_stop_without_partitions(world, start):
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_stop_on_a_failing_disk_leaves_no_marker(world, start, fill, when):
     manager = start()
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
     answers = []
     if when == "before":
         world.disk.set_errors("fsync")
@@ -355,12 +426,12 @@ def test_a_stop_on_a_failing_disk_leaves_no_marker(world, start, fill, when):
 
 def test_a_stop_with_a_log_offline_leaves_no_marker(world, start, fill):
     manager = start()
-    fill(manager.get_or_create("orders", 0, TOPIC), 3)
+    fill(world.create(manager, "orders", 0, TOPIC), 3)
     world.disk.set_errors("writes")
     with pytest.raises(LogOffline, match="Errno 5"):
         fill(manager.get("orders", 0), 1)
     world.disk.heal()
-    manager.get_or_create("orders", 1, TOPIC)
+    world.create(manager, "orders", 1, TOPIC)
     assert stop(world, manager) is None, "the broker stops as it should, though one log has failed"
     assert not start().clean_start
 
@@ -371,11 +442,11 @@ def test_a_log_that_fails_in_the_periodic_work_is_passed_over_and_the_others_go_
     failed = []
     manager.on_failed = failed.append
     for index in (0, 1):
-        fill(manager.get_or_create("orders", index, TOPIC), 9)
+        fill(world.create(manager, "orders", index, TOPIC), 9)
     world.clock.advance(0)
-    world.disk.unlink("orders-0/00000000000000000000.index")
+    world.disk.unlink("orders-0/00000000000000000000.log")
     manager.checkpoint_high_watermarks()
-    world.clock.advance(60_000)
+    world.advance(60_000)
     assert failed == [("orders", 0)]
     assert manager.logs["orders", 1].log_start_offset > 0, "retention went on"
-    assert manager.get_or_create("orders", 0, TOPIC).failure is not None
+    assert manager.get("orders", 0).failure is not None

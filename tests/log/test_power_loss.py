@@ -13,13 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.log import LogConfig, build_batch
-from highwater_runtime.log.checkpoints import (
-    LEADER_EPOCHS,
-    LOG_START_OFFSETS,
-    RECOVERY_POINTS,
-    read_epochs,
-    read_offsets,
-)
+from highwater_runtime.log.checkpoints import LOG_START_OFFSETS, RECOVERY_POINTS, read_offsets
+from highwater_runtime.log.errors import TruncationPending
 from highwater_runtime.ports.trace import LogCut
 from highwater_runtime.sim import PowerCut
 from highwater_runtime.sim.page_cache import PAGE
@@ -128,7 +123,7 @@ def test_power_losses_and_crashes(make_world, values, steps, seed, segment_bytes
 
 def life(manager, world, past, values):
     """What one incarnation does to one partition: everything that a crash could come between."""
-    log = manager.get_or_create("orders", 0, UUID(int=5))
+    log = world.create(manager, "orders", 0, UUID(int=5))
     past.changed(values(log))
 
     def append(count, epoch):
@@ -148,7 +143,7 @@ def life(manager, world, past, values):
     past.flushed()
     manager.checkpoint_recovery_points()
     past.changed(past.states[-1][:5])
-    log.truncate_to(5)
+    world.cut(log, 5)
     append(9, 3)
     manager.checkpoint_recovery_points()
     manager.checkpoint_high_watermarks()
@@ -241,19 +236,92 @@ def test_a_truncation_that_is_not_synced_makes_a_log_that_never_was(make_world, 
     assert bool(bad) is found
 
 
-def test_the_epochs_that_are_cut_go_from_the_checkpoint_a_little_later(make_world):
-    """As Kafka since 3.9: the truncation does not wait for that, and a stale checkpoint is cut when it is loaded."""
-    world = make_world(1)
-    log = world.open()
-    for epoch in (1, 2, 3):
-        log.append_as_leader(build_batch([b"v"]), epoch, 0)
-    log.flush()
-    log.truncate_to(1)
-    assert [epoch for epoch, _ in read_epochs(world.disk, world.path(LEADER_EPOCHS))] == [1, 2, 3]
-    world.lose_power("all")
-    assert world.open().epoch_entries == [(1, 0)]
-    log = world.open()
-    log.append_as_leader(build_batch([b"v"]), 4, 0)
-    log.truncate_to(1)
-    world.clock.advance(0)
-    assert read_epochs(world.disk, world.path(LEADER_EPOCHS)) == [(1, 0)]
+lives = st.lists(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("append"), st.integers(1, 9)),
+            st.tuples(st.just("append"), st.integers(1, 9)),
+            st.tuples(st.just("lead")),
+            st.tuples(st.just("truncate"), st.integers(1, 12)),
+            st.tuples(st.just("flush")),
+            st.tuples(st.just("begin-flush")),
+            st.tuples(st.just("checkpoint")),
+            st.tuples(st.just("checkpoint")),
+            st.tuples(st.just("disk-works")),
+        ),
+        max_size=12,
+    ),
+    min_size=1,
+    max_size=4,
+)
+"""What incarnations of a broker do to one partition, each until the power fails."""
+
+
+@settings(max_examples=400, deadline=None)
+@given(lives, st.integers(1, 14), st.sampled_from(KEEPS), st.integers(0, 2**32))
+def test_epochs_are_those_of_the_batches_whatever_was_written_of_the_checkpoints(
+    make_world, values, lives, operation, keep, seed
+):
+    """The checkpoint of epochs is written behind, and the power fails before, between and in the midst of its steps.
+
+    What recovery finds is a log that was, as long as it was durable, and its epochs are those of its batches: so a
+    truncation to the end of an epoch cuts where the batches say.
+    """
+    world, past, epoch = make_world(seed), Past(), 0
+    properties = {"log_segment_bytes": 400, "log_index_interval_bytes": 100}
+    manager = world.manager(**properties)
+    manager.start()
+    log = world.create(manager, "orders", 0, UUID(int=5))
+    for life in lives:
+        with suppress(PowerCut):
+            for kind, *arguments in [*life, ("power-fails",)]:
+                match kind:
+                    case "power-fails":
+                        world.disk.cut_power_at(operation)
+                        world.disk.complete_fsyncs()
+                    case "lead":
+                        epoch += 1
+                        log.assign_epoch_start(epoch, log.log_end_offset)
+                    case "append":
+                        epoch = max(epoch, 1)
+                        for _ in range(arguments[0]):
+                            value = b"%d/%d" % (epoch, log.log_end_offset)
+                            past.changed([*past.states[-1], (log.log_end_offset, epoch, value)])
+                            log.append_as_leader(build_batch([value]), epoch, 0)
+                    case "truncate":
+                        target = max(0, log.log_end_offset - arguments[0])
+                        before = past.durable
+                        past.changed(past.states[-1][:target])
+                        try:
+                            log.truncate_to(target)
+                        except TruncationPending:
+                            past.states.pop()
+                            past.durable = before
+                        else:
+                            epoch += 1
+                    case "flush":
+                        log.flush()
+                        past.flushed()
+                    case "begin-flush":
+                        log.flush_later(lambda error: None)
+                    case "checkpoint":
+                        manager.checkpoint_recovery_points()
+                    case "disk-works":
+                        world.disk.complete_fsyncs()
+        world.disk.cut_power_at(None)
+        past.durable = max(past.durable, log.recovery_point)
+        world.lose_power(keep)
+        manager = world.manager(**properties)
+        manager.start()
+        log = manager.get("orders", 0)
+        found = values(log)
+        past.judge(found)
+        past.states, past.durable = [found], len(found)
+        firsts = {}
+        for offset, e, _ in found:
+            firsts.setdefault(e, offset)
+        assert dict(log.epoch_entries) == firsts
+        ends = {e: log.epoch_end_offset(e).end_offset for e in firsts}
+        assert ends == {e: 1 + max(offset for offset, other, _ in found if other == e) for e in firsts}
+        world.settle()
+        epoch = max(epoch, log.latest_epoch) + 1

@@ -144,6 +144,8 @@ class Broker:
             timeout_ms=config.request_timeout_ms,
         )
         self._groups = Groups(self._replicas, self._topic_creation)
+        self._replicas.on_changed = self._groups.replica_changed
+        self._replicas.on_loaded = self._loaded
         self._producer_ids = ProducerIds(
             self._channel("producer-ids", config.request_timeout_ms),
             ports.clock,
@@ -302,6 +304,9 @@ class Broker:
         if self.options.node_id in delta.brokers and own is not None and own.epoch == self.broker_epoch:
             assert self._lifecycle is not None
             self._lifecycle.told_whether_fenced(own.fenced)
+
+    def _loaded(self) -> None:
+        self._tell_if_caught_up()
         if self._held:
             self._ports.clock.call_later(0, self._answer_held)
 
@@ -311,7 +316,7 @@ class Broker:
 
     def _tell_if_caught_up(self) -> None:
         assert self._lifecycle is not None
-        if self._loader.published and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
+        if self._replicas.is_loaded and self._lifecycle.waits_for_metadata and self._has_own_registration(self.image):
             self._lifecycle.caught_up()
 
     def _high_watermarks(self) -> Mapping[TopicPartition, int]:
@@ -334,7 +339,7 @@ class Broker:
         rules of its own for what is current enough."""
         return (
             self.options.hold_until_published
-            and not self._loader.published
+            and not self._replicas.is_loaded
             and request.api_key not in (ApiKey.API_VERSIONS, ApiKey.METADATA_READ)
         )
 

@@ -22,6 +22,7 @@ Rules in words:
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.truncation import EpochEnd
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError
+from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError, TruncationPending
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
@@ -41,6 +42,9 @@ from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchR
 from highwater_runtime.wire.messages.fetch_response import PartitionData
 
 CHANNEL: Final = "fetcher"
+
+_TRUNCATION_RETRY_NS: Final = 10 * MS
+"""Until a partition is asked for again whose log could not be cut yet: a checkpoint has to be written first."""
 
 _REFUSALS: Final[dict[ErrorCode, Transition]] = {
     ErrorCode.FENCED_LEADER_EPOCH: "fetch-refused-fenced-epoch",
@@ -270,6 +274,8 @@ class LeaderFetcher:
         """Act on the answer for one partition; returns the bytes appended."""
         try:
             return self._take_in(followed, data)
+        except TruncationPending:
+            self._delay(followed, _TRUNCATION_RETRY_NS)
         except (CorruptRecord, InvalidRecord):
             self._delay(followed)  # damaged on the way, or by what the leader is about to cut: it may be right later
         except LogError as error:
@@ -309,10 +315,11 @@ class LeaderFetcher:
         self._context.ports.trace.emit(TransitionTaken(reason=reason, partition=followed.partition.name))
         self._delay(followed)
 
-    def _delay(self, followed: _Followed) -> None:
+    def _delay(self, followed: _Followed, by_ns: int | None = None) -> None:
         followed.resting = True
         self._leave_out(followed.partition.key)
-        self._resting.append((self._context.ports.clock.now_ns() + self._backoff_ns, followed))
+        until = self._context.ports.clock.now_ns() + (self._backoff_ns if by_ns is None else by_ns)
+        insort(self._resting, (until, followed), key=lambda rest: rest[0])
 
     def _repair(self, followed: _Followed) -> None:
         followed.resting = True
@@ -329,7 +336,12 @@ class LeaderFetcher:
             self._fetch_soon()
 
         def refused(error: LogError) -> None:
-            if self._followed.get(followed.partition.key) is followed:
+            if self._followed.get(followed.partition.key) is not followed:
+                return
+            if isinstance(error, TruncationPending):
+                self._delay(followed, _TRUNCATION_RETRY_NS)
+                self._fetch_soon()
+            else:
                 self._fail(followed, error)
 
         def still_current() -> bool:

@@ -18,6 +18,8 @@ Rules in words:
   heartbeat for ever). If it gets the epoch that it has, nothing has changed.
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
+* A broker whose heartbeats have not been answered for two thirds of the session time-out says so: it is still time to
+  find out why.
 * A shutdown asks the controller to move leaderships away, and waits for its leave at most
   ``controlled.shutdown.timeout.ms``.
 """
@@ -35,7 +37,7 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.ports import MS, Ports, RpcFailure, Timer
-from highwater_runtime.ports.trace import BrokerStateChanged
+from highwater_runtime.ports.trace import BrokerStateChanged, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_request import (
@@ -111,6 +113,8 @@ class Lifecycle:
         self._asking = False
         self._soon = False
         self._timer: Timer | None = None
+        self._session: Timer | None = None
+        """Runs out when no heartbeat has been answered for two thirds of the session time-out."""
         self._on_leave: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -254,7 +258,20 @@ class Lifecycle:
                 interval_ns = self._config.broker_heartbeat_interval_ms * MS
         self._timer = self._ports.clock.call_later(interval_ns, self._heartbeat)
 
+    def _watch_session(self) -> None:
+        if self._session is not None:
+            self._session.cancel()
+        self._session = self._ports.clock.call_later(
+            self._config.broker_session_timeout_ms * MS * 2 // 3, self._session_is_running_out
+        )
+
+    def _session_is_running_out(self) -> None:
+        self._session = None
+        if self.state in (LifecycleState.RECOVERY, LifecycleState.RUNNING):
+            self._ports.trace.emit(TransitionTaken(reason="heartbeats-late"))
+
     def _alive(self, *, fenced: bool, may_leave: bool) -> None:
+        self._watch_session()
         if self.state is LifecycleState.CONTROLLED_SHUTDOWN:
             if may_leave:
                 self._leave()

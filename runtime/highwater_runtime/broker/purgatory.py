@@ -121,6 +121,10 @@ class Purgatory:
         if deadlines and self._timer is None:
             self._wake_at_first_deadline(now)
 
+    def watched(self) -> list[WatchKey]:
+        """The keys that some operation waits for."""
+        return list(self._watchers)
+
     def _unwatch(self, parked: _Parked) -> None:
         parked.operation = None
         for key in parked.keys:

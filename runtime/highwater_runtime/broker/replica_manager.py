@@ -20,8 +20,9 @@ from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
+from highwater_runtime.broker.slices import Slices
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.log.errors import InconsistentTopicId
+from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.manager import LogManager
 from highwater_runtime.log.names import TopicPartition
@@ -41,6 +42,12 @@ from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
 
 MIN_ISR_CONFIG = "min.insync.replicas"
+
+_RESIGN, _FOLLOW, _LEAD, _TAKE_UP, _CONFIGURE, _ADVANCE = range(6)
+"""What there is to do for a partition when the metadata changes, the most urgent first."""
+
+_REVIEWED_TOGETHER = 200
+"""Leaderships whose ISR one event reviews."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,27 @@ class ReplicaManager:
         self._unsettled: dict[PartitionKey, Partition] = {}
         """Those whose ISR or HW may change with time."""
         self._closed = False
+        self.on_changed: Callable[[PartitionKey], None] = lambda _: None
+        """Called when a replica has become what the metadata says, or is here no longer."""
+        self.on_loaded: Callable[[], None] = lambda: None
+        """Called once :attr:`is_loaded` holds."""
+        self._is_loaded = False
+        self._key_of: dict[TopicPartition, PartitionKey] = {}
+        self._creating: dict[TopicPartition, PartitionKey] = {}
+        """Logs that are being made, and for which replica."""
+        self._under_review: list[PartitionKey] = []
+        self._slices = Slices(
+            ports.clock,
+            (
+                self._partition_changed,
+                self._partition_changed,
+                self._partition_changed,
+                self._partition_changed,
+                self._configure,
+                self._advance,
+            ),
+            self._idle,
+        )
         self._alter_partition: AlterPartitionManager | None = None
         self._lost_logs: LostLogs | None = None
         self._context = PartitionContext(
@@ -125,6 +153,7 @@ class ReplicaManager:
     def close(self) -> None:
         """Fetch no more and lead no more; the logs stay with their manager."""
         self._closed = True
+        self._slices.close()
         self._fetchers.close()
         for partition in self.partitions.values():
             partition.close()
@@ -136,48 +165,85 @@ class ReplicaManager:
     # --- metadata -------------------------------------------------------------------------------------------------
 
     def publish(self, image: MetadataImage, delta: Delta) -> None:
-        """Act on a change of the metadata; ``image`` is the state after it."""
+        """Act on a change of the metadata, a slice of it at once; ``image`` is the state after it.
+
+        What comes first: leaderships that are over. Then the leaders that are followed, leaderships that begin,
+        replicas that are new here, and what follows from settings and from other brokers. Each partition gets the state
+        that the metadata has when its turn comes.
+        """
         self.image = image
+        me, slices = self.options.broker_id, self._slices
         for topic in delta.deleted:
             for index in topic.partitions:
-                self._drop((topic.id, index))
-        for topic_id, index in delta.partitions:
-            topic_image = image.topics_by_id.get(topic_id)
-            if topic_image is not None:
-                self._partition_changed(topic_image, index, topic_image.partitions[index])
+                slices.add(_RESIGN, (topic.id, index))
+        for key in delta.partitions:
+            partition, state = self.partitions.get(key), self._state(key)
+            if state is None or me not in state.replicas or (partition and partition.is_leader and state.leader != me):
+                slices.add(_RESIGN, key)
+            elif partition is None:
+                slices.add(_TAKE_UP, key)
+            else:
+                slices.add(_LEAD if state.leader == me else _FOLLOW, key)
         self._configure_logs(delta)
-        if delta.brokers or delta.configs:
-            # Who is eligible, or how many replicas are enough, may be another now: nobody else looks at that.
+        if delta.brokers:
+            # Who is eligible may be another now, for which the HW of a leader may wait: nobody else looks at that.
             for partition in self.partitions.values():
-                partition.configured()
-                if delta.configs:
-                    self._gauges.mark(partition.key)  # the least ISR may be another
-                if partition.leading is not None:
-                    partition.leading.advance_high_watermark()
-        if delta.brokers and len(self.deletions):
-            for partition in self.partitions.values():
-                self._wake_ups.mark(partition.name)  # a replica that a deletion waits for may have died
+                if partition.leading is not None and any(
+                    b in delta.brokers and b not in partition.isr.maximal for b in partition.replicas
+                ):
+                    slices.add(_ADVANCE, partition.key)
+            for name in self.deletions.watched():
+                self._wake_ups.mark(name)  # a replica that a deletion waits for may have died
+        slices.begin()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the replicas here have been taken up as the first metadata said."""
+        return self._is_loaded
+
+    def _idle(self) -> None:
+        if not self._is_loaded:
+            self._is_loaded = True
+            self.on_loaded()
+
+    def _state(self, key: PartitionKey) -> PartitionRegistration | None:
+        topic = self.image.topics_by_id.get(key[0])
+        return None if topic is None else topic.partitions.get(key[1])
 
     def _configure_logs(self, delta: Delta) -> None:
-        topics = [resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE]
+        topics = {resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE}
         own = (ALL_BROKERS, str(self.options.broker_id))
         everything = any(resource.type == BROKER_RESOURCE and resource.name in own for resource in delta.configs)
         if topics or everything:
             for partition in self.partitions.values():
                 if everything or partition.topic in topics:
-                    self.logs.configure(partition.topic, partition.index, self._topic_properties(partition.topic))
+                    self._slices.add(_CONFIGURE, partition.key)
+
+    def _configure(self, key: PartitionKey) -> None:
+        partition = self.partitions.get(key)
+        if partition is not None:
+            self.logs.configure(partition.topic, partition.index, self._topic_properties(partition.topic))
+            partition.configured()
+            self._gauges.mark(key)  # the least ISR may be another
+            self._advance(key)
+
+    def _advance(self, key: PartitionKey) -> None:
+        partition = self.partitions.get(key)
+        if partition is not None and partition.leading is not None:
+            partition.leading.advance_high_watermark()
 
     def _topic_properties(self, topic: str) -> Mapping[str, str]:
         return topic_properties(self.image, topic, self.options.broker_id)
 
-    def _partition_changed(self, topic: TopicImage, index: int, state: PartitionRegistration) -> None:
-        key = (topic.id, index)
-        if self.options.broker_id not in state.replicas:
+    def _partition_changed(self, key: PartitionKey) -> None:
+        """Let the replica here be what the metadata says, or be no more."""
+        state = self._state(key)
+        if state is None or self.options.broker_id not in state.replicas:
             self._drop(key)
             return
-        partition = self.partitions.get(key)
+        partition = self.partitions.get(key) or self._open(key)
         if partition is None:
-            partition = self.partitions[key] = self._open(topic, index)
+            return
         leader_epoch_before = partition.leader_epoch
         partition.apply(state)
         self._gauges.mark(key)
@@ -187,11 +253,12 @@ class ReplicaManager:
             self._fetchers.unfollow(key)
         elif partition.leader_epoch != leader_epoch_before:
             self._fetchers.follow(partition)
+        self.on_changed(key)
 
     def _log_failed(self, tp: TopicPartition) -> None:
-        for partition in self.partitions.values():
-            if (partition.topic, partition.index) == tp:
-                self._lost(partition)
+        key = self._key_of.get(tp)
+        if key is not None:
+            self._lost(self.partitions[key])
 
     def _lost(self, partition: Partition) -> None:
         """Its log has failed: neither lead nor follow, and let the controller know where that matters.
@@ -206,28 +273,57 @@ class ReplicaManager:
             assert self._lost_logs is not None
             self._lost_logs.report(partition.key)
 
-    def _open(self, topic: TopicImage, index: int) -> Partition:
-        try:
-            log = self._log(topic, index)
-        except InconsistentTopicId:
-            # The directory is of an earlier topic of this name, which was deleted while this broker was away.
-            self.logs.delete(topic.name, index)
-            log = self._log(topic, index)
-        high_watermark = self.logs.checkpointed_high_watermark(topic.name, index)
-        return Partition(topic.name, topic.id, index, log, high_watermark, self._context)
+    def _open(self, key: PartitionKey) -> Partition | None:
+        """The replica over its log; None where there is no log yet: then it is being made, and comes here again."""
+        topic = self.image.topics_by_id[key[0]]
+        tp = TopicPartition(topic.name, key[1])
+        log = self.logs.get(*tp)
+        if log is not None:
+            try:
+                log.assign_topic_id(topic.id)
+            except InconsistentTopicId:
+                # The directory is of an earlier topic of this name, which was deleted while this broker was away.
+                self.logs.delete(*tp)
+                log = None
+            except LogOffline:
+                pass  # as it is: whoever asked sees to a log that has failed
+        if log is None:
+            self._create(tp, key)
+            return None
+        self.logs.configure(*tp, self._topic_properties(topic.name))
+        partition = Partition(
+            topic.name, topic.id, tp.partition, log, self.logs.checkpointed_high_watermark(*tp), self._context
+        )
+        self.partitions[key] = partition
+        self._key_of[tp] = key
+        return partition
 
-    def _log(self, topic: TopicImage, index: int) -> Log:
-        return self.logs.get_or_create(topic.name, index, topic.id, self._topic_properties(topic.name))
+    def _create(self, tp: TopicPartition, key: PartitionKey) -> None:
+        creating, self._creating[tp] = tp in self._creating, key
+        if not creating:
+            self.logs.create(*tp, key[0], lambda log: self._created(tp, key, log), self._topic_properties(tp.topic))
+
+    def _created(self, tp: TopicPartition, key: PartitionKey, log: Log) -> None:
+        """The log is there; unless it is not wanted any more, or its name belongs to another topic by now."""
+        wanted = self._creating.pop(tp)
+        if self._closed:
+            return
+        state = self._state(key)
+        if log.topic_id != wanted[0] or state is None or self.options.broker_id not in state.replicas:
+            self.logs.delete(*tp)
+        self._partition_changed(wanted)
 
     def _drop(self, key: PartitionKey) -> None:
         """This broker has no replica of it any more: stop everything, and delete the log."""
         partition = self.partitions.pop(key, None)
         if partition is None:
             return
+        self._key_of.pop(TopicPartition(partition.topic, partition.index), None)
         self._fetchers.unfollow(key)
         partition.close()
         self._gauges.mark(key)
         self.logs.delete(partition.topic, partition.index)
+        self.on_changed(key)
 
     # --- ISR ------------------------------------------------------------------------------------------------------
 
@@ -286,13 +382,24 @@ class ReplicaManager:
         self.ports.clock.call_later(period_ns, self._isr_pass)
 
     def _isr_pass(self) -> None:
+        self._under_review = list(reversed(self._unsettled))
+        self._review_slice()
+
+    def _review_slice(self) -> None:
         if self._closed:
             return
-        for key, partition in list(self._unsettled.items()):
+        for _ in range(min(_REVIEWED_TOGETHER, len(self._under_review))):
+            key = self._under_review.pop()
+            partition = self._unsettled.get(key)
+            if partition is None:
+                continue
             if partition.leading is not None:
                 partition.leading.review_isr()
             if partition.leading is None or partition.leading.is_settled:
                 del self._unsettled[key]
+        if self._under_review:
+            self.ports.clock.call_later(0, self._review_slice)
+            return
         self._gauges.mark_sizes()
         self._schedule_isr_pass()
 

@@ -30,6 +30,7 @@ from highwater_runtime.ports.trace import (
     PartitionChanged,
     RaftSnapshot,
     RaftStateChanged,
+    TransitionTaken,
 )
 
 WINDOW_S: Final = 0.5
@@ -97,6 +98,7 @@ class EventLog:
             BrokerRegistrationChanged: self._registration_changed,
             RaftStateChanged: self._raft_state,
             RaftSnapshot: self._snapshot,
+            TransitionTaken: self._transition,
         }
 
     def emit(self, event: NodeEvent) -> None:
@@ -165,6 +167,10 @@ class EventLog:
     def _broker_state(self, event: BrokerStateChanged) -> None:
         level = self._log.warning if event.reason == "fenced" else self._log.info
         level("broker state", state=event.reason, epoch=event.broker_epoch)
+
+    def _transition(self, event: TransitionTaken) -> None:
+        if event.reason == "heartbeats-late":
+            self._log.warning("no heartbeat was answered for two thirds of the session time-out")
 
     def _log_cut(self, event: LogCut) -> None:
         example = f"{event.partition} at {event.end_offset} ({event.offset} bytes)"

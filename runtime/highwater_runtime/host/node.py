@@ -24,7 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from time import monotonic_ns
+from typing import Any, Final, TypeVar, cast
 
 from highwater_runtime.crash import crash_of, is_disk_failure
 from highwater_runtime.host.clock import HostClock
@@ -37,7 +38,7 @@ from highwater_runtime.host.outbound import HostNetwork
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.host.server import Server
 from highwater_runtime.host.trace import HostTrace, NoTrace, TraceSink
-from highwater_runtime.host.turn import Turn
+from highwater_runtime.host.turn import Turn, TurnWatch
 from highwater_runtime.log.errors import InconsistentMetaProperties
 from highwater_runtime.ports import Disk, Endpoint, NodeCore, NodeHaltError, Ports
 from highwater_runtime.ports.trace import NodeStarted
@@ -46,6 +47,9 @@ from highwater_runtime.seeds import derive_random
 T = TypeVar("T")
 
 CoreFactory = Callable[[Ports], NodeCore]
+
+_SYNCING_TOGETHER: Final = 8
+"""Fsyncs under way at once: ext4 commits them in groups, and more of them gain nothing."""
 
 
 class Ending(Enum):
@@ -107,6 +111,8 @@ class HostedNode:
         events = NoTrace() if trace is None else HostTrace(trace, name, incarnation, self.clock.wall_ns)
         self._event_log = EventLog(events, self.log, self.loop, lambda: partitions(self.core))
         self.turn = Turn(self.loop, self._event_log, self._failed)
+        self._watch = TurnWatch(self.log)
+        self._last_handler: Callable[[Any], object] | None = None
         self.network = HostNetwork(self, security)
         self.server = Server(self, listeners, limits or ServerLimits())
         self.core: NodeCore | None = None
@@ -116,11 +122,16 @@ class HostedNode:
         self._factory = factory
         self._random = derive_random(seed, "node", name, incarnation)
         self._has_bound = False
-        self._fsyncs: ThreadPoolExecutor | None = None
+        self._threads: tuple[ThreadPoolExecutor, ...] = ()
         self.disk: PosixDisk | None = None
         if data_dir is not None:
-            self._fsyncs = ThreadPoolExecutor(1, thread_name_prefix=f"{name}-fsync")
-            self.disk = PosixDisk(data_dir, run_blocking=self._fsyncs.submit, post=self._post_completion)
+            # One thread for fsyncs, one for the steps of jobs; and those whose fsyncs go together.
+            disk_thread = ThreadPoolExecutor(2, thread_name_prefix=f"{name}-disk")
+            syncing = ThreadPoolExecutor(_SYNCING_TOGETHER, thread_name_prefix=f"{name}-sync")
+            self._threads = (disk_thread, syncing)
+            self.disk = PosixDisk(
+                data_dir, run_blocking=disk_thread.submit, post=self._post_completion, sync_all=syncing.map
+            )
 
     # --- life ---
 
@@ -215,9 +226,10 @@ class HostedNode:
         self.clock.close()
         self.network.close()
         self.server.close(after_output=clean)
-        if self.disk is not None and self._fsyncs is not None:
+        if self.disk is not None:
             self.disk.abandon()
-            self._fsyncs.shutdown(wait=False)
+        for threads in self._threads:
+            threads.shutdown(wait=False)
         self.ended.set_result(end)
 
     # --- events ---
@@ -226,6 +238,7 @@ class HostedNode:
         """Run ``event`` as a turn of its own, unless the node is dead. For calls into the core from its loop."""
         if not self._alive:
             return
+        begin = monotonic_ns()
         self.turn.is_open = True
         try:
             event()
@@ -233,6 +246,7 @@ class HostedNode:
             self._failed(error)
             return
         self.turn.end()
+        self._watch.took(monotonic_ns() - begin, event)
 
     def post(self, event: Callable[[], object]) -> None:
         """As :meth:`run`, from any thread, in a later turn of the loop."""
@@ -242,7 +256,9 @@ class HostedNode:
         """Run a callback that brings any number of events (each by :meth:`handle`), then send what they say."""
         if not self._alive:
             return
+        begin = monotonic_ns()
         self.turn.is_open = True
+        self._last_handler = None
         try:
             deliver(argument)
         except Exception as error:
@@ -250,11 +266,13 @@ class HostedNode:
             return
         if self._alive:
             self.turn.end()
+        self._watch.took(monotonic_ns() - begin, self._last_handler or deliver)
 
     def handle(self, handler: Callable[[Any], object], argument: Any) -> None:
         """Run one event within a turn, unless the node is dead."""
         if not self._alive:
             return
+        self._last_handler = handler
         try:
             handler(argument)
         except Exception as error:

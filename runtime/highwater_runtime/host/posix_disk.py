@@ -1,8 +1,8 @@
 """The disk port on a real directory.
 
-Calls map one to one to system calls; the kernel's page cache is the page cache. An fsync that must not block runs
-where ``run_blocking`` puts it (a thread), and its completion where ``post`` puts it (the node's event loop), so that
-this module knows of neither asyncio nor threads.
+Calls map one to one to system calls; the kernel's page cache is the page cache. What must not block, an fsync or a
+step of a job, runs where ``run_blocking`` puts it (a thread), and its completion where ``post`` puts it (the node's
+event loop), so that this module knows of neither asyncio nor executors.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Lock
 
-from highwater_runtime.ports import path_components
+from highwater_runtime.ports import DiskJob, path_components
 
 Task = Callable[[], None]
 OnSynced = Callable[[OSError | None], None]
+SyncAll = Callable[[Callable[[str], OSError | None], Sequence[str]], Iterable[OSError | None]]
 
 
 class PosixFile:
@@ -105,9 +108,18 @@ class PosixDisk:
         root: the data directory; must exist.
         run_blocking: runs a task off the event loop (``executor.submit``).
         post: runs a task on the event loop, from any thread (``loop.call_soon_threadsafe``).
+        sync_all: applies a function that blocks to many paths (``executor.map``): the kernel lets fsyncs that wait
+            together share a commit of its journal.
     """
 
-    def __init__(self, root: Path, *, run_blocking: Callable[[Task], object], post: Callable[[Task], object]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        run_blocking: Callable[[Task], object],
+        post: Callable[[Task], object],
+        sync_all: SyncAll = map,
+    ) -> None:
         self._root = os.fspath(root)
         self._run_blocking = run_blocking
         self._post = post
@@ -116,6 +128,12 @@ class PosixDisk:
         self._stalled = False
         self._finished: list[Task] = []
         """Reports that a stall holds back."""
+        self._sync_all = sync_all
+        self._jobs: deque[tuple[DiskJob, OnSynced]] = deque()
+        self._step_runs = False
+        self._steps = Lock()
+        """Held by the step that runs, so that :meth:`abandon` can wait for it."""
+        self._abandoned = False
 
     def open(self, path: str, *, create: bool = False) -> PosixFile:
         """See :class:`highwater_runtime.ports.Disk`."""
@@ -160,11 +178,65 @@ class PosixDisk:
         finally:
             os.close(fd)
 
+    def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        once = list(dict.fromkeys(paths))
+        results = self._sync_all(self._sync_path, once)
+        return {path: error for path, error in zip(once, results, strict=True) if error is not None}
+
+    def _sync_path(self, path: str) -> OSError | None:
+        try:
+            fd = os.open(self._full(path), os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+        except OSError as error:
+            return error
+        return None
+
+    def run_later(self, job: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        self._jobs.append((job, on_done))
+        self._next_step()
+
+    def _next_step(self) -> None:
+        if self._step_runs or self._stalled or self._abandoned or not self._jobs:
+            return
+        self._step_runs = True
+        job, on_done = self._jobs[0]
+
+        def step() -> None:
+            with self._steps:
+                if self._abandoned:
+                    return
+                goes_on, failure, bug = _run_step(job)
+            self._post(lambda: self._step_is_done(on_done, goes_on, failure, bug))
+
+        self._run_blocking(step)
+
+    def _step_is_done(
+        self, on_done: OnSynced, goes_on: bool, failure: OSError | None, bug: BaseException | None
+    ) -> None:
+        self._step_runs = False
+        if bug is not None:
+            raise bug
+        if goes_on:
+            self._next_step()
+            return
+        self._jobs.popleft()
+        if self._stalled:
+            self._finished.append(partial(on_done, failure))
+            return
+        self._next_step()
+        on_done(failure)
+
     def stall(self, on: bool) -> None:
-        """Keep asynchronous fsyncs from ending (the fault ``diskStall``); what was kept goes on when it is over."""
+        """Keep asynchronous fsyncs and jobs from ending (the fault ``diskStall``); they go on when it is over."""
         self._stalled = on
         if not on:
             self._begin_batch()
+            self._next_step()
             finished, self._finished = self._finished, []
             for report in finished:
                 report()
@@ -184,7 +256,10 @@ class PosixDisk:
         self._begin_batch()
 
     def abandon(self) -> None:
-        """The node is dead: nobody waits for an fsync that has not begun."""
+        """The node is dead: nobody waits for an fsync that has not begun, and no step of a job runs after this call."""
+        self._abandoned = True
+        with self._steps:
+            self._jobs.clear()
         waiting, self._waiting = self._waiting, []
         for fd, _ in waiting:
             os.close(fd)
@@ -219,6 +294,19 @@ class PosixDisk:
         if not path:
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         return self._full(path)
+
+
+def _run_step(job: DiskJob) -> tuple[bool, OSError | None, BaseException | None]:
+    """Run the next step: whether there are more, the disk's error, or an exception that is a bug."""
+    try:
+        next(job)
+    except StopIteration:
+        return False, None, None
+    except OSError as error:
+        return False, error, None
+    except Exception as error:
+        return False, None, error
+    return True, None, None
 
 
 def _sync_once(fd: int, failures: dict[tuple[int, int], OSError | None]) -> OSError | None:

@@ -10,9 +10,69 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from functools import partial
+from time import monotonic_ns
+from typing import Final, Protocol
 
+from highwater_runtime.host.logs import NodeLog
 from highwater_runtime.ports.trace import NodeEvent
+
+LONGEST_TURN_NS: Final = 100_000_000
+"""A turn that takes longer is worth a warning: requests, and heartbeats, wait behind it."""
+_WARNING_EVERY_NS: Final = 1_000_000_000
+
+
+class TurnWatch:
+    """Warns of turns above :data:`LONGEST_TURN_NS`, once a second at most and then of the longest."""
+
+    __slots__ = ("_count", "_log", "_longest_ns", "_next_warning_ns", "_what", "longest_ns")
+
+    def __init__(self, log: NodeLog) -> None:
+        self._log = log
+        self._next_warning_ns = 0
+        self._count = self._longest_ns = 0
+        self._what = ""
+        self.longest_ns = 0
+        """The longest turn of this node's life."""
+
+    def took(self, duration_ns: int, what: Callable[..., object]) -> None:
+        """A turn that ran ``what`` is over."""
+        self.longest_ns = max(self.longest_ns, duration_ns)
+        if duration_ns < LONGEST_TURN_NS:
+            return
+        self._count += 1
+        if duration_ns > self._longest_ns:
+            self._longest_ns, self._what = duration_ns, name_of(what)
+        now = monotonic_ns()
+        if now >= self._next_warning_ns:
+            self._next_warning_ns = now + _WARNING_EVERY_NS
+            ms = self._longest_ns // 1_000_000
+            self._log.warning("the event loop was held up", longest_ms=ms, by=self._what, turns=self._count)
+            self._count = self._longest_ns = 0
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """What a callback is for: the name of the function that wrappers and lambdas around it lead to."""
+    for _ in range(6):
+        inner = function.func if isinstance(function, partial) else _wrapped(function)
+        if inner is None:
+            break
+        function = inner
+    return getattr(function, "__qualname__", None) or repr(function)
+
+
+def _wrapped(function: Callable[..., object]) -> Callable[..., object] | None:
+    code = getattr(function, "__code__", None)
+    cells = getattr(function, "__closure__", None) or ()
+    for name, cell in zip(() if code is None else code.co_freevars, cells, strict=False):
+        if name in _WRAPPED_AS and callable(cell.cell_contents):
+            wrapped: Callable[..., object] = cell.cell_contents
+            return wrapped
+    return None
+
+
+_WRAPPED_AS: Final = ("callback", "on_response", "on_done", "on_answer", "completion", "event", "deliver")
+"""Names under which a closure holds what it is there for."""
 
 
 class Sender(Protocol):

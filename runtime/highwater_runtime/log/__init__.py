@@ -29,13 +29,13 @@ Who reads this to code against it finds the whole surface here.
     .assign_epoch_start(epoch, start_offset)
     .epoch_end_offset(epoch) -> EpochEnd(epoch, end_offset)          # (-1, -1): not known (KIP-101, KIP-279)
     .epoch_of(offset) -> int
-    .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool
+    .truncate_to(offset, *, reason="diverging-epoch", leader_epoch=-1) -> bool      # may raise TruncationPending
     .truncate_fully_and_start_at(offset, *, leader_epoch=-1)
     .advance_log_start_offset(offset, *, reason="delete-records") -> bool
     .delete_old_segments(now_ms, high_watermark) -> int
     .offset_for_timestamp(ts) -> TimestampOffset | None    .offset_of_max_timestamp() -> TimestampOffset | None
     .flush() / .flush_later(on_done)   .close()   .abandon(reason)   .is_online   .update_config(config)
-    .assign_topic_id(topic_id)   .epoch_entries   .recovery (reason, cuts)   .on_recovery_point_lowered (callback)
+    .assign_topic_id(topic_id)   .epoch_entries   .recovery (reason, cuts)   .lower_recovery_point (callback)
     AppendInfo: .first_offset .last_offset .end_offset .duplicate .max_timestamp .log_start_offset .marks
 
 **LogManager** (:mod:`.manager`), owner of a data directory::
@@ -44,7 +44,7 @@ Who reads this to code against it finds the whole surface here.
     .start(topic_properties=None)  # load everything, begin checkpoints, retention and flush timers
     .clean_start .previous_broker_epoch .logs: dict[TopicPartition, Log] (sorted when loaded)
     .get(topic, partition) -> Log | None
-    .get_or_create(topic, partition, topic_id: UUID, properties: Mapping[str, str] | None = None) -> Log
+    .create(topic, partition, topic_id: UUID, on_created: Callable[[Log], None], properties=None)  # off the events
     .configure(topic, partition, properties)      .delete(topic, partition)
     .checkpointed_high_watermark(topic, partition) -> int            # brought within [log start, LEO]
     .checkpoint_high_watermarks() (and by timer)  .shutdown(on_done: Callable[[OSError | None], None], broker_epoch=-1)

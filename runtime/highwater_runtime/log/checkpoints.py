@@ -1,8 +1,9 @@
 """Small text files, in Kafka's formats, that are replaced atomically.
 
 Written as: temporary file, fsync, rename, fsync of the directory. So a reader after any crash finds the old content
-or the new one, and a returned write is durable. What they say may still be *stale* with regard to the log, which
-is written without fsync: whoever reads one has to fit it to what the log really holds.
+or the new one, and a returned write is durable. A broker that runs has them written behind its back, many at once
+(:mod:`.write_behind`). What they say may still be *stale* with regard to the log, which is written without fsync:
+whoever reads one has to fit it to what the log really holds.
 """
 
 from __future__ import annotations
@@ -43,6 +44,18 @@ def write_atomically(disk: Disk, path: str, content: bytes) -> None:
     disk.fsync_dir(parent(path))
 
 
+def write_temporary(disk: Disk, path: str, content: bytes) -> str:
+    """Write what is to replace ``path``, in the page cache; returns the name of that file."""
+    temporary = path + TEMPORARY
+    file = disk.open(temporary, create=True)
+    try:
+        file.truncate(0)
+        file.append(content)
+    finally:
+        file.close()
+    return temporary
+
+
 def read_whole(disk: Disk, path: str) -> bytes | None:
     """Content of a small file; None where it does not exist."""
     if not disk.exists(path):
@@ -57,9 +70,9 @@ def read_whole(disk: Disk, path: str) -> bytes | None:
 # --- "version, count, lines" --------------------------------------------------------------------------------------
 
 
-def _write_lines(disk: Disk, path: str, lines: Iterable[str]) -> None:
+def _text(lines: Iterable[str]) -> bytes:
     body = list(lines)
-    write_atomically(disk, path, "\n".join(["0", str(len(body)), *body, ""]).encode())
+    return "\n".join(["0", str(len(body)), *body, ""]).encode()
 
 
 def _read_lines(disk: Disk, path: str) -> list[list[str]] | None:
@@ -75,9 +88,14 @@ def _read_lines(disk: Disk, path: str) -> list[list[str]] | None:
         raise CorruptCheckpoint(f"{path}: {error}") from error
 
 
-def write_offsets(disk: Disk, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint: a line ``topic partition offset`` for each partition, sorted."""
-    _write_lines(disk, path, (f"{topic} {index} {offset}" for (topic, index), offset in sorted(offsets.items())))
+    return _text(f"{topic} {index} {offset}" for (topic, index), offset in sorted(offsets.items()))
+
+
+def write_offsets(disk: Disk, path: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Write an offset checkpoint; durable when this returns."""
+    write_atomically(disk, path, encode_offsets(offsets))
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
@@ -92,9 +110,14 @@ def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
         raise CorruptCheckpoint(f"{path}: {error}") from error
 
 
-def write_epochs(disk: Disk, path: str, entries: Iterable[tuple[int, int]]) -> None:
+def encode_epochs(entries: Iterable[tuple[int, int]]) -> bytes:
     """A leader-epoch checkpoint: a line ``epoch start_offset`` for each epoch."""
-    _write_lines(disk, path, (f"{epoch} {start_offset}" for epoch, start_offset in entries))
+    return _text(f"{epoch} {start_offset}" for epoch, start_offset in entries)
+
+
+def write_epochs(disk: Disk, path: str, entries: Iterable[tuple[int, int]]) -> None:
+    """Write a leader-epoch checkpoint; durable when this returns."""
+    write_atomically(disk, path, encode_epochs(entries))
 
 
 def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
@@ -119,10 +142,15 @@ def read_epochs(disk: Disk, path: str) -> list[tuple[int, int]] | None:
 # --- one partition, one node ----------------------------------------------------------------------------------------
 
 
-def write_partition_metadata(disk: Disk, directory: str, topic_id: UUID) -> None:
-    """Say to which topic id a partition's directory belongs (KIP-516)."""
+def encode_partition_metadata(topic_id: UUID) -> bytes:
+    """To which topic id a partition's directory belongs (KIP-516)."""
     text = urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
-    write_atomically(disk, join(directory, PARTITION_METADATA), f"version: 0\ntopic_id: {text}".encode())
+    return f"version: 0\ntopic_id: {text}".encode()
+
+
+def write_partition_metadata(disk: Disk, directory: str, topic_id: UUID) -> None:
+    """Write a partition's topic id; durable when this returns."""
+    write_atomically(disk, join(directory, PARTITION_METADATA), encode_partition_metadata(topic_id))
 
 
 def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
@@ -163,10 +191,9 @@ def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:
             )
 
 
-def write_clean_shutdown(disk: Disk, broker_epoch: int) -> None:
-    """Leave the marker of a clean shutdown; everything it vouches for must be durable already."""
-    marker = {"version": 0, "brokerEpoch": broker_epoch}
-    write_atomically(disk, CLEAN_SHUTDOWN, msgspec.json.encode(marker))
+def encode_clean_shutdown(broker_epoch: int) -> bytes:
+    """The marker of a clean shutdown; everything it vouches for must be durable before it is written."""
+    return msgspec.json.encode({"version": 0, "brokerEpoch": broker_epoch})
 
 
 def take_clean_shutdown(disk: Disk) -> int | None:

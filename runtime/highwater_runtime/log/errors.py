@@ -113,6 +113,11 @@ class LogOffline(LogError):  # noqa: N818
     KAFKA_ERROR = "KAFKA_STORAGE_ERROR"
 
 
+class TruncationPending(LogError):  # noqa: N818
+    """A truncation has to wait until the checkpoint of the recovery point is lowered, which is under way: nothing has
+    changed, ask again a little later."""
+
+
 class InconsistentMetaProperties(LogError):  # noqa: N818
     """``meta.properties`` says that the data directory belongs to another node or another cluster."""
 

@@ -44,7 +44,13 @@ class Flushes:
 
     def later(self, files: list[DiskFile], target: int, on_done: FlushDone) -> None:
         """As :meth:`now` (``files`` not empty), without blocking; ``on_done`` gets the first error or None."""
-        flush = _Flush(target, len(files), on_done)
+        done = self.begin(target, len(files), on_done)
+        for file in files:
+            file.fsync_later(done)
+
+    def begin(self, target: int, parts: int, on_done: FlushDone) -> FlushDone:
+        """A flush of all below ``target`` begins; what this returns is to be called at the end of each of its parts."""
+        flush = _Flush(target, parts, on_done)
         self._in_flight.append(flush)
 
         def done(error: OSError | None) -> None:
@@ -56,14 +62,10 @@ class Flushes:
                     self.recovery_point = max(self.recovery_point, flush.target)
                 flush.on_done(flush.error)
 
-        for file in files:
-            file.fsync_later(done)
+        return done
 
-    def cut_to(self, offset: int) -> bool:
-        """The log now ends at ``offset``; whether the recovery point had to move back."""
+    def cut_to(self, offset: int) -> None:
+        """The log ends at ``offset``, or is about to."""
         for flush in self._in_flight:
             flush.target = min(flush.target, offset)
-        if offset >= self.recovery_point:
-            return False
-        self.recovery_point = offset
-        return True
+        self.recovery_point = min(self.recovery_point, offset)

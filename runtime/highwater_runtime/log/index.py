@@ -2,7 +2,8 @@
 
 Both are kept whole in memory (an entry for every ``log.index.interval.bytes`` of log) and appended to their files
 when the segment is flushed, sealed or closed, not on every append: after an unclean stop the indexes of every segment
-that was not flushed are rebuilt from the log anyway. A file that does not make sense is rebuilt likewise.
+that was not flushed are rebuilt from the log anyway. A file that does not make sense is rebuilt likewise. It is
+made when there is something to write: a broker has many logs, most of whose active segments have no entries yet.
 
 Files: offset index, entries of (offset relative to the segment's base u32, position u32); time index, entries of
 (timestamp i64, relative offset u32); big endian. Kafka allocates these files at full size and trims them on close;
@@ -17,7 +18,8 @@ from bisect import bisect_left, bisect_right
 from struct import Struct
 from typing import Final
 
-from highwater_runtime.ports.disk import DiskFile
+from highwater_runtime.log.checkpoints import read_whole
+from highwater_runtime.ports.disk import Disk, DiskFile
 
 _OFFSET_ENTRY: Final = Struct(">II")
 _TIME_ENTRY: Final = Struct(">qI")
@@ -27,10 +29,12 @@ MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 class _Index(ABC):
     """Two ascending columns and the file that holds them; ``_written`` entries of them are in the file."""
 
-    __slots__ = ("_base_offset", "_entry", "_file", "_first", "_second", "_written")
+    __slots__ = ("_base_offset", "_disk", "_entry", "_file", "_first", "_path", "_second", "_written")
 
-    def __init__(self, file: DiskFile, base_offset: int, entry: Struct) -> None:
-        self._file = file
+    def __init__(self, disk: Disk, path: str, base_offset: int, entry: Struct) -> None:
+        self._disk = disk
+        self._path = path
+        self._file: DiskFile | None = None
         self._base_offset = base_offset
         self._entry = entry
         self._first = array("q")
@@ -53,13 +57,13 @@ class _Index(ABC):
         return (len(self._first) + 1) * self._entry.size > max_bytes
 
     def load(self) -> bool:
-        """Read the file. False where it is not a whole number of entries in ascending order."""
-        size = self._file.size()
-        if size % self._entry.size:
+        """Read the file, if there is one. False where it is not a whole number of entries in ascending order."""
+        content = read_whole(self._disk, self._path) or b""
+        if len(content) % self._entry.size:
             return False
         first, second = array("q"), array("q")
         last_first = last_second = -1
-        for raw_first, raw_second in self._entry.iter_unpack(self._file.read(0, size)):
+        for raw_first, raw_second in self._entry.iter_unpack(content):
             one, two = self._decode(raw_first, raw_second)
             if (first and (one <= last_first or two <= last_second)) or one < 0:
                 return False
@@ -72,27 +76,36 @@ class _Index(ABC):
     def reset(self) -> None:
         """Forget every entry, in the file too."""
         self._keep(0)
-        self._file.truncate(0)
+        if self._disk.exists(self._path):
+            self.file.truncate(0)
 
     def _keep(self, count: int) -> None:
         del self._first[count:], self._second[count:]
         if self._written > count:
             self._written = count
-            self._file.truncate(count * self._entry.size)
+            self.file.truncate(count * self._entry.size)
 
     def write(self) -> None:
-        """Bring the file up to date, in the page cache."""
-        written, count = self._written, len(self._first)
+        """Bring the file up to date, in the page cache; it is there then, if empty."""
+        file, written, count = self.file, self._written, len(self._first)
         if written < count:
             encode = self._encode
             entries = [encode(self._first[i], self._second[i]) for i in range(written, count)]
-            self._file.append(b"".join(entries))
+            file.append(b"".join(entries))
             self._written = count
 
     @property
     def file(self) -> DiskFile:
-        """The file, to be fsynced."""
+        """The file, which is made where there is none."""
+        if self._file is None:
+            self._file = self._disk.open(self._path, create=True)
         return self._file
+
+    def close(self) -> None:
+        """Release the file, if it is open."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 class OffsetIndex(_Index):
@@ -100,8 +113,8 @@ class OffsetIndex(_Index):
 
     __slots__ = ()
 
-    def __init__(self, file: DiskFile, base_offset: int) -> None:
-        super().__init__(file, base_offset, _OFFSET_ENTRY)
+    def __init__(self, disk: Disk, path: str, base_offset: int) -> None:
+        super().__init__(disk, path, base_offset, _OFFSET_ENTRY)
 
     def _encode(self, first: int, second: int) -> bytes:
         return _OFFSET_ENTRY.pack(first - self._base_offset, second)
@@ -144,8 +157,8 @@ class TimeIndex(_Index):
 
     __slots__ = ()
 
-    def __init__(self, file: DiskFile, base_offset: int) -> None:
-        super().__init__(file, base_offset, _TIME_ENTRY)
+    def __init__(self, disk: Disk, path: str, base_offset: int) -> None:
+        super().__init__(disk, path, base_offset, _TIME_ENTRY)
 
     def _encode(self, first: int, second: int) -> bytes:
         return _TIME_ENTRY.pack(first, second - self._base_offset)

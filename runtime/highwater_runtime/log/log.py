@@ -8,11 +8,11 @@ The rules that the rest of the system relies on:
   flush and moves back by a truncation. Once a write or a flush fails, nothing is known about the file any more (the
   kernel forgets the error, and the pages with it), so the log goes offline until the node restarts. That is the end of
   this log and of nothing else: an ``OSError`` of a log's own files does not leave this class, ``LogOffline`` does.
-* A truncation is durable when it returns, and the recovery point that it lowers before it begins. Apache Kafka syncs
-  nothing then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into
-  the log (epoch cache, producer state) is cut back in the same step.
-* A new epoch is in the checkpoint of epochs before the call returns; what is cut from it is written a little later, as
-  in Kafka since 3.9 (KAFKA-16541). Until then the file knows too much, which loading cuts off once more.
+* A truncation is durable when it returns. Before it begins, no checkpoint may vouch for what it cuts: if one does, the
+  call raises ``TruncationPending`` until a lower recovery point has been written behind it. Apache Kafka syncs nothing
+  then and writes the recovery point afterwards: that is the switch ``truncation-sync``. Whatever points into the log
+  (epoch cache, producer state) is cut back in the same step.
+* The checkpoint of epochs is written behind (:mod:`.epoch_cache`).
 
 See the package's docstring for the whole surface, and for which trace events a log emits itself.
 """
@@ -29,6 +29,7 @@ from highwater_runtime.log.admission import Admission, check_client_batch, whole
 from highwater_runtime.log.checkpoints import read_partition_metadata, write_partition_metadata
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.creation import Creation
 from highwater_runtime.log.errors import (
     CorruptRecord,
     EpochRegression,
@@ -37,18 +38,19 @@ from highwater_runtime.log.errors import (
     LogOffline,
     OffsetOutOfRange,
     RecordBatchTooLarge,
+    TruncationPending,
     UnexpectedAppendOffset,
 )
 from highwater_runtime.log.flush import FlushDone
-from highwater_runtime.log.names import parent
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import deletable
+from highwater_runtime.log.write_behind import Closing, Errand, do_now
 from highwater_runtime.ports.clock import Clock
-from highwater_runtime.ports.disk import Disk
+from highwater_runtime.ports.disk import Disk, DiskFile
 from highwater_runtime.ports.trace import (
     LogAppended,
     LogCut,
@@ -68,16 +70,25 @@ StartReason = Literal["delete-records", "leader"]
 class Log(ReadableLog):
     """What changes a log; what reads it is in :class:`.readable_log.ReadableLog`.
 
-    A caller sets ``on_recovery_point_lowered`` to be told, before a truncation, that the checkpoint of the recovery
-    point says too much.
+    A caller sets ``lower_recovery_point`` if there is a checkpoint of it: called with an offset, it returns whether no
+    checkpoint vouches for anything behind that, not even one that is being written; if one does, it has one written
+    that does not.
     """
 
-    __slots__ = ("_epochs_to_save", "on_recovery_point_lowered")
+    __slots__ = ("is_touched", "lower_recovery_point")
 
     def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
         super().__init__(loader, recovery, clock, topic_id)
-        self.on_recovery_point_lowered: Callable[[], None] | None = None
-        self._epochs_to_save = False
+        self.lower_recovery_point: Callable[[int], bool] | None = None
+        self.is_touched = recovery.reason == "recovered"
+        """Whether the files hold anything else than what the last clean stop left, or a creation."""
+
+    @classmethod
+    def created(cls, errand: Creation, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
+        """The log that ``errand`` has made."""
+        log = cls(errand.loader, Recovery("created"), clock, errand.topic_id)
+        log._report_loaded(trace, trace_appends)
+        return log
 
     @classmethod
     def open(
@@ -104,10 +115,19 @@ class Log(ReadableLog):
             InconsistentTopicId: the directory belongs to another topic id.
             CorruptCheckpoint: ``partition.metadata`` cannot be read.
         """
-        created = not disk.is_dir(directory)
-        if created:
-            disk.mkdir(directory)
-        found = None if created else read_partition_metadata(disk, directory)
+        if not disk.is_dir(directory):
+            errand = Creation(
+                disk,
+                directory,
+                config,
+                topic_id=topic_id,
+                now_ms=clock.wall_ms(),
+                log_start_offset=log_start_offset,
+                done=lambda _: None,
+            )
+            do_now(disk, errand)
+            return cls.created(errand, clock, trace, trace_appends=trace_appends)
+        found = read_partition_metadata(disk, directory)
         if found is not None and topic_id is not None and found != topic_id:
             raise InconsistentTopicId(f"{directory} belongs to topic id {found.hex}, not {topic_id.hex}")
         if found is None and topic_id is not None:
@@ -117,15 +137,11 @@ class Log(ReadableLog):
             directory=directory,
             config=config,
             now_ms=clock.wall_ms(),
-            clean=clean or created,
-            recovery_point=0 if created else recovery_point,
+            clean=clean,
+            recovery_point=recovery_point,
             log_start_offset=log_start_offset,
         )
-        recovery = loader.load()
-        if created:
-            recovery = Recovery("created")
-            disk.fsync_dir(parent(directory))
-        log = cls(loader, recovery, clock, found or topic_id)
+        log = cls(loader, loader.load(), clock, found or topic_id)
         log._report_loaded(trace, trace_appends)
         return log
 
@@ -257,6 +273,7 @@ class Log(ReadableLog):
         first_offset, last_offset = batches[0].base_offset, batches[-1].last_offset
         timestamp = max([batch.max_timestamp for batch in batches])
         self._ensure_online()
+        self.is_touched = True
         producers, epochs = self._producers, self._epochs
         try:
             if self._chain.must_roll(len(data), timestamp, last_offset, now_ms):
@@ -288,20 +305,26 @@ class Log(ReadableLog):
     def _roll(self, now_ms: int) -> None:
         """Begin a new segment, and let the disk take the sealed one in its own time."""
         sealed = self._chain.roll(now_ms)
-        write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
+        snapshot = write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
         self._took("segment-rolled")
         if len(self._producers):
             self._took("producer-snapshot-written")
         files = self._chain.unflushed_files(self.recovery_point, sealed_only=True) or list(sealed.files)
-        self._flushes.later(files, self.log_end_offset, self._after_flush)
+        self._flush_with_directory([*files, self._disk.open(snapshot)], self._after_flush)
+
+    def _flush_with_directory(self, files: list[DiskFile], on_done: FlushDone) -> None:
+        """A flush of all below the log end offset that includes the names in the directory."""
+        done = self._flushes.begin(self.log_end_offset, len(files) + 1, on_done)
+        for file in files:
+            file.fsync_later(done)
+        self._chain.sync_directory_later(done)
 
     # --- leader epochs -----------------------------------------------------------------------------------------------
 
     def assign_epoch_start(self, epoch: int, start_offset: int) -> None:
         """A leader's first act in ``epoch``: it begins at ``start_offset``, even if nothing is ever written in it."""
         self._ensure_online()
-        with self._failures_end_it():
-            self._epochs.assign(epoch, start_offset)
+        self._epochs.assign(epoch, start_offset)
 
     # --- cutting -----------------------------------------------------------------------------------------------------
 
@@ -313,6 +336,7 @@ class Log(ReadableLog):
 
         Raises:
             LogOffline: the disk failed.
+            TruncationPending: not yet; nothing has changed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -321,8 +345,7 @@ class Log(ReadableLog):
         elif offset < old_end:
             self._cut_to(offset)
         else:
-            if self._epochs.truncate_from_end(offset):
-                self._save_epochs_soon()
+            self._epochs.truncate_from_end(offset)
             return False
         self._report_truncated(old_end, leader_epoch, reason)
         return True
@@ -332,6 +355,7 @@ class Log(ReadableLog):
 
         Raises:
             LogOffline: the disk failed.
+            TruncationPending: not yet; nothing has changed.
         """
         self._ensure_online()
         old_end = self.log_end_offset
@@ -351,12 +375,14 @@ class Log(ReadableLog):
             )
 
     def _cut_to(self, offset: int) -> None:
-        with self._failures_end_it(), self._recovery_point_at(self._chain.truncation_point(offset)):
+        with self._failures_end_it():
+            end_offset = self._chain.truncation_point(offset)
+        with self._recovery_point_at(end_offset), self._failures_end_it():
             self._chain.truncate_to(offset)
             self._after_cut()
 
     def _begin_anew(self, offset: int) -> None:
-        with self._failures_end_it(), self._recovery_point_at(offset):
+        with self._recovery_point_at(offset), self._failures_end_it():
             self._chain.restart_at(offset)
             self.log_start_offset = offset
             self._epochs.clear()
@@ -364,10 +390,10 @@ class Log(ReadableLog):
 
     def _after_cut(self) -> None:
         """Let everything that points into the log fit its new end."""
+        self.is_touched = True
         self.log_end_offset = end_offset = self._chain.end_offset
         self.log_start_offset = min(self.log_start_offset, end_offset)
         self._epochs.truncate_from_end(end_offset)
-        self._save_epochs_soon()
         self._chain.remove_snapshots(lambda snapshot: snapshot > end_offset)
         if self.config.truncation_sync:
             self._chain.sync_directory()
@@ -378,33 +404,15 @@ class Log(ReadableLog):
     def _recovery_point_at(self, end_offset: int) -> Iterator[None]:
         """Around a truncation to ``end_offset``: what is cut is no longer durable, nor may a checkpoint say so.
 
-        The checkpoint is written first, lest a crash between leave one that vouches for what is written there later.
+        The checkpoint is lowered first, lest a crash between leave one that vouches for what is written there later.
         """
-        lowered = self._flushes.cut_to(end_offset) and self.on_recovery_point_lowered is not None
-        if lowered and self.config.truncation_sync:
-            self._checkpoint_recovery_point()
+        self._flushes.cut_to(end_offset)
+        lower, sync = self.lower_recovery_point, self.config.truncation_sync
+        if sync and lower is not None and not lower(end_offset):
+            raise TruncationPending(f"{self.partition}: its recovery point is not lowered to {end_offset} yet")
         yield
-        if lowered and not self.config.truncation_sync:
-            self._checkpoint_recovery_point()
-
-    def _checkpoint_recovery_point(self) -> None:
-        if self.on_recovery_point_lowered is not None:
-            self.on_recovery_point_lowered()
-
-    def _save_epochs_soon(self) -> None:
-        """Write what was cut from the epochs, in an event of its own: nobody waits for that."""
-        if not self._epochs_to_save:
-            self._epochs_to_save = True
-            self._clock.call_later(0, self._save_epochs)
-
-    def _save_epochs(self) -> None:
-        self._epochs_to_save = False
-        if self._offline is not None:
-            return
-        try:
-            self._epochs.save()
-        except OSError as error:
-            self._go_offline(error)  # nobody is there to hear of it
+        if not sync and lower is not None:
+            lower(end_offset)
 
     # --- retention ---------------------------------------------------------------------------------------------------
 
@@ -427,8 +435,7 @@ class Log(ReadableLog):
             return False
         self._ensure_online()
         self.log_start_offset = offset
-        if self._epochs.truncate_from_start(offset):
-            self._save_epochs_soon()
+        self._epochs.truncate_from_start(offset)
         if self.on_start_moved is not None:
             self.on_start_moved()
         return True
@@ -543,6 +550,7 @@ class Log(ReadableLog):
         """
         self._ensure_online()
         with self._failures_end_it():
+            self._chain.sync_directory()
             self._flushes.now(self._chain.unflushed_files(self.recovery_point), self.log_end_offset)
 
     def flush_later(self, on_done: FlushDone) -> None:
@@ -559,7 +567,9 @@ class Log(ReadableLog):
 
         with self._failures_end_it():
             files = self._chain.unflushed_files(self.recovery_point)
-        if files:
+        if not self._chain.directory_is_durable:
+            self._flush_with_directory(files, done)
+        elif files:
             self._flushes.later(files, self.log_end_offset, done)
         else:
             self._clock.call_later(0, lambda: on_done(None))
@@ -568,21 +578,54 @@ class Log(ReadableLog):
         if error is not None:
             self._go_offline(error)
 
+    @property
+    def epochs_are_stale(self) -> bool:
+        """Whether the checkpoint of epochs has to be written."""
+        return self._offline is None and self._epochs.is_stale
+
+    def save_epochs_later(self, on_done: Callable[[], None]) -> Errand:
+        """An errand that writes the checkpoint of epochs; ``on_done`` runs at its end, whether or not it failed."""
+
+        def done(error: OSError | None) -> None:
+            if error is not None:
+                self._go_offline(error)
+            on_done()
+
+        return self._epochs.save_later(done)
+
     def close(self) -> None:
         """Flush, write a producer snapshot, release the files. What was closed can be opened as ``clean``.
+
+        The checkpoint of epochs is not among that: see :meth:`save_epochs_later`.
 
         Raises:
             LogOffline: the disk failed; the log cannot be called clean then.
         """
-        self.flush()
+        self._ensure_online()
+        errand = self.close_later(lambda: None)
         with self._failures_end_it():
-            self._epochs.save()
-            self._chain.seal()
-            write_snapshot(self._disk, self._directory, self.log_end_offset, self._producers)
-            if len(self._producers):
-                self._took("producer-snapshot-written")
-            self._disk.fsync_dir(self._directory)
-        self.abandon("closed")
+            do_now(self._disk, errand)
+        errand.done(None)
+
+    def close_later(self, on_done: Callable[[], None]) -> Errand:
+        """As :meth:`close`, as an errand; nothing else may be done with the log from now on."""
+        chain, end_offset, producers = self._chain, self.log_end_offset, self._producers
+
+        def prepare() -> list[str]:
+            snapshot = write_snapshot(self._disk, self._directory, end_offset, producers)
+            return [*chain.seal(), snapshot]
+
+        def done(error: OSError | None) -> None:
+            if error is not None:
+                self._go_offline(error)
+            else:
+                self._flushes.recovery_point = end_offset
+                if len(producers):
+                    self._took("producer-snapshot-written")
+            self.abandon("closed")
+            on_done()
+
+        return Closing(self._directory, prepare, done)
 
     def abandon(self, reason: str) -> None:
         """Release the files as they are; every later use raises ``LogOffline`` with ``reason``. Idempotent."""

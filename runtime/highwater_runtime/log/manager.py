@@ -1,17 +1,21 @@
 """The owner of a data directory: every partition's log, and the files that speak of all of them.
 
+Nothing here waits for the disk while the broker runs: logs are made, deleted and closed, and checkpoints are written,
+as errands behind the broker's back (:mod:`.write_behind`), in the order in which they were asked for.
+
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
-  would switch recovery off), then opens every log, with recovery unless the marker was there.
-* From time to time it writes the recovery points, log start offsets and high watermarks. A recovery point that a
-  truncation lowers is written before the truncation (``truncation_sync`` false, as in Kafka: after it), and all of
-  them after loading: stale and too high, one would vouch for bytes that were written anew since.
+  would switch recovery off), then opens every log, with recovery unless the marker was there. All recovery points are
+  written after loading: stale and too high, one would vouch for bytes that were written anew since.
+* From time to time it writes the recovery points, log start offsets and high watermarks (:mod:`.offset_checkpoints`).
+* A log is created off the broker's events, many in one batch, and is there once it is durable.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
-  after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began.
+  after ``log.segment.delete.delay.ms``; a start finishes what an earlier incarnation began. A new log of the same name
+  waits until the old name and its offsets are durably gone.
 * A log that fails is passed over from then on, and ``on_failed`` is called once for it, in an event of its own. An
   error in a file that all logs share (checkpoints, marker, the directory itself) is another matter: that is the
   failure of the only log directory, an ``OSError`` that ends the node, as it does in Kafka.
-* On shutdown everything is flushed and closed, then the checkpoints are written, then the marker. Where a log has
-  failed there is no marker, and the next start recovers.
+* On shutdown everything is flushed and closed, then the checkpoints are written, then the marker. Logs that nothing was
+  written to need nothing. Where a log has failed there is no marker, and the next start recovers.
 
 ``__cluster_metadata-0`` lies in the same directory but belongs to the quorum's replica (:mod:`highwater_runtime.raft`).
 """
@@ -20,31 +24,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.checkpoints import (
+    CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     RECOVERY_POINTS,
+    encode_clean_shutdown,
     ensure_meta_properties,
-    read_offsets,
     take_clean_shutdown,
-    write_clean_shutdown,
-    write_offsets,
 )
 from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
+from highwater_runtime.log.creation import Creation
 from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, TopicPartition, parse_partition_dir
+from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
+from highwater_runtime.log.write_behind import RemoveTree, Replace, SetAside, WriteBehind
 from highwater_runtime.ports import MS, Ports, Timer
 from highwater_runtime.ports.trace import TransitionTaken
 
 _NEVER: Final = 2**63 - 1
 _LONGEST_NAME: Final = 255
 _INITIAL_RETENTION_DELAY_MS: Final = 30_000
+_CLEANED_TOGETHER: Final = 200
+"""Logs that one event looks through for what retention deletes."""
 _LEAST_DIRTY_SHARE: Final = 0.5
 """A log is compacted when so much of it was written since (Kafka's ``min.cleanable.dirty.ratio``)."""
 
@@ -80,9 +89,13 @@ class LogManager:
         self._high_watermarks = high_watermarks
         self._truncation_sync = truncation_sync
         self._checkpointed_hw: dict[TopicPartition, int] = {}
-        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._behind = WriteBehind(ports.disk)
+        self._checkpoints = OffsetCheckpoints(ports.disk, self._behind)
         self._timers: dict[str, Timer] = {}
         self._compacting: tuple[TopicPartition, Compaction] | None = None
+        self._cleaning: list[TopicPartition] | None = None
+        """Logs that the present pass of retention has still to look through, the next one last."""
+        self._is_shut_down = False
         self._compacted_to: dict[TopicPartition, int] = {}
         """Up to where a pass of this incarnation has compacted a log; a restart looks at everything once more."""
 
@@ -122,7 +135,8 @@ class LogManager:
             self._adopt(tp)
         self._checkpointed_hw = {tp: hw for tp, hw in self._checkpointed_hw.items() if tp in self.logs}
         # A recovered log may end before the point to which it was durable once; nothing may vouch for what comes there.
-        self.checkpoint_recovery_points()
+        # None rises by that, so the leader epochs need not be durable first.
+        self._checkpoints.write_now(RECOVERY_POINTS, {tp: log.recovery_point for tp, log in self.logs.items()})
         config = self._config
         self._every("recovery-points", config.log_flush_checkpoint_interval_ms, self.checkpoint_recovery_points)
         self._every("start-offsets", config.log_flush_checkpoint_interval_ms, self.checkpoint_start_offsets)
@@ -132,13 +146,11 @@ class LogManager:
 
     def _read(self, path: str) -> dict[TopicPartition, int]:
         try:
-            offsets = read_offsets(self._disk, path)
+            return self._checkpoints.read(path)
         except CorruptCheckpoint:
             # Nothing known is always safe to begin with (recover everything, HW 0), and costs only time.
             self._ports.metrics.counter("highwater_log_corrupt_checkpoints_total", file=path)
             return {}
-        self._written[path] = dict(offsets)
-        return offsets
 
     def _every(self, key: str, interval_ms: int, action: Callable[[], None], *, first_ms: int | None = None) -> None:
         def tick() -> None:
@@ -150,7 +162,7 @@ class LogManager:
 
     def _adopt(self, tp: TopicPartition) -> None:
         log = self.logs[tp]
-        log.on_recovery_point_lowered = self.checkpoint_recovery_points
+        log.lower_recovery_point = partial(self._checkpoints.lower, tp)
         log.on_failure = lambda: self._failed(tp, log)
         key = f"flush {tp}"
         timer = self._timers.pop(key, None)
@@ -184,35 +196,40 @@ class LogManager:
         """The log of a partition, if this node has one."""
         return self.logs.get(TopicPartition(topic, partition))
 
-    def get_or_create(
-        self, topic: str, partition: int, topic_id: UUID, properties: Mapping[str, str] | None = None
-    ) -> Log:
-        """The log of a partition; created, durably, where there is none. ``properties``: the topic's own settings.
+    def create(
+        self,
+        topic: str,
+        partition: int,
+        topic_id: UUID,
+        on_created: Callable[[Log], None],
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Make the log of a partition that has none; ``on_created`` runs, later, when it is there and durable.
 
-        The log may have failed, also just now.
-
-        Raises:
-            InconsistentTopicId: the partition's directory belongs to another topic id.
-            OSError: the disk failed, and there is no log.
+        ``properties``: the topic's own settings. An error of the disk is raised in the event in which it comes.
         """
         tp = TopicPartition(topic, partition)
-        log = self.logs.get(tp)
-        if log is not None:
-            try:
-                log.assign_topic_id(topic_id)
-            except LogOffline:
-                return log  # as it is: the caller sees to a log that has failed
-            return log
-        log = self.logs[tp] = Log.open(
+        assert tp not in self.logs, f"{tp} has a log already"
+        # A deleted topic of the same name may have left offsets, which must be gone before this log is there.
+        self._checkpoints.write_stale()
+
+        def done(error: OSError | None) -> None:
+            if error is not None:
+                raise error
+            if not self._is_shut_down:
+                log = self.logs[tp] = Log.created(errand, self._ports.clock, self._ports.trace)
+                self._adopt(tp)
+                on_created(log)
+
+        errand = Creation(
             self._disk,
             str(tp),
             self._log_config(properties),
-            self._ports.clock,
             topic_id=topic_id,
-            trace=self._ports.trace,
+            now_ms=self._ports.clock.wall_ms(),
+            done=done,
         )
-        self._adopt(tp)
-        return log
+        self._behind.add(errand)
 
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
@@ -223,16 +240,17 @@ class LogManager:
     def delete(self, topic: str, partition: int) -> None:
         """Take a partition away: gone for every reader and every restart now, from the disk after a delay.
 
+        An error of the disk is raised in the event in which it comes.
+
         Raises:
             KeyError: there is no such log.
-            OSError: the disk failed.
         """
         tp = TopicPartition(topic, partition)
         if self._compacting is not None and self._compacting[0] == tp:
             self._abort_compaction()
         self._compacted_to.pop(tp, None)
         log = self.logs.pop(tp)
-        log.on_recovery_point_lowered = log.on_failure = None
+        log.lower_recovery_point = log.on_failure = None
         log.abandon("deleted")
         timer = self._timers.pop(f"flush {tp}", None)
         if timer is not None:
@@ -240,20 +258,18 @@ class LogManager:
         self._checkpointed_hw.pop(tp, None)
         suffix = f".{self._ports.random.getrandbits(128):032x}{DELETE_DIR}"
         name = f"{str(tp)[: _LONGEST_NAME - len(suffix)]}{suffix}"
-        self._disk.rename(str(tp), name)
-        self._disk.fsync_dir()
-        # A topic of the same name must not inherit these offsets.
-        for path, written in self._written.items():
-            if tp in written:
-                self._write(path, {other: offset for other, offset in written.items() if other != tp})
+        self._behind.add(SetAside(str(tp), name, _raise))
+        self._checkpoints.forget(tp)
         self._remove_dir_later(name)
 
     def _remove_dir_later(self, name: str) -> None:
+        def removed(error: OSError | None) -> None:
+            _raise(error)
+            self._ports.trace.emit(TransitionTaken(reason="directory-deleted"))
+
         def remove() -> None:
             del self._timers[name]
-            self._disk.remove_tree(name)
-            self._disk.fsync_dir()
-            self._ports.trace.emit(TransitionTaken(reason="directory-deleted"))
+            self._behind.add(RemoveTree(name, removed))
 
         self._timers[name] = self._ports.clock.call_later(self._config.log_segment_delete_delay_ms * MS, remove)
 
@@ -268,41 +284,49 @@ class LogManager:
         return max(log.log_start_offset, min(self._checkpointed_hw.get(tp, 0), log.log_end_offset))
 
     def checkpoint_recovery_points(self) -> None:
-        """Write down how far each log is durable."""
-        self._write(RECOVERY_POINTS, {tp: log.recovery_point for tp, log in self.logs.items()})
+        """Have it written how far each log is durable."""
+        self._checkpoints.save_recovery_points(self.logs)
 
     def checkpoint_start_offsets(self) -> None:
-        """Write down where each log begins, where that is not 0."""
-        self._write(
+        """Have it written where each log begins, where that is not 0."""
+        self._checkpoints.write(
             LOG_START_OFFSETS, {tp: log.log_start_offset for tp, log in self.logs.items() if log.log_start_offset > 0}
         )
 
     def checkpoint_high_watermarks(self) -> None:
-        """Write down the HW of each partition: those the broker runs, and for the others what was known before."""
-        self._write(HIGH_WATERMARKS, self._current_high_watermarks())
+        """Have the HW of each partition written: of those the broker runs, and for the others what was known before."""
+        self._checkpoints.write(HIGH_WATERMARKS, dict(self._current_high_watermarks()))
 
     def _current_high_watermarks(self) -> dict[TopicPartition, int]:
         current = self._high_watermarks()
         self._checkpointed_hw.update((tp, hw) for tp, hw in current.items() if tp in self.logs)
         return self._checkpointed_hw
 
-    def _write(self, path: str, offsets: Mapping[TopicPartition, int]) -> None:
-        if offsets != self._written.get(path, {}):
-            write_offsets(self._disk, path, offsets)
-            self._written[path] = dict(offsets)
-
     def clean_up(self) -> None:
         """Retention by time and size, and forgetting producers, in every log; compaction of those that ask for it."""
+        if self._cleaning is None:
+            self._cleaning = list(reversed(self.logs))
+            self._clean_slice()
+
+    def _clean_slice(self) -> None:
+        if self._is_shut_down or self._cleaning is None:
+            return
         now_ms = self._ports.clock.wall_ms()
         high_watermarks = self._current_high_watermarks()
-        for tp, log in self.logs.items():
-            if not log.is_online:
+        for _ in range(min(_CLEANED_TOGETHER, len(self._cleaning))):
+            tp = self._cleaning.pop()
+            log = self.logs.get(tp)
+            if log is None or not log.is_online:
                 continue
             try:
                 log.delete_old_segments(now_ms, high_watermarks.get(tp, 0))
                 log.remove_expired_producers(now_ms)
             except LogOffline:
                 continue  # this log's failure, which _failed has noted: the others go on
+        if self._cleaning:
+            self._ports.clock.call_later(0, self._clean_slice)
+            return
+        self._cleaning = None
         self.checkpoint_start_offsets()
         if self._compacting is not None and not self.logs[self._compacting[0]].is_online:
             self._compacting = None  # it went no further than the log did
@@ -340,43 +364,46 @@ class LogManager:
         With an error, or if a log has failed, there is no marker: the next start recovers. The error is that of a file
         that all logs share. The logs must not be used after this call.
         """
+        self._is_shut_down = True
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._abort_compaction()
-        flushing = [log for log in self.logs.values() if log.is_online]
-        waiting = len(flushing)
+        waiting = 1
 
-        def flushed(_failure: OSError | None) -> None:
+        def finished() -> None:
             nonlocal waiting
             waiting -= 1
             if waiting == 0:
-                on_done(self._finish(broker_epoch))
+                self._write_last(on_done, broker_epoch)
 
-        if not flushing:
-            on_done(self._finish(broker_epoch))
-        for log in flushing:
-            try:
-                log.flush_later(flushed)
-            except LogOffline:
-                flushed(None)  # whether a log has failed, _finish sees
-
-    def _finish(self, broker_epoch: int) -> OSError | None:
         for log in self.logs.values():
-            if log.is_online:
-                try:
-                    log.close()
-                except LogOffline:
-                    continue  # it has failed now, which is looked at below
+            if log.epochs_are_stale:
+                waiting += 1
+                self._behind.add(log.save_epochs_later(finished))
+        for log in self.logs.values():
+            if log.is_online and log.is_touched:
+                waiting += 1
+                self._behind.add(log.close_later(finished))
+        finished()
+
+    def _write_last(self, on_done: Callable[[OSError | None], None], broker_epoch: int) -> None:
         clean = all(log.failure is None for log in self.logs.values())
         for log in self.logs.values():
             log.abandon("shut down")
-        try:
-            self.checkpoint_recovery_points()
-            self.checkpoint_start_offsets()
-            self.checkpoint_high_watermarks()
-            if clean:
-                write_clean_shutdown(self._disk, broker_epoch)
-        except OSError as failure:
-            return failure
-        return None
+
+        def written(error: OSError | None) -> None:
+            if error is not None or not clean:
+                on_done(error)
+            else:
+                self._behind.add(Replace(CLEAN_SHUTDOWN, partial(encode_clean_shutdown, broker_epoch), on_done))
+
+        self._checkpoints.write_recovery_points(self.logs)
+        self.checkpoint_start_offsets()
+        self.checkpoint_high_watermarks()
+        self._checkpoints.when_written(written)
+
+
+def _raise(error: OSError | None) -> None:
+    if error is not None:
+        raise error

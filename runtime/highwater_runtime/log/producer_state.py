@@ -199,15 +199,19 @@ class ProducerStates:
         return states
 
 
-def write_snapshot(disk: Disk, directory: str, offset: int, states: ProducerStates) -> None:
-    """Write the state as of ``offset``. Torn files are found out by their CRC, so no rename is needed."""
-    file = disk.open(join(directory, file_name(offset, SNAPSHOT)), create=True)
+def write_snapshot(disk: Disk, directory: str, offset: int, states: ProducerStates) -> str:
+    """Write the state as of ``offset``, in the page cache; returns the file's path.
+
+    Torn files are found out by their CRC, so no rename is needed.
+    """
+    path = join(directory, file_name(offset, SNAPSHOT))
+    file = disk.open(path, create=True)
     try:
         file.truncate(0)
         file.append(states.encode())
-        file.fsync()
     finally:
         file.close()
+    return path
 
 
 def latest_snapshot(disk: Disk, directory: str, offsets: Iterable[int]) -> tuple[int, ProducerStates] | None:

@@ -59,7 +59,14 @@ class ReadableLog:
         self._disk: Disk = loader.disk
         self._directory: str = loader.directory
         self._clock = clock
-        self._chain = SegmentChain(loader.disk, loader.directory, clock, loader.config, loader.segments)
+        self._chain = SegmentChain(
+            loader.disk,
+            loader.directory,
+            clock,
+            loader.config,
+            loader.segments,
+            directory_changed=loader.directory_changed,
+        )
         self._epochs = loader.epochs
         self._producers = loader.producers
         self._flushes = Flushes(loader.recovery_point)

@@ -75,6 +75,8 @@ class Loader:
     segments: list[Segment] = field(default_factory=list)
     producers: ProducerStates = field(default_factory=ProducerStates)
     epochs: EpochCache = field(init=False)
+    directory_changed: bool = True
+    """Whether names in the directory may not be durable: before anything in it counts as such they have to be."""
     _cuts: list[Cut] = field(default_factory=list)
     _scanned_from: int | None = None
     _last_epoch: int = -1
@@ -94,11 +96,13 @@ class Loader:
             self._cuts.append(Cut("short-log", 0, end_offset))
         self.epochs.truncate_from_end(end_offset)
         self.epochs.truncate_from_start(self.log_start_offset)
-        self.epochs.save()
         trusted_end = end_offset if self._scanned_from is None else self._scanned_from
         self.producers, from_snapshot = load_producers(self.disk, self.directory, self.segments, trusted_end)
-        self.disk.fsync_dir(self.directory)
+        if self._cuts:
+            # Before anything is written where it was: a file that came back would go on where the new bytes end.
+            self.disk.fsync_dir(self.directory)
         clean = self.clean and not self._cuts
+        self.directory_changed = not clean
         if self._scanned_from is None and clean:
             self.recovery_point = end_offset
         else:  # what was scanned has new indexes, which a flush has to make durable
@@ -152,7 +156,7 @@ class Loader:
 
     def _note_epoch(self, batch: BatchView) -> None:
         if batch.leader_epoch > self.epochs.latest_epoch:
-            self.epochs.note(batch.leader_epoch, batch.base_offset)
+            self.epochs.assign(batch.leader_epoch, batch.base_offset)
 
     def _scan(self, segment: Segment) -> tuple[int, str | None]:
         """Check every batch; (bytes that are valid, why it ends there or None)."""

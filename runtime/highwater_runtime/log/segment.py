@@ -68,8 +68,8 @@ class Segment:
         self.base_offset = base_offset
         self.created_ms = now_ms
         self.file: DiskFile = disk.open(self._path + LOG + suffix, create=create)
-        self.offset_index = OffsetIndex(disk.open(self._path + OFFSET_INDEX + suffix, create=True), base_offset)
-        self.time_index = TimeIndex(disk.open(self._path + TIME_INDEX + suffix, create=True), base_offset)
+        self.offset_index = OffsetIndex(disk, self._path + OFFSET_INDEX + suffix, base_offset)
+        self.time_index = TimeIndex(disk, self._path + TIME_INDEX + suffix, base_offset)
         self.size = self.file.size()
         self._begin_empty()
 
@@ -295,10 +295,20 @@ class Segment:
         """Log, offset index and time index."""
         return self.file, self.offset_index.file, self.time_index.file
 
+    @property
+    def paths(self) -> tuple[str, str, str]:
+        """Where log, offset index and time index are."""
+        return (
+            self._path + LOG + self._suffix,
+            self._path + OFFSET_INDEX + self._suffix,
+            self._path + TIME_INDEX + self._suffix,
+        )
+
     def close(self) -> None:
         """Release the files."""
-        for file in self.files:
-            file.close()
+        self.file.close()
+        self.offset_index.close()
+        self.time_index.close()
 
     def set_aside(self) -> list[str]:
         """Close, and rename the files to ``….deleted``; returns their new paths, to be unlinked later."""
@@ -306,15 +316,20 @@ class Segment:
         aside = []
         for suffix in SEGMENT_SUFFIXES:
             path = self._path + suffix
-            self._disk.rename(path, path + DELETED)
-            aside.append(path + DELETED)
+            if suffix == LOG or self._disk.exists(path):
+                self._disk.rename(path, path + DELETED)
+                aside.append(path + DELETED)
         return aside
 
     def remove(self) -> None:
         """Close, and unlink the files at once."""
         self.close()
         for suffix in SEGMENT_SUFFIXES:
-            self._disk.unlink(self._path + suffix + self._suffix)
+            self._unlink(self._path + suffix + self._suffix)
+
+    def _unlink(self, path: str) -> None:
+        if self._disk.exists(path):  # an index that never had an entry may have no file
+            self._disk.unlink(path)
 
     def take_place_of(self, old: Segment, sync_directory: Callable[[], None]) -> None:
         """Put the files of this segment, made under other names, in the place of ``old``'s; durably, step by step.
@@ -327,7 +342,7 @@ class Segment:
         self.time_index.file.fsync()
         old.close()
         for suffix in (OFFSET_INDEX, TIME_INDEX):
-            self._disk.unlink(self._path + suffix)
+            self._unlink(self._path + suffix)
         sync_directory()
         self._disk.rename(self._path + LOG + self._suffix, self._path + LOG)
         sync_directory()

@@ -18,7 +18,7 @@ from highwater_runtime.log.records import BatchView, Buffer, iter_batches
 from highwater_runtime.log.results import BatchMark, TimestampOffset
 from highwater_runtime.log.segment import Segment
 from highwater_runtime.ports.clock import MS, Clock, Timer
-from highwater_runtime.ports.disk import Disk, DiskFile
+from highwater_runtime.ports.disk import Disk, DiskFile, DiskJob
 
 _READ_BYTES: Final = 1 << 20
 
@@ -27,11 +27,12 @@ class SegmentChain:
     """``segments``, oldest first, never empty; ``active`` is the last."""
 
     __slots__ = (
+        "_changes",
         "_clock",
         "_directory",
-        "_directory_changed",
         "_disk",
         "_removals",
+        "_synced_changes",
         "active",
         "config",
         "cuts",
@@ -39,11 +40,22 @@ class SegmentChain:
         "segments",
     )
 
-    def __init__(self, disk: Disk, directory: str, clock: Clock, config: LogConfig, segments: list[Segment]) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        clock: Clock,
+        config: LogConfig,
+        segments: list[Segment],
+        *,
+        directory_changed: bool = False,
+    ) -> None:
         self._disk = disk
         self._directory = directory
         self._clock = clock
-        self._directory_changed = False
+        self._changes = int(directory_changed)
+        """How often names in the directory came or went; ``_synced_changes`` of them are durable."""
+        self._synced_changes = 0
         self._removals: dict[str, Timer] = {}
         self.cuts = 0
         """How often the end was cut off, or everything."""
@@ -95,7 +107,7 @@ class SegmentChain:
         interval = self.config.index_interval_bytes
         self.active = Segment(self._disk, self._directory, base_offset, interval, now_ms, create=True)
         self.segments.append(self.active)
-        self._directory_changed = True
+        self._changes += 1
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -200,10 +212,10 @@ class SegmentChain:
         for offset in offsets_in(self._disk.list(self._directory), SNAPSHOT):
             if unwanted(offset):
                 self._disk.unlink(join(self._directory, file_name(offset, SNAPSHOT)))
-                self._directory_changed = True
+                self._changes += 1
 
     def _set_aside(self, segment: Segment) -> None:
-        self._directory_changed = True
+        self._changes += 1
         for path in segment.set_aside():
             earlier = self._removals.pop(path, None)
             if earlier is not None:
@@ -211,14 +223,20 @@ class SegmentChain:
             self._removals[path] = self._clock.call_later(self.config.delete_delay_ms * MS, self._remover(path))
 
     def _remover(self, path: str) -> Callable[[], None]:
+        def steps() -> DiskJob:
+            if self._disk.exists(path):  # it may have been taken for another file of that name, and removed
+                self._disk.unlink(path)
+            yield
+
+        def removed(error: OSError | None) -> None:
+            if error is not None:
+                if self.on_error is None:
+                    raise error
+                self.on_error(error)
+
         def remove() -> None:
             del self._removals[path]
-            try:
-                self._disk.unlink(path)
-            except OSError as error:
-                if self.on_error is None:
-                    raise
-                self.on_error(error)
+            self._disk.run_later(steps(), removed)
 
         return remove
 
@@ -238,34 +256,57 @@ class SegmentChain:
 
     # --- durability --------------------------------------------------------------------------------------------------
 
+    @property
+    def directory_is_durable(self) -> bool:
+        """Whether all names in the directory are."""
+        return self._synced_changes == self._changes
+
     def unflushed_files(self, recovery_point: int, *, sealed_only: bool = False) -> list[DiskFile]:
-        """What an fsync has to cover so that everything is durable; the directory is so already on return.
+        """What an fsync has to cover so that everything is durable, beside the directory.
 
         The indexes of the active segment are left out: whoever finds its end above the recovery point makes them anew.
         """
         files: list[DiskFile] = []
-        for segment in reversed(self.segments):
-            if segment.end_offset <= recovery_point:
-                break
+        for segment in self._above(recovery_point):
             if segment is not self.active:
                 segment.seal()
                 files += segment.files
             elif not sealed_only:
                 files.append(segment.file)
-        self.sync_directory()
         return files
+
+    def _above(self, recovery_point: int) -> list[Segment]:
+        """The segments that are not known to be durable as a whole."""
+        first = len(self.segments)
+        while first and self.segments[first - 1].end_offset > recovery_point:
+            first -= 1
+        return self.segments[first:]
+
+    def sync_directory_later(self, on_done: Callable[[OSError | None], None]) -> None:
+        """Make names durable that came or went, without blocking."""
+        changes = self._changes
+
+        def steps() -> DiskJob:
+            self._disk.fsync_dir(self._directory)
+            yield
+
+        def done(error: OSError | None) -> None:
+            if error is None:
+                self._synced_changes = max(self._synced_changes, changes)
+            on_done(error)
+
+        self._disk.run_later(steps(), done)
 
     def sync_directory(self) -> None:
         """Make names durable that came or went."""
-        if self._directory_changed:
+        if not self.directory_is_durable:
             self._disk.fsync_dir(self._directory)
-            self._directory_changed = False
+            self._synced_changes = self._changes
 
-    def seal(self) -> None:
-        """Make the indexes of the active segment complete and durable; its batches were flushed."""
+    def seal(self) -> list[str]:
+        """Make the indexes of the active segment complete; returns the files that may not be durable."""
         self.active.seal()
-        self.active.offset_index.file.fsync()
-        self.active.time_index.file.fsync()
+        return list(self.active.paths)
 
     def release(self) -> None:
         """Close the files as they are; what was to be removed later is left to the next start."""

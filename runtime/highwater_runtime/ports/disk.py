@@ -13,8 +13,11 @@ What survives what:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
+
+DiskJob = Iterator[None]
+"""File operations that wait for the disk, as a generator: it yields between steps that belong together."""
 
 
 class DiskFile(Protocol):
@@ -82,6 +85,20 @@ class Disk(Protocol):
 
     def fsync_dir(self, path: str = "") -> None:
         """Make the directory's entries (creations, renames, removals) durable before returning."""
+
+    def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
+        """As ``fsync`` and ``fsync_dir`` of files and directories in any order, which costs less than one by one.
+
+        Returns what failed, by path.
+        """
+
+    def run_later(self, job: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
+        """Run the steps of ``job`` without blocking the node; jobs run one after another, in the order of the calls.
+
+        A step may use this disk, and values that nobody else changes meanwhile: it runs beside the node's events.
+        Between two steps, and within one, the node may die: then no further step runs. ``on_done`` runs as an event of
+        its own behind the last step: with None, or with the ``OSError`` that a step raised, which ends the job.
+        """
 
 
 def path_components(path: str) -> list[str]:

@@ -360,6 +360,8 @@ Transition = Literal[
     "compacted",
     "log-offline",
     "directory-deleted",
+    # a broker's session
+    "heartbeats-late",
     # produce
     "duplicate-answered",
     "duplicate-answered-by-new-leader",

@@ -9,21 +9,23 @@ Faults: a quota (``ENOSPC``), errors (``EIO`` on everything, on writes, or on fs
 and :meth:`SimDisk.cut_power_at`, which ends the world at the n-th operation, for testing every crash point of a
 write–fsync–rename–fsync sequence. After a failed fsync the pages are clean but not durable, as on Linux.
 
-A disk works without a simulator too: then fsyncs that were begun end when :meth:`SimDisk.complete_fsyncs` is called.
+A disk works without a simulator too: then fsyncs and jobs that were begun end when :meth:`SimDisk.complete_fsyncs` is
+called.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, Protocol
 
-from highwater_runtime.ports import MS, path_components
+from highwater_runtime.ports import MS, DiskJob, path_components
 from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
-from highwater_runtime.sim.open_file import Fsync, SimFile
+from highwater_runtime.sim.open_file import Fsync, Job, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
 
 KeepChoice = Keep | Literal["by-seed"]
@@ -86,6 +88,8 @@ class SimDisk:
         self._timing = timing or DiskTiming()
         self._tree = DirectoryTree()
         self._waiting: list[Fsync] = []
+        self._jobs: deque[Job] = deque()
+        self._step_is_due = False
         self._quota: int | None = None
         self._errors: DiskErrors | None = None
         self._stalled = False
@@ -209,6 +213,25 @@ class SimDisk:
             raise self._failed(errno.EIO, path)
         self._tree.fsync(directory)
 
+    def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
+        """See :class:`highwater_runtime.ports.Disk`."""
+        failures: dict[str, OSError] = {}
+        for path in dict.fromkeys(paths):
+            try:
+                if self.is_dir(path):
+                    self.fsync_dir(path)
+                else:
+                    self.open(path).fsync()
+            except OSError as error:
+                failures[path] = error
+        return failures
+
+    def run_later(self, job: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
+        """See :class:`highwater_runtime.ports.Disk`. Each step takes as long as an fsync."""
+        self._drop_jobs_of_the_dead()
+        self._jobs.append(Job(self, job, on_done))
+        self._schedule_step()
+
     # --- faults ---
 
     def power_loss(self, keep: KeepChoice = "by-seed", *, wipe: bool = False) -> PowerLossEvidence:
@@ -220,6 +243,7 @@ class SimDisk:
             held = self.wipe()
             return PowerLossEvidence(drawn, unsynced, held, tuple(path for path, _ in before), wiped=True)
         self._waiting.clear()
+        self._drop_jobs()
         self._tree.lose_power(drawn, self._random)
         after = self._tree.files()
         readable = {id(file) for _, file in before}
@@ -241,6 +265,7 @@ class SimDisk:
         held = self.used_bytes()
         self.wipes += 1
         self._waiting.clear()
+        self._drop_jobs()
         self._tree = DirectoryTree()
         return held
 
@@ -260,8 +285,10 @@ class SimDisk:
         self._arm()
 
     def set_stalled(self, stalled: bool) -> None:
-        """Keep fsyncs that were begun from ending, until the stall is over. Blocking fsyncs are not held up."""
+        """Keep fsyncs and jobs that were begun from ending until the stall is over. Blocking fsyncs are not held up."""
         self._stalled = stalled
+        if not stalled:
+            self._schedule_step()
         if not stalled and self._schedule is not None:
             waiting, self._waiting = self._waiting, []
             for job in sorted(waiting, key=lambda job: job.number):
@@ -291,11 +318,18 @@ class SimDisk:
         return {name: node.durable for name, node in directory.durable.items() if isinstance(node, CachedFile)}
 
     def complete_fsyncs(self) -> int:
-        """Without a scheduler: end all fsyncs under way now, in order; returns how many."""
+        """Without a scheduler: end all fsyncs under way now, in order, then all jobs; returns how many."""
         waiting, self._waiting = self._waiting, []
-        for job in waiting:
-            _end_fsync(job)
-        return len(waiting)
+        for fsync in waiting:
+            _end_fsync(fsync)
+        count = len(waiting)
+        self._drop_jobs_of_the_dead()
+        while self._jobs:
+            job = self._jobs[0]
+            count += 1
+            while self._jobs and self._jobs[0] is job:
+                _run_step(job)
+        return count
 
     # --- for SimFile ---
 
@@ -357,12 +391,55 @@ class SimDisk:
             return True
         return False
 
-    def _fsync_delay(self, file: CachedFile) -> int:
+    def _schedule_step(self) -> None:
+        if self._step_is_due or not self._jobs or self._schedule is None:
+            return
+        if self._stalled:
+            self.fault_hits += 1
+        else:
+            self._step_is_due = True
+            self._schedule(self._delay(), _run_step, self._jobs[0])
+
+    def _drop_jobs(self) -> None:
+        self._jobs.clear()
+        self._step_is_due = False
+
+    def _drop_jobs_of_the_dead(self) -> None:
+        if self._jobs and self._jobs[0].owner is not self.owner:
+            self._drop_jobs()
+
+    def step(self, job: Job) -> None:
+        """Run the next step of ``job``, in an event of its owner."""
+        if not self._jobs or self._jobs[0] is not job:
+            return  # the node has died since
+        self._step_is_due = False
+        if self._stalled and self._schedule is not None:
+            self.fault_hits += 1
+            return
+        failure: OSError | None = None
+        try:
+            next(job.steps)
+        except StopIteration:
+            pass
+        except OSError as error:
+            failure = error
+        else:
+            self._schedule_step()
+            return
+        self._jobs.popleft()
+        self._schedule_step()
+        job.on_done(failure)
+
+    def _delay(self) -> int:
         timing, draw = self._timing, self._random.random()
         if draw < timing.slow_fraction:
             delay = timing.typical_ns + int(timing.slow_ns * draw / timing.slow_fraction)
         else:
             delay = timing.typical_ns // 2 + int(timing.typical_ns * draw)
+        return delay
+
+    def _fsync_delay(self, file: CachedFile) -> int:
+        delay = self._delay()
         now = self._now_ns()
         file.fsync_at = max(file.fsync_at, now + delay)
         return file.fsync_at - now
@@ -373,6 +450,13 @@ class SimDisk:
 
     def _arm(self) -> None:
         self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
+
+
+def _run_step(job: Job) -> None:
+    if job.owner is None:
+        job.disk.step(job)
+    else:
+        job.owner.deliver(job.disk.step, job)
 
 
 def _end_fsync(job: Fsync) -> None:

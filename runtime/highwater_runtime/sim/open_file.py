@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from highwater_runtime.ports import DiskJob
 from highwater_runtime.sim.page_cache import CachedFile
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ class Fsync:
         self.owner = disk.owner
         self.number = disk.operations
         """In the order of their calls; those that a stall held up go on in it."""
+
+
+class Job:
+    """A job under way or waiting for its turn."""
+
+    __slots__ = ("disk", "on_done", "owner", "steps")
+
+    def __init__(self, disk: SimDisk, steps: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
+        self.disk = disk
+        self.steps = steps
+        self.on_done = on_done
+        self.owner = disk.owner
 
 
 class SimFile:

@@ -32,6 +32,7 @@ from highwater_runtime.broker.groups.records import (
 from highwater_runtime.broker.groups.states import GroupState
 from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.records import Record
@@ -83,17 +84,20 @@ class GroupCoordinator:
     # --- coming and going of partitions ---------------------------------------------------------------------------
 
     def publish(self, image: MetadataImage, delta: Delta) -> None:
-        """The metadata has changed, and the replicas have followed it: take up what is led here now, drop the rest."""
+        """The metadata has changed. What the replicas here make of it comes by :meth:`replica_changed`."""
         topic = image.topics_by_name.get(GROUP_OFFSETS_TOPIC)
         if topic is None:
             for index in list(self._shards):
                 self._resign(index)
             return
-        for topic_id, index in delta.partitions:
-            if topic_id == topic.id:
-                self._follow(index, self._replicas.partitions.get((topic_id, index)))
         for deleted in delta.deleted:
             self._forget_topic(deleted.name)
+
+    def replica_changed(self, key: PartitionKey) -> None:
+        """A replica here has another state, or is gone: take up what is led here now, drop the rest."""
+        topic = self._replicas.image.topics_by_name.get(GROUP_OFFSETS_TOPIC)
+        if topic is not None and key[0] == topic.id:
+            self._follow(key[1], self._replicas.partitions.get(key))
 
     def _follow(self, index: int, partition: Partition | None) -> None:
         """A partition has another state: begin, go on or end to coordinate its groups."""

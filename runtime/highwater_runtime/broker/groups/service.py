@@ -9,6 +9,7 @@ from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.offsets_api import OffsetsApi
 from highwater_runtime.broker.groups.offsets_topic import OffsetsTopic
 from highwater_runtime.broker.metadata_loader import Delta
+from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.broker.topic_creation import TopicCreation
 from highwater_runtime.metadata import MetadataImage
@@ -48,8 +49,12 @@ class Groups:
         self._offsets = OffsetsApi(self.coordinator, replicas.options.config.offset_metadata_max_bytes)
 
     def publish(self, image: MetadataImage, delta: Delta) -> None:
-        """The metadata has changed, and the replicas have followed."""
+        """The metadata has changed; the replicas follow."""
         self.coordinator.publish(image, delta)
+
+    def replica_changed(self, key: PartitionKey) -> None:
+        """A replica on this broker has another state, or is gone."""
+        self.coordinator.replica_changed(key)
 
     def close(self) -> None:
         """The broker stops."""
