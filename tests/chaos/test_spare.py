@@ -152,6 +152,7 @@ def test_a_replica_that_a_reassignment_may_remove_is_no_spare(judge):
         ({"rpc": "BrokerHeartbeat", "of": "response"}, ["broker-0", "broker-1", "broker-2"]),
         ({"rpc": "Fetch", "from": {"broker": 1}, "to": {"broker": 0}}, ["broker-1"]),
         ({"rpc": "Fetch", "from": {"broker": 1}}, ["broker-1"]),
+        ({"rpc": "Fetch", "to": {"broker": 0}}, ["broker-1", "broker-2"]),
         ({"rpc": "Fetch", "from": {"broker": 1}, "to": {"controller": 0}}, ["broker-1"]),
         ({"rpc": "Fetch", "from": {"controller": 1}, "to": {"controller": 0}}, ["controller-0", "controller-1"]),
         ({"rpc": "Vote", "to": {"controller": 0}, "from": {"controller": 1}}, ["controller-0", "controller-1"]),

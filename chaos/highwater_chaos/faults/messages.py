@@ -142,9 +142,12 @@ class MessageFault(Fault):
             return tuple(dict.fromkeys((*sources, *destinations)))
         if self.rpc == "Fetch":
             # A follower that does not fetch leaves the ISR; a controller that no voter fetches from loses its majority.
-            voters = any(node.startswith("controller-") for node in sources)
-            leads = tuple(node for node in destinations if voters and node.startswith("controller-"))
-            return tuple(dict.fromkeys((*sources, *leads)))
+            # Nobody fetches from itself, and no controller from a broker.
+            fetches = [
+                (a, b) for a in sources for b in destinations if a != b and not (_is_voter(a) and not _is_voter(b))
+            ]
+            leads = (b for a, b in fetches if _is_voter(a))
+            return tuple(dict.fromkeys((*(a for a, _ in fetches), *leads)))
         return ()
 
     def lingers_ns(self, cluster: Cluster) -> int:
@@ -256,6 +259,10 @@ def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Rand
         if nodes:
             drawn[side] = random.choice(nodes)
     return {side: target_of(node) for side, node in drawn.items()}
+
+
+def _is_voter(node: str) -> bool:
+    return node.startswith("controller-")
 
 
 def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
