@@ -190,12 +190,12 @@ def test_memory_does_not_depend_on_how_much_nodes_say(tmp_path: Path) -> None:
                 for name, path in paths.items():
                     with path.open("ab") as file:
                         for event in (appended(number), high_watermark("orders-0", number + 1), NodeStarted()):
-                            file.write(bulk(base + number, name, event) * 10)
+                            file.write(bulk(base + number, name, event) * 20)
                 log.show(events.poll())
                 for timed in log.since(seq):
                     seq = timed.seq + 1
             kept = tracemalloc.get_traced_memory()[0]
-            assert sum(1 for _ in log.lines()) == rounds * 90
+            assert sum(1 for _ in log.lines()) == rounds * 180
             return kept, tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
