@@ -22,7 +22,7 @@ _METRIC_SAMPLE: Final = pa.schema(
         ("value", pa.float64()),
     ]
 )
-_AT_ONCE: Final = 50_000
+_AT_ONCE: Final = 10_000
 """Rows in memory, where there is a file for the others."""
 
 

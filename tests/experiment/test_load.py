@@ -112,6 +112,11 @@ BAD = [
     ("assignment: [[0, 1]]", "assignment: [[0, 5]]", "topics[0].assignment[0]: there is no broker 5"),
     ("acks: all", "acks: one", "spec.workload.acks: expected '0', '1' or 'all'; found 'one'"),
     ("acks: all", "acks: 1", "spec.workload.acks: idempotence needs acks: all; found '1'"),
+    (
+        "acks: all",
+        "acks: all, minimumRate: 201/s",
+        "spec.workload.minimumRate: expected at most the rate, 200/s; found 201/s",
+    ),
     ("rate: 200/s", "rate: 200", "spec.workload.rate: expected a rate such as 200/s or 30/m; found 200"),
     ("id: 1, state", "id: 9, state", "await.broker.id: there is no broker 9"),
     ("kind: Chaos", "kind: [", "is not YAML"),

@@ -177,7 +177,7 @@ def test_what_has_been_looked_at_is_forgotten() -> None:
 
 
 def test_memory_does_not_depend_on_how_much_nodes_say(tmp_path: Path) -> None:
-    """Reading along and looking at everything, as a run does, with a tenth of the events and with all."""
+    """Reading along and looking at everything, as a run does, with a quarter of the events and with all."""
 
     def kept_and_peak(rounds: int) -> tuple[int, int]:
         paths = {name: tmp_path / f"{rounds}-{name}.jsonl" for name in ("broker-0", "broker-1", "broker-2")}

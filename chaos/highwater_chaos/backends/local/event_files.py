@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -26,7 +26,7 @@ from highwater_chaos.backends.local.program import Observed
 from highwater_chaos.backends.local.recording import BULK
 from highwater_runtime.ports.trace import NodeEvent
 
-_CHUNK: Final = 1 << 20
+_CHUNK: Final = 1 << 18
 _SHOWN: Final = 120
 _KIND: Final = b'"kind":"'
 _LEADS: Final = b'"kind":"high-watermark"'
@@ -70,19 +70,17 @@ class _File:
         self.taken = 0
         self.waiting: list[Observed] = []
 
-    def read(self) -> list[bytes]:
-        """Whole lines that have come up since."""
+    def read(self) -> Iterator[list[bytes]]:
+        """Whole lines that have come up since, in parts: a harness that comes late does not read all at once."""
         if self.fd is None:
             try:
                 self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
-                return []
-        parts = [self.partial]
+                return
         while data := os.read(self.fd, _CHUNK):
-            parts.append(data)
-        *lines, self.partial = b"".join(parts).split(b"\n")
-        self.taken += sum(map(len, lines)) + len(lines)
-        return lines
+            *lines, self.partial = (self.partial + data).split(b"\n")
+            self.taken += sum(map(len, lines)) + len(lines)
+            yield lines
 
     def cut(self) -> None:
         """Remove a line that was torn at the end: nobody writes to the file now."""
@@ -135,11 +133,12 @@ class EventFiles:
             file.close()
 
     def _take(self, file: _File) -> None:
-        for line in significant(file.read()):
-            try:
-                file.waiting.append(parse_line(line))
-            except msgspec.DecodeError as error:
-                self._notes.append(f"{file.path.name} of {file.path.parent.name}: {error}: {line[:_SHOWN]!r}")
+        for lines in file.read():
+            for line in significant(lines):
+                try:
+                    file.waiting.append(parse_line(line))
+                except msgspec.DecodeError as error:
+                    self._notes.append(f"{file.path.name}: {error}: {line[:_SHOWN]!r}")
 
 
 def significant(lines: Sequence[bytes]) -> Iterable[bytes]:
