@@ -311,7 +311,10 @@ class ReplicaManager:
         state = self._state(key)
         if log.topic_id != wanted[0] or state is None or self.options.broker_id not in state.replicas:
             self.logs.delete(*tp)
-        self._partition_changed(wanted)
+        else:
+            self._open(key)
+        self._slices.add(_TAKE_UP, wanted)
+        self._slices.begin_soon()  # this is a completion of the disk, behind which nobody looks for wake-ups
 
     def _drop(self, key: PartitionKey) -> None:
         """This broker has no replica of it any more: stop everything, and delete the log."""

@@ -48,6 +48,12 @@ class Slices:
         if not self._is_scheduled:
             self._do_slice()
 
+    def begin_soon(self) -> None:
+        """As :meth:`begin`, in an event of its own."""
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._clock.call_later(0, self._do_slice)
+
     def close(self) -> None:
         """Do nothing more."""
         self._is_closed = True
@@ -64,7 +70,6 @@ class Slices:
                 work(key)
                 left -= 1
         if any(self._queues):
-            self._is_scheduled = True
-            self._clock.call_later(0, self._do_slice)
+            self.begin_soon()
         else:
             self._on_idle()
