@@ -48,12 +48,6 @@ class Slices:
         if not self._is_scheduled:
             self._do_slice()
 
-    def begin_soon(self) -> None:
-        """As :meth:`begin`, in an event of its own."""
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            self._clock.call_later(0, self._do_slice)
-
     def close(self) -> None:
         """Do nothing more."""
         self._is_closed = True
@@ -70,6 +64,7 @@ class Slices:
                 work(key)
                 left -= 1
         if any(self._queues):
-            self.begin_soon()
+            self._is_scheduled = True
+            self._clock.call_later(0, self._do_slice)
         else:
             self._on_idle()
