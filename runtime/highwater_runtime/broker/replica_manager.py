@@ -300,8 +300,14 @@ class ReplicaManager:
 
     def _create(self, tp: TopicPartition, key: PartitionKey) -> None:
         creating, self._creating[tp] = tp in self._creating, key
-        if not creating:
-            self.logs.create(*tp, key[0], lambda log: self._created(tp, key, log), self._topic_properties(tp.topic))
+        if creating:
+            return
+
+        def created(log: Log) -> None:
+            # This is a completion of the disk, behind which nobody looks for wake-ups and gauges.
+            self.ports.clock.call_later(0, lambda: self._created(tp, key, log))
+
+        self.logs.create(*tp, key[0], created, self._topic_properties(tp.topic))
 
     def _created(self, tp: TopicPartition, key: PartitionKey, log: Log) -> None:
         """The log is there; unless it is not wanted any more, or its name belongs to another topic by now."""
@@ -309,7 +315,8 @@ class ReplicaManager:
         if self._closed:
             return
         state = self._state(key)
-        if log.topic_id != wanted[0] or state is None or self.options.broker_id not in state.replicas:
+        is_wanted = key == wanted and state is not None and self.options.broker_id in state.replicas
+        if not is_wanted and self.logs.get(*tp) is log:
             self.logs.delete(*tp)
         self._partition_changed(wanted)
 
