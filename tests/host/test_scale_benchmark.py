@@ -27,6 +27,7 @@ OF_A_LIFE = {
     "clean restart: whole",
     "unclean restart: whole",
     "memory of a broker (the largest)",
+    "the longest turn of a loop, by /metrics",
 }
 
 

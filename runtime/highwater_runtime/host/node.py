@@ -234,6 +234,11 @@ class HostedNode:
 
     # --- events ---
 
+    @property
+    def longest_turn_ns(self) -> int:
+        """How long the event loop was held up at most, in this node's life."""
+        return self._watch.longest_ns
+
     def run(self, event: Callable[[], object]) -> None:
         """Run ``event`` as a turn of its own, unless the node is dead. For calls into the core from its loop."""
         if not self._alive:

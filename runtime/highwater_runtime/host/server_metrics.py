@@ -15,6 +15,7 @@ CONNECTIONS_CLOSED = "highwater_connections_closed_for_cause_total"
 RECEIVED_BYTES = "highwater_network_received_bytes_total"
 SENT_BYTES = "highwater_network_sent_bytes_total"
 QUEUED_BYTES = "highwater_network_unanswered_request_bytes"
+LONGEST_TURN = "highwater_loop_turn_seconds_max"
 
 
 def host_metrics(server: Server, network: HostNetwork) -> HostMetrics:
@@ -31,4 +32,5 @@ def host_metrics(server: Server, network: HostNetwork) -> HostMetrics:
     metrics.counter(RECEIVED_BYTES, network.received_bytes, side="client")
     metrics.counter(SENT_BYTES, network.sent_bytes, side="client")
     metrics.gauge(QUEUED_BYTES, server.queued_bytes)
+    metrics.gauge(LONGEST_TURN, server.node.longest_turn_ns / 1e9)
     return metrics
