@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -83,12 +84,12 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
     log = NodeLog(settings.name)
     hold, volume = options.hold_files, options.wait_for
     if hold is not None and (held_by := _with_prefix(hold)):
-        log.info("held", files=" ".join(held_by))
-        if not _wait_until(lambda: not _with_prefix(hold)):
+        held = partial(log.info, "held", files=" ".join(held_by))
+        if not _wait_until(lambda: not _with_prefix(hold), held):
             return ExitStatus.STOPPED
     if volume is not None and not volume.is_dir():
-        log.info("waiting", directory=volume)
-        if not _wait_until(volume.is_dir):
+        waiting = partial(log.info, "waiting", directory=volume)
+        if not _wait_until(volume.is_dir, waiting):
             return ExitStatus.STOPPED
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
@@ -105,12 +106,14 @@ def _with_prefix(prefix: Path) -> list[str]:
         return []
 
 
-def _wait_until(condition: Callable[[], bool]) -> bool:
-    """False: told to end before. (As a container's first process, a signal without handler would not even be
+def _wait_until(condition: Callable[[], bool], announce: Callable[[], None]) -> bool:
+    """Announce the wait, then wait; returns False when a signal asks the process to end before. From the announcement
+    on, such a signal ends it cleanly. (As a container's first process, a signal without handler would not even be
     noticed.)"""
     told = {signal.SIGTERM, signal.SIGINT}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, told)
     try:
+        announce()
         while not condition():
             if signal.sigtimedwait(told, _LOOK_AGAIN_S) is not None:
                 return False
