@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
 from highwater_chaos.report import write_report
-from highwater_chaos.run_directory import new_run_directory, write_json, write_recordings
+from highwater_chaos.run_directory import new_run_directory, new_spool_directory, write_json, write_recordings
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import read_summary, summary_of, write_summary
@@ -51,12 +50,11 @@ def run_and_judge(
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
-    parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve()) as spool:
-        log = Path(spool) / "harness-process.log"
+    with new_spool_directory(parent, name) as spool:
+        log = spool / "harness-process.log"
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
-            result = run_experiment(experiment, made, progress=progress, spool=Path(spool))
+            result = run_experiment(experiment, made, progress=progress, spool=spool)
         if log.exists():
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")

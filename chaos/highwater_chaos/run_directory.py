@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,6 +18,35 @@ from highwater_chaos.assertions import PhaseRow, write_phases
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.run_result import RunResult
+
+_OWNED: Final = "harness-lives.lock"
+"""A file of a spool directory that its harness holds a lock on, as long as it lives."""
+
+
+@contextmanager
+def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
+    """Make a hidden directory below ``parent`` for what a run writes while it goes on; it is removed at the end.
+
+    Those of harnesses that were killed are removed too.
+
+    Raises:
+        OSError: where ``parent`` cannot be written to.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    _remove_ownerless(parent)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve()) as directory:
+        spool = Path(directory)
+        with (spool / f"{_OWNED}.part").open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # nobody sees it without its lock
+            yield spool
+
+
+def _remove_ownerless(parent: Path) -> None:
+    for path in parent.glob(f".*/{_OWNED}"):
+        with suppress(OSError), path.open("rb") as file:  # its owner lives, or it has been removed
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path.parent, ignore_errors=True)
 
 
 @contextmanager

@@ -13,9 +13,11 @@ from highwater_runtime.broker.fetch_sessions import (
     EVICTIONS,
     PARTITIONS,
     SESSIONS,
+    AskedPartition,
     FetchSessions,
     SessionFetch,
 )
+from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.ports import SECOND
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
@@ -283,3 +285,29 @@ def test_a_client_of_a_session_knows_what_a_full_fetch_would_tell(steps):
             i: (there[i].error_code, there[i].high_watermark, there[i].log_start_offset) for i in sorted(wanted)
         }
         assert known == expected
+
+
+def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
+    """A follower that began anew is in sync by what its new session asks, whatever becomes of the old one."""
+    now = 0
+    sessions = FetchSessions(10, Random(1), lambda: now, Values())
+    follower = FollowerState.at_epoch_start(2, in_isr=True, now_ns=0, lag_max_ns=30 * SECOND)
+
+    def begin():
+        follower.fetched(5, 0, 1, 5, now)
+        session = sessions.create(1, (2, 1), by_id=True, privileged=True)
+        asked = AskedPartition("", TOPIC, FetchPartition(partition=0, fetch_offset=5))
+        sessions.add(session, asked)
+        sessions.watch(asked, "orders-0")
+        sessions.calm(asked, follower)
+        session.pulse.last_ns = now
+        return session
+
+    old = begin()
+    now = SECOND
+    new = begin()
+    sessions._remove(old.id)
+    now = 100 * SECOND
+    new.pulse.last_ns = now
+    sessions.note({}, {"orders-0": None})  # the leader has appended
+    assert follower.caught_up(6, now, 30 * SECOND)

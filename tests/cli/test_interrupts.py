@@ -33,12 +33,12 @@ def strike():
     print("went on")
 """
 PROGRAM = """
-import os, signal, sys, time
+import importlib, os, signal, sys, time
 import pydantic
-import highwater_chaos.cli
+run = importlib.import_module("highwater_chaos.cli.run")
 from highwater_chaos.cli import main
 {strike}
-sys.modules["highwater_chaos.cli.run"].run_and_judge = lambda *_, **__: strike()
+run.run_and_judge = lambda *_, **__: strike()
 main(["run", sys.argv[1]])
 """
 

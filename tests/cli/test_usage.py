@@ -150,7 +150,12 @@ def test_help_is_no_error(highwater: Any, command: str) -> None:
         ("verdict.json", "{", "verdict.json: expected a JSON object, found: "),
         ("verdict.json", "[]", "verdict.json: expected a JSON object, found list"),
         ("verdict.json", '{"backend": "sim"}', "verdict.json: has no wire, traceDigest"),
-        ("events/nodes.jsonl", '{}\n{"seq', "events/nodes.jsonl:2: expected a JSON object, found: "),
+        ("events/nodes.jsonl", '{}\n{"seq', 'events/nodes.jsonl:2: expected a JSON object, found: {"seq'),
+        (
+            "events/nodes.jsonl",
+            '{"kind":"any"}\n[1]\n{"time_ns":1}',
+            "events/nodes.jsonl:2: expected a JSON object, found: [1]",
+        ),
         ("faults.jsonl", None, "faults.jsonl: cannot be read: No such file or directory"),
         ("experiment.yaml", "kind: Other", "experiment.yaml"),
     ],

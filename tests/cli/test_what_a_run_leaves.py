@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.run_directory import new_run_directory
+from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_pipeline.anomalies import CHECKS
 from highwater_runtime.switches import SWITCHES
 
@@ -222,3 +223,13 @@ def test_two_that_write_at_the_same_time_get_a_directory_each(tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt), new_run_directory(tmp_path, "tiny"):
         raise KeyboardInterrupt
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny", "tiny-2"]
+
+
+def test_spool_directories_go_with_their_harness(tmp_path: Path) -> None:
+    with new_spool_directory(tmp_path, "tiny") as living:
+        killed = shutil.copytree(living, tmp_path / ".tiny-of-a-killed-harness")
+        foreign = tmp_path / ".config"
+        foreign.mkdir()
+        with new_spool_directory(tmp_path, "tiny") as other:
+            assert sorted(tmp_path.iterdir()) == sorted([living, other, foreign]), f"{killed.name} is gone"
+    assert list(tmp_path.iterdir()) == [foreign]

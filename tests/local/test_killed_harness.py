@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos.run_directory import new_spool_directory
+
 FAULTS = """
 - parallel:
   - - inject: {partition: {between: [{broker: 0}, {broker: 1}]}}
@@ -68,9 +70,12 @@ def test_nothing_stays(
         assert process.returncode == 2
         assert "highwater: interrupted" in err
         assert "Traceback" not in err
-    # A harness that is killed leaves its recordings, in a hidden directory; no run directory that anybody could judge.
-    left = [path.name for path in (tmp_path / "runs").glob("*")]
-    assert left == [] if signal_ is not signal.SIGKILL else all(name.startswith(".small-") for name in left)
+    # A harness that is killed leaves its recordings, in a hidden directory that the next one removes.
+    if signal_ is signal.SIGKILL:
+        assert [path.name.startswith(".small-") for path in (tmp_path / "runs").glob("*")] == [True]
+        with new_spool_directory(tmp_path / "runs", "next"):
+            pass
+    assert list((tmp_path / "runs").glob("*")) == []
 
 
 def in_command_lines(path: Path) -> list[str]:

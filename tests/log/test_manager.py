@@ -450,3 +450,63 @@ def test_a_log_that_fails_in_the_periodic_work_is_passed_over_and_the_others_go_
     assert failed == [("orders", 0)]
     assert manager.logs["orders", 1].log_start_offset > 0, "retention went on"
     assert manager.get("orders", 0).failure is not None
+
+
+def rolled(world, start, fill):
+    """A log of four segments, of which only the periodic fsyncs know."""
+    manager = start(log_segment_bytes=400)
+    log = world.create(manager, "orders", 0, TOPIC)
+    fill(log, 20)
+    assert log.segment_count > 2
+    return manager
+
+
+def test_a_clean_stop_makes_every_segment_durable(world, start, fill):
+    """Also those that were rolled in an earlier life, whose fsyncs ended with the process."""
+    rolled(world, start, fill)
+    world.disk.forget_fsyncs()
+    world.restart()  # SIGKILL: the page cache stays
+    manager = start(log_segment_bytes=400)
+    assert stop(world, manager) is None
+    world.lose_power("none")
+    manager = start(log_segment_bytes=400)
+    log = manager.get("orders", 0)
+    assert manager.clean_start
+    assert (log.log_start_offset, log.log_end_offset) == (0, 20)
+
+
+def test_a_stop_waits_for_the_fsyncs_under_way(world, start, fill):
+    manager = rolled(world, start, fill)
+    held = world.disk.forget_fsyncs()
+    answers = []
+    manager.shutdown(answers.append)
+    for _ in range(4):
+        world.disk.complete_fsyncs()
+        world.clock.advance(0)
+    assert held
+    assert answers == []
+    assert not world.disk.exists(CLEAN_SHUTDOWN)
+
+
+def test_a_crash_amid_a_deletion_leaves_the_successor_no_offsets(world, start, fill):
+    high_watermarks = {}
+    manager = start(lambda: high_watermarks)
+    log = world.create(manager, "orders", 0, TOPIC)
+    fill(log, 60)
+    high_watermarks["orders", 0] = 60
+    log.flush()
+    log.advance_log_start_offset(50)
+    world.advance(61_000)
+    manager.delete("orders", 0)
+    high_watermarks.clear()
+    world.disk.run_one_job()  # the directory is renamed; the checkpoints are not written yet
+    assert b"orders" in world.content(LOG_START_OFFSETS)
+    world.restart()
+    manager = start(dict)
+    world.disk.complete_fsyncs()
+    log = world.create(manager, "orders", 0, UUID(int=2))
+    fill(log, 55)
+    log.flush()
+    world.restart()
+    log = start(dict).get("orders", 0)
+    assert (log.topic_id, log.log_start_offset, log.log_end_offset) == (UUID(int=2), 0, 55)

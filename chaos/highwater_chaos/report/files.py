@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
 Row = Mapping[str, Any]
 _TAIL: Final = 1 << 16
 """Bytes in which the last line of a file is looked for."""
+_SHOWN: Final = 160
+"""Bytes of a bad line that an error shows."""
+_DECODE: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class BadRunFile(ValueError):  # noqa: N818 - what is wrong is the file
@@ -26,38 +30,33 @@ class FileRows:
     def __init__(self, path: Path, skip: bytes | None = None) -> None:
         self._path = path
         self._skip = skip
-        if not path.is_file():
-            raise BadRunFile(f"{path}: cannot be read: expected a file")
+        with _opened(path):
+            pass
 
     def __iter__(self) -> Iterator[Row]:
-        decode = msgspec.json.Decoder(dict[str, Any]).decode
         skip = self._skip
-        try:
-            with self._path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
-                    if skip is not None and skip in line:
-                        continue
-                    try:
-                        yield decode(line)
-                    except msgspec.DecodeError as error:
-                        raise BadRunFile(f"{self._path}:{number}: expected a JSON object, found: {error}") from error
-        except OSError as error:
-            raise BadRunFile(f"{self._path}: cannot be read: {error.strerror or error}") from error
+        with _opened(self._path) as file:
+            for number, line in enumerate(file, start=1):
+                if skip is None or skip not in line:
+                    yield _object(line, self._path, number)
 
     def last(self) -> Row | None:
         """The last row, skipped or not; None where there is none."""
         lines: list[bytes] = []
-        with self._path.open("rb") as file:
+        with _opened(self._path) as file:
             end = file.seek(0, os.SEEK_END)
             for back in (_TAIL, end):
-                file.seek(max(0, end - back))
-                lines = file.read().splitlines()
-                if len(lines) > 1:
+                start = file.seek(max(0, end - back))
+                lines = file.readlines()
+                if start == 0 or len(lines) > 1:
                     break
-        try:
-            return msgspec.json.decode(lines[-1], type=dict[str, Any]) if lines else None
-        except msgspec.DecodeError as error:
-            raise BadRunFile(f"{self._path}: expected a JSON object at its end, found: {error}") from error
+            if not lines:
+                return None
+            try:
+                return _object(lines[-1], self._path)
+            except BadRunFile:  # find out which line it is
+                file.seek(0)
+                return _object(lines[-1], self._path, sum(1 for _ in file))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,27 @@ class RunFiles:
 
 
 def _document(path: Path) -> Row:
+    return _object(_read(path), path)
+
+
+def _object(data: bytes, path: Path, line: int | None = None) -> Row:
     try:
-        return msgspec.json.decode(_read(path), type=dict[str, Any])
+        return _DECODE(data)
     except msgspec.DecodeError as error:
-        raise BadRunFile(f"{path}: expected a JSON object, found: {error}") from error
+        place = path if line is None else f"{path}:{line}"
+        start = data[:_SHOWN].decode("utf-8", "replace").rstrip("\n")
+        raise BadRunFile(f"{place}: expected a JSON object, found: {start} ({error})") from error
 
 
 def _read(path: Path) -> bytes:
+    with _opened(path) as file:
+        return file.read()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise BadRunFile(f"{path}: cannot be read: {error.strerror or error}") from error

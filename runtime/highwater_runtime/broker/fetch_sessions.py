@@ -110,7 +110,8 @@ class AskedPartition:
     def disturb(self) -> None:
         """It is news: its session's requests fetch it no more in silence."""
         if self.pulsing is not None:
-            self.pulsing.leave_pulse()
+            assert self.session is not None
+            self.pulsing.leave_pulse(self.session.pulse)
             self.pulsing = None
 
 

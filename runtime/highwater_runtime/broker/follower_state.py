@@ -83,9 +83,10 @@ class FollowerState:
         self.leave_pulse()
         self._pulse = pulse
 
-    def leave_pulse(self) -> None:
-        """What the session asks next is no longer a fetch at the LEO."""
-        if self._pulse is not None:
+    def leave_pulse(self, pulse: Pulse | None = None) -> None:
+        """What the session asks next is no longer a fetch at the LEO. ``pulse``: that of a session which it may have
+        left for another one before."""
+        if self._pulse is not None and pulse in (None, self._pulse):
             self.last_fetch_ns = max(self.last_fetch_ns, self._pulse.last_ns)
             self.last_caught_up_ns = max(self.last_caught_up_ns, self._pulse.last_ns)
             self.leader_end_offset_at_last_fetch = self.log_end_offset

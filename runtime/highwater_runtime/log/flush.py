@@ -26,11 +26,12 @@ class _Flush:
 class Flushes:
     """``recovery_point`` and what is in flight."""
 
-    __slots__ = ("_in_flight", "recovery_point")
+    __slots__ = ("_in_flight", "_when_idle", "recovery_point")
 
     def __init__(self, recovery_point: int) -> None:
         self.recovery_point = recovery_point
         self._in_flight: list[_Flush] = []
+        self._when_idle: list[Callable[[], None]] = []
 
     def now(self, files: list[DiskFile], target: int) -> None:
         """Make ``files`` durable before returning: all below ``target`` is in them.
@@ -61,8 +62,19 @@ class Flushes:
                 if flush.error is None:
                     self.recovery_point = max(self.recovery_point, flush.target)
                 flush.on_done(flush.error)
+                if not self._in_flight:
+                    waiting, self._when_idle = self._when_idle, []
+                    for action in waiting:
+                        action()
 
         return done
+
+    def when_idle(self, action: Callable[[], None]) -> None:
+        """Call ``action`` once no flush is in flight, which may be now."""
+        if self._in_flight:
+            self._when_idle.append(action)
+        else:
+            action()
 
     def cut_to(self, offset: int) -> None:
         """The log ends at ``offset``, or is about to."""

@@ -606,19 +606,24 @@ class Log(ReadableLog):
         with self._failures_end_it():
             do_now(self._disk, errand)
         errand.done(None)
+        self.abandon("closed")
 
     def close_later(self, on_done: Callable[[], None]) -> Errand:
         """As :meth:`close`, as an errand; nothing else may be done with the log from now on."""
         chain, end_offset, producers = self._chain, self.log_end_offset, self._producers
+        recovery_point = self.recovery_point
 
         def prepare() -> list[str]:
             snapshot = write_snapshot(self._disk, self._directory, end_offset, producers)
-            return [*chain.seal(), snapshot]
+            return [*chain.seal(recovery_point), snapshot]
 
         def done(error: OSError | None) -> None:
             if error is not None:
                 self._go_offline(error)
-            else:
+            self._flushes.when_idle(closed)  # an fsync under way may fail: the one above would not hear of it
+
+        def closed() -> None:
+            if self.failure is None:
                 self._flushes.recovery_point = end_offset
                 if len(producers):
                     self._took("producer-snapshot-written")

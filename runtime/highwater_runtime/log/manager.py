@@ -137,6 +137,9 @@ class LogManager:
         # A recovered log may end before the point to which it was durable once; nothing may vouch for what comes there.
         # None rises by that, so the leader epochs need not be durable first.
         self._checkpoints.write_now(RECOVERY_POINTS, {tp: log.recovery_point for tp, log in self.logs.items()})
+        # A crash may have left the offsets of a deleted partition: the next one of its name must not inherit them.
+        self._checkpoints.write_now(LOG_START_OFFSETS, {tp: o for tp, o in start_offsets.items() if tp in self.logs})
+        self._checkpoints.write_now(HIGH_WATERMARKS, dict(self._checkpointed_hw))
         config = self._config
         self._every("recovery-points", config.log_flush_checkpoint_interval_ms, self.checkpoint_recovery_points)
         self._every("start-offsets", config.log_flush_checkpoint_interval_ms, self.checkpoint_start_offsets)

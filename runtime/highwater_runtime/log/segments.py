@@ -303,10 +303,12 @@ class SegmentChain:
             self._disk.fsync_dir(self._directory)
             self._synced_changes = self._changes
 
-    def seal(self) -> list[str]:
-        """Make the indexes of the active segment complete; returns the files that may not be durable."""
-        self.active.seal()
-        return list(self.active.paths)
+    def seal(self, recovery_point: int) -> list[str]:
+        """Make all indexes complete; returns the files that may not be durable, if all below ``recovery_point`` is."""
+        unsynced = dict.fromkeys([*self._above(recovery_point), self.active])
+        for segment in unsynced:
+            segment.seal()
+        return [path for segment in unsynced for path in segment.paths]
 
     def release(self) -> None:
         """Close the files as they are; what was to be removed later is left to the next start."""

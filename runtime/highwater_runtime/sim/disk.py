@@ -331,6 +331,18 @@ class SimDisk:
                 _run_step(job)
         return count
 
+    def forget_fsyncs(self) -> int:
+        """Without a scheduler: no fsync under way ends, as if its process were gone; returns how many there were."""
+        count = len(self._waiting)
+        self._waiting.clear()
+        return count
+
+    def run_one_job(self) -> None:
+        """Without a scheduler: end the first job under way, and none behind it."""
+        job = self._jobs[0]
+        while self._jobs and self._jobs[0] is job:
+            _run_step(job)
+
     # --- for SimFile ---
 
     def begin(self, path: str) -> None:
