@@ -28,6 +28,12 @@ from highwater_runtime.wire.messages.create_topics_request import (
 )
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from highwater_runtime.wire.messages.fetch_response import FetchResponse
+from highwater_runtime.wire.messages.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsResponse
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 from highwater_runtime.wire.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -35,10 +41,13 @@ from highwater_runtime.wire.messages.produce_response import ProduceResponse
 
 PRODUCE_VERSION: Final = 9
 FETCH_VERSION: Final = 12
+LIST_OFFSETS_VERSION: Final = 6
 METADATA_VERSION: Final = 9
 CREATE_TOPICS_VERSION: Final = 5
 _CORRELATION: Final = struct.Struct(">i")
 _CORRELATION_AT: Final = 8
+_LATEST: Final = -1
+"""The timestamp by which ListOffsets asks for the end of the log."""
 _TIMEOUT_S: Final = 60.0
 
 
@@ -154,7 +163,7 @@ def consume(connection: Connection, topic: str, *, max_bytes: int) -> tuple[int,
 
 
 def create_topic(bootstrap: Endpoint, name: str, replicas: list[int]) -> None:
-    """A topic of one partition on these brokers, the first of which leads; returns once it has a leader."""
+    """A topic of one partition on these brokers, the first of which leads; returns once it does."""
     with Connection(bootstrap) as connection:
         answer = connection.call(
             CreateTopicsRequest(
@@ -175,11 +184,20 @@ def create_topic(bootstrap: Endpoint, name: str, replicas: list[int]) -> None:
         deadline = time.monotonic() + _TIMEOUT_S
         while True:
             found = leader_of(connection, name)
-            if found is not None and found[0] == replicas[0] and found[2] == len(replicas):
+            if found is not None and found[0] == replicas[0] and found[2] == len(replicas) and _leads(found[1], name):
                 return
             if time.monotonic() > deadline:
                 raise LoadError(f"{name} has no leader with a full ISR after {_TIMEOUT_S:.0f} s: {found}")
             time.sleep(0.05)
+
+
+def _leads(endpoint: Endpoint, topic: str) -> bool:
+    """Whether the broker has taken up what the metadata says; until then it is not the leader to its clients."""
+    partition = ListOffsetsPartition(partition_index=0, timestamp=_LATEST)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=[partition])])
+    with Connection(endpoint) as connection:
+        answer: ListOffsetsResponse = connection.call(request, LIST_OFFSETS_VERSION)
+    return not answer.topics[0].partitions[0].error_code
 
 
 def leader_of(connection: Connection, topic: str) -> tuple[int, Endpoint, int] | None:
