@@ -529,6 +529,9 @@ def test_a_cluster_without_groups_runs_as_if_there_were_none(make_cluster, monke
         def publish(self, *_):
             pass
 
+        def replica_changed(self, *_):
+            pass
+
         def close(self):
             pass
 
