@@ -114,7 +114,8 @@ def test_sigkill_hides_no_event_whose_effect_was_seen(cluster):
     made = cluster(1, 1)
     broker = made.nodes["broker-0"]
     made.create_topic("orders", 1)
-    made.leader("orders")
+    # Metadata names a leader before the replica there has its log: a client that tries again awaits that.
+    produce(Producer({"bootstrap.servers": made.bootstrap, "acks": "1"}), [b"first"])
     batch = build_batch([Record(value=b"v" * 20)], base_offset=0, leader_epoch=0, timestamp_ms=0)
     request = ProduceRequest(
         acks=1,
