@@ -146,7 +146,7 @@ class RandomFaults(Model):
     """Faults drawn by the seed.
 
     For as long as ``for``, one fault on average ``every`` so often, its kind by weight, its node from ``targets``,
-    each lasting up to ``lasting``. A target such as ``{one: brokers}`` is resolved once, when the step begins.
+    each lasting up to ``lasting``. A target as ``{one: brokers}`` is resolved once, at the beginning.
     ``spare: lastInSync`` keeps to what a replicated log promises to survive: no fault that loses a disk's or a page
     cache's content hits the only live in-sync replica of a partition, and at most a minority of the controllers is hit
     at once. ``spare: none`` lets anything happen.
