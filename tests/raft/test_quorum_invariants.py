@@ -6,7 +6,8 @@ import importlib.util
 import sys
 from itertools import count
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -202,3 +203,23 @@ def test_every_invariant_has_been_seen_broken() -> None:
     in_clusters |= {"raft-commit-durable", "raft-commit-own-epoch"}
     seen = {name for name, _ in STORIES} | in_clusters
     assert seen == {*QUORUM_INVARIANTS, *ON_REQUEST}
+
+
+@pytest.mark.parametrize(("heard_before_it_stood", "shown"), [(True, ["epoch-inflation"]), (False, [])])
+def test_pre_votes_granted_before_the_leader_was_heard_count(heard_before_it_stood: bool, shown: list[str]) -> None:
+    """A voter may grant its pre-vote, and hear the leader again before the candidate has its majority."""
+    leader = SimpleNamespace(is_leader=True, epoch=4, node_id=0, leader_id=0, voter_count=3, is_voter=True)
+    follower = SimpleNamespace(**{**vars(leader), "is_leader": False, "node_id": 1}, hears_leader=True)
+    leader.hears_leader = False
+    candidate = SimpleNamespace(**{**vars(follower), "node_id": 2, "hears_leader": False})
+    replicas = {"a": leader, "b": follower, "c": candidate}
+    host = SimpleNamespace(is_paused=False, disk=SimpleNamespace(wipes=0))
+    told: list[str] = []
+    violations: Any = SimpleNamespace(add=lambda name, *_: told.append(name))
+    simulator: Any = SimpleNamespace(nodes=dict.fromkeys(replicas, host))
+    invariants: Any = QuorumInvariants(simulator, violations)
+    invariants._replica = replicas.get
+    events = [("b", state(4, "follower")), ("c", state(4, "prospective"))]
+    for node, event in [*(events if heard_before_it_stood else events[::-1]), ("c", state(5, "candidate"))]:
+        invariants.on_event(node, 1, event)
+    assert told == shown

@@ -49,6 +49,11 @@ class QuorumInvariants:
         self._epochs: dict[str, tuple[int, int]] = {}
         self._high_watermarks: dict[tuple[str, int], int] = {}
         self._states: dict[tuple[str, int], str] = {}
+        self._turn = 0
+        self._stood: dict[str, int] = {}
+        """When each node began to ask for the pre-votes that it counts, in events."""
+        self._followed: dict[str, int] = {}
+        """When each node began to follow the leader that it follows."""
         self._ends: dict[str, int] = {}
         self._durable = DurableLogs()
         self._appended: dict[str, dict[int, _Batch]] = {}
@@ -91,8 +96,13 @@ class QuorumInvariants:
             what = f"{node} went from epoch {before} back to {event.epoch}"
             self._violations.add("raft-epoch-regression", node, what, event.epoch)
         self._epochs[node] = (event.epoch, wipes)
+        self._turn += 1
+        if event.reason == "follower":
+            self._followed[node] = self._turn
+        if event.reason == "prospective":
+            self._stood[node] = self._turn
         if event.reason == "candidate":
-            self._epoch_inflation(node, event.epoch)
+            self._epoch_inflation(node, event.epoch, self._stood.pop(node, self._turn))
         if event.reason == "leader":
             self._new_leader(node, event.epoch)
 
@@ -107,8 +117,11 @@ class QuorumInvariants:
             self._violations.add("raft-election-safety", SUBJECT, what, epoch)
         self._leader_completeness(node, epoch)
 
-    def _epoch_inflation(self, node: str, epoch: int) -> None:
-        """A voter bumps the epoch although a leader of a lower one lives and a majority hears it."""
+    def _epoch_inflation(self, node: str, epoch: int, stood: int) -> None:
+        """A voter bumps the epoch although a leader of a lower one lives and a majority hears it.
+
+        A voter that began to follow after the candidate ``stood`` may have granted its pre-vote before that.
+        """
         for name, host in self._simulator.nodes.items():
             leader = self._replica(name)
             if leader is None or not leader.is_leader or leader.epoch >= epoch or host.is_paused:
@@ -120,6 +133,7 @@ class QuorumInvariants:
                 and replica.hears_leader
                 and (replica.epoch, replica.leader_id) == (leader.epoch, leader.node_id)
                 and replica.is_voter
+                and self._followed.get(other, 0) <= stood
             ]
             if 2 * (len(following) + 1) > leader.voter_count:
                 heard_by = ", ".join(following)
