@@ -30,8 +30,8 @@ from highwater_chaos.backends.local.highwater_program import node_properties
 from highwater_chaos.backends.local.layout import LOOPBACK, loopback_endpoints
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, Role
 from highwater_chaos.backends.local.properties import render_properties
-from highwater_chaos.backends.protocol import node_id
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import node_id
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 

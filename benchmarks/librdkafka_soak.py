@@ -33,9 +33,10 @@ from typing import Any, Final, Literal
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.backends.protocol import Backend, Capability, ClientProcess, NodeState, broker_names, node_id
+from highwater_chaos.backends.protocol import Backend, Capability, NodeState
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.experiment.nodes import broker_names, node_id
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.process import Process, Scheduler
@@ -43,6 +44,7 @@ from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
+from highwater_chaos.workload.client_host import ClientProcess
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import SECOND
 

@@ -26,11 +26,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.protocol import broker_name, broker_names, node_id
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import Cluster, load_experiment
+from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id
 from highwater_chaos.workload.admin import AdminClient, AdminOutcome
 from highwater_runtime.log.records import build_batch
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure

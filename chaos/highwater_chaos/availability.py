@@ -25,9 +25,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from highwater_chaos.backends.protocol import NodeState, broker_name, broker_names, controller_names, node_id
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_name, broker_names, controller_names, node_id
 from highwater_chaos.faults import FaultRecord
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 

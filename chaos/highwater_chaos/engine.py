@@ -32,14 +32,12 @@ from highwater_chaos.backends.protocol import (
     Capability,
     InvariantViolation,
     NodeState,
-    broker_names,
-    controller_names,
-    node_id,
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC
+from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Fault, FaultRecord, fault_of, kind_named
@@ -52,6 +50,7 @@ from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
+from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_chaos.workload.drivers import DRIVERS
 from highwater_runtime.portable import PortableError
@@ -157,7 +156,7 @@ class _Run:
         self.view = ClusterView()
         self.own_spool: tempfile.TemporaryDirectory[str] | None = None
         self.spool: Path | None = None
-        if Capability.CLIENT_PROCESSES in backend.capabilities:
+        if isinstance(backend, HostsClientProcesses):
             if spool is None:
                 self.own_spool = tempfile.TemporaryDirectory(prefix="highwater-run-")
                 spool = Path(self.own_spool.name)

@@ -27,10 +27,10 @@ from highwater_chaos.assertions.judge import Outcome
 from highwater_chaos.assertions.phases import Span
 from highwater_chaos.assertions.prometheus import asked_of
 from highwater_chaos.backends.kubernetes.cluster import Place
-from highwater_chaos.backends.kubernetes.runner import with_labels_of
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Assertion, ChaosExperiment, ExperimentSpec, PrometheusServer
+from highwater_chaos.kubernetes_jobs.runner import with_labels_of
 from highwater_chaos.local_cluster import ClusterRecord, Wish, bring_up, names, take_down
 from highwater_chaos.promql import text_of
 

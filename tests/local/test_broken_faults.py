@@ -19,11 +19,12 @@ from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import VolumeDisk
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
-from highwater_chaos.backends.protocol import PowerLossReport, node_id
+from highwater_chaos.backends.protocol import PowerLossReport
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
+from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
 from highwater_chaos.faults.base import Fault
 from highwater_chaos.faults.session_expiry import SessionExpiry

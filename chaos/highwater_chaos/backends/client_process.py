@@ -23,7 +23,7 @@ _READ: Final = 1 << 16
 
 
 class LoopClientProcess:
-    """See :class:`highwater_chaos.backends.protocol.ClientProcess`; make it in the thread of ``loop``.
+    """See :class:`highwater_chaos.workload.client_host.ClientProcess`; make it in the thread of ``loop``.
 
     Its stderr goes to the file ``log``, or nowhere but for its end, which ``on_exit`` hears.
     """

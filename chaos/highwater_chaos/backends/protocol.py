@@ -10,44 +10,15 @@ Time is the backend's: virtual in the simulator, real elsewhere. The harness nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from highwater_chaos.experiment import Cluster
-from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_chaos.workload.client_host import ClientHost
 from highwater_runtime.ports.trace import NodeEvent
-
-CONTROLLER_ID_BASE = 1000
-"""Node id of ``controller-0``; brokers count from 0."""
-
-
-def broker_names(cluster: Cluster) -> tuple[str, ...]:
-    """``broker-0`` …, in order of id."""
-    return tuple(f"broker-{i}" for i in range(cluster.brokers))
-
-
-def controller_names(cluster: Cluster) -> tuple[str, ...]:
-    """``controller-0`` …, in order of id."""
-    return tuple(f"controller-{i}" for i in range(cluster.controllers))
-
-
-def node_id(name: str) -> int:
-    """Kafka's node id of a node name: ``broker-2`` → 2, ``controller-1`` → 1001."""
-    role, _, number = name.rpartition("-")
-    return int(number) + (CONTROLLER_ID_BASE if role == "controller" else 0)
-
-
-def broker_name(broker: int) -> str:
-    """Node name of a broker id."""
-    return f"broker-{broker}"
-
-
-def controller_name(controller: int) -> str:
-    """Node name of a controller's node id (1000 …)."""
-    return f"controller-{controller - CONTROLLER_ID_BASE}"
 
 
 class BackendError(Exception):
@@ -146,16 +117,6 @@ class Capability(Enum):
     CLIENT_PROCESSES = "clients in processes of their own"
 
 
-class ClientProcess(Protocol):
-    """A client that is a program of its own."""
-
-    def write(self, line: bytes) -> None:
-        """Write to its stdin; nothing where it has ended. Call it where clients run (:meth:`Backend.post`)."""
-
-    def kill(self) -> None:
-        """SIGKILL, wherever called from. Idempotent."""
-
-
 class Abilities(Protocol):
     """What a place can do to a cluster, known before there is one."""
 
@@ -173,7 +134,7 @@ class Abilities(Protocol):
         """See :meth:`Backend.problems`."""
 
 
-class Backend(Protocol):
+class Backend(ClientHost, Protocol):
     """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one, and
     :class:`BackendError` where the place does not let them."""
 
@@ -214,12 +175,6 @@ class Backend(Protocol):
         """Tear everything down. Idempotent."""
 
     # --- observation ---
-
-    def bootstrap(self) -> tuple[Endpoint, ...]:
-        """Brokers' endpoints for clients."""
-
-    def controllers(self) -> tuple[Endpoint, ...]:
-        """Controllers' endpoints for clients that read or change metadata."""
 
     def state(self, node: str) -> NodeState:
         """What was done to the node's process last."""
@@ -332,28 +287,3 @@ class Backend(Protocol):
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
         """Set the node's wall clock off by ``offset_ns`` and let its clock run at ``rate`` (0, 1.0: right again)."""
-
-    # --- clients ---
-
-    def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
-        """Start a client (no disk) that lives until the run ends; faults never touch it unless it is named."""
-
-    def add_client_process(
-        self,
-        name: str,
-        argv: Sequence[str],
-        on_line: Callable[[bytes], None],
-        on_exit: Callable[[int, str], None],
-        *,
-        log: Path | None = None,
-    ) -> ClientProcess:
-        """Start a program as a client, from where brokers can be reached under their addresses.
-
-        ``on_line`` hears every line of its stdout, without the line's end; then ``on_exit`` hears its exit status
-        (−N: signal N) and the end of what it wrote to stderr, all of which is in ``log`` where that is given. Both are
-        called where clients run. The program must end when its stdin does: that is how it outlives no harness.
-        :meth:`close` kills it.
-        """
-
-    def post(self, callback: Callable[[], None]) -> None:
-        """Run ``callback`` where clients run, as an event of its own, so that it may call a client's methods."""

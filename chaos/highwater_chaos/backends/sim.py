@@ -16,7 +16,6 @@ from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.protocol import (
     BackendError,
     Capability,
-    ClientProcess,
     DiskTrouble,
     InvariantViolation,
     KeepMode,
@@ -26,12 +25,10 @@ from highwater_chaos.backends.protocol import (
     ProcessState,
     RpcRule,
     TimedEvent,
-    broker_names,
-    controller_names,
-    node_id,
 )
 from highwater_chaos.backends.sim_cluster import BROKER_PORT, CONTROLLER_PORT, broker_factory, controller_factory
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Cut, Simulator
@@ -360,19 +357,6 @@ class SimBackend:
         """A node without disk."""
         self.simulator.add_node(name, _CLIENT_PORT, factory, disk=False)
         self.simulator.start(name)
-
-    def add_client_process(
-        self,
-        name: str,
-        argv: Sequence[str],
-        on_line: Callable[[bytes], None],
-        on_exit: Callable[[int, str], None],
-        *,
-        log: Path | None = None,
-    ) -> ClientProcess:
-        """There are no processes in virtual time; who looks at the capabilities never asks."""
-        del on_line, on_exit, log
-        raise AssertionError(f"{name}: the simulator runs no programs, found {list(argv)}")
 
     def post(self, callback: Callable[[], None]) -> None:
         """An event of now."""

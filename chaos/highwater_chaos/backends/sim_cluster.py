@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from highwater_chaos.backends.protocol import controller_names, node_id
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import controller_names, node_id
 from highwater_runtime.broker import Broker, BrokerOptions
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from highwater_chaos.backends.protocol import TimedEvent, broker_name
+from highwater_chaos.backends.protocol import TimedEvent
+from highwater_chaos.experiment.nodes import broker_name
 from highwater_runtime.ports.trace import (
     BatchCommitted,
     BrokerRegistered,

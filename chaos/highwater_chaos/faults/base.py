@@ -22,17 +22,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
-from highwater_chaos.backends.protocol import (
-    Backend,
-    BackendError,
-    Capability,
-    RpcRule,
-    broker_names,
-    controller_names,
-)
+from highwater_chaos.backends.protocol import Backend, BackendError, Capability, RpcRule
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
+from highwater_chaos.experiment.nodes import broker_names, controller_names
 from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.faults.targets import resolve
 from highwater_chaos.process import Process, Until

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from highwater_chaos.backends.protocol import Capability, RpcRule, broker_names, controller_names
+from highwater_chaos.backends.protocol import Capability, RpcRule
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_names, controller_names
 from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.experiment.timeouts import timeouts
 from highwater_chaos.experiment.units import Duration, Nanoseconds

@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.protocol import Capability, NodeState, node_id
+from highwater_chaos.backends.protocol import Capability, NodeState
+from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import SHUTDOWN_NS, NodeDownFault, seen_down

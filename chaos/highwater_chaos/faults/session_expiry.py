@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.protocol import Capability, RpcRule, node_id
+from highwater_chaos.backends.protocol import Capability, RpcRule
+from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.messages import rule_is_gone

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from highwater_chaos.backends.protocol import broker_name, broker_names, controller_name, controller_names
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_name, broker_names, controller_name, controller_names
 from highwater_chaos.experiment.targets import Group, Target
 
 

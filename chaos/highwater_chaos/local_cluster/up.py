@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.backends.local.layout import free_ports, is_free
-from highwater_chaos.backends.protocol import CONTROLLER_ID_BASE
+from highwater_chaos.experiment.nodes import CONTROLLER_ID_BASE
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.nodes import end, start, wait_ready, write_config
 from highwater_chaos.local_cluster.record import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from highwater_chaos.backends.protocol import Backend, NodeState, broker_name
+from highwater_chaos.backends.protocol import Backend, NodeState
 from highwater_chaos.backends.view import ClusterView, controller_index
 from highwater_chaos.experiment.conditions import (
     AckedCondition,
@@ -17,6 +17,7 @@ from highwater_chaos.experiment.conditions import (
     IsrCondition,
     LeaderCondition,
 )
+from highwater_chaos.experiment.nodes import broker_name
 
 
 @dataclass(frozen=True, slots=True)

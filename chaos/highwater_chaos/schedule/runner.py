@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from highwater_chaos.backends.protocol import NodeState, broker_names, controller_names
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
+from highwater_chaos.experiment.nodes import broker_names, controller_names
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import timeouts

@@ -38,9 +38,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from highwater_chaos.backends.protocol import broker_name, controller_names, node_id
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_name, controller_names, node_id
 
 
 def _nothing_moves(partition: str) -> Sequence[Sequence[int]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from highwater_chaos.backends.protocol import ClientProcess
 from highwater_chaos.workload.client_group import ROLES, Role, Standing
+from highwater_chaos.workload.client_host import ClientProcess
 from highwater_chaos.workload.drivers.lines import END, decode_standing, finish_line
 
 _SHOWN = 200

@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_chaos.backends.protocol import Backend, Capability
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, Group, HostedClients, Role, Standing
+from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
 from highwater_chaos.workload.client_process import ClientProcessGroup
 from highwater_chaos.workload.consumer import ConsumerOptions
 from highwater_chaos.workload.drivers import DRIVERS, OWN, Driver
@@ -56,13 +56,13 @@ class Clients:
     """Starts the clients of a run and keeps hold of them.
 
     Args:
-        backend: where they live: in processes of their own if it has :attr:`Capability.CLIENT_PROCESSES`.
+        host: where they live: in processes of their own if it is one that :class:`HostsClientProcesses`.
         experiment: says which.
         spool: a directory for the files of such processes; None where there are none.
     """
 
-    def __init__(self, backend: Backend, experiment: ChaosExperiment, spool: Path | None = None) -> None:
-        self._backend = backend
+    def __init__(self, host: ClientHost, experiment: ChaosExperiment, spool: Path | None = None) -> None:
+        self._host = host
         self._workload = experiment.spec.workload
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
@@ -70,7 +70,7 @@ class Clients:
         steps = [step.model_dump(mode="json", by_alias=True, exclude_none=True) for step in experiment.spec.schedule]
         self._may_be_duplicated = may_duplicate(steps)
         self._spool = spool
-        self._here = _HereGroup(backend)
+        self._here = _HereGroup(host)
         self._processes: list[ClientProcessGroup] = []
         self._reading = False
         self.admin: AdminClient
@@ -81,10 +81,10 @@ class Clients:
         """The client that creates topics."""
 
         def make(ports: Ports) -> NodeCore:
-            self.admin = AdminClient(self._backend.bootstrap(), ports)
+            self.admin = AdminClient(self._host.bootstrap(), ports)
             return self.admin
 
-        self._backend.add_client("admin-0", make)
+        self._host.add_client("admin-0", make)
 
     def start_workload(self) -> None:
         """Producers and consumers as the experiment asks."""
@@ -130,11 +130,11 @@ class Clients:
         self._start(OWN, ClientSettings(consumers=(self._consumer("final-reader", drain=True),)))
 
     def _start(self, driver: Driver, settings: ClientSettings) -> None:
-        if Capability.CLIENT_PROCESSES not in self._backend.capabilities:
+        if not isinstance(self._host, HostsClientProcesses):
             self._here.hosted.start(settings)
             return
         for part in self._parts(settings):
-            self._start_process(driver, part)
+            self._start_process(self._host, driver, part)
 
     def _parts(self, settings: ClientSettings) -> Iterator[ClientSettings]:
         """The clients by process: each is filled, in their order, until it has enough to do."""
@@ -156,7 +156,7 @@ class Clients:
         if part:
             yield _settings(part)
 
-    def _start_process(self, driver: Driver, settings: ClientSettings) -> None:
+    def _start_process(self, host: HostsClientProcesses, driver: Driver, settings: ClientSettings) -> None:
         assert self._spool is not None, "clients in processes of their own write files"
         name = f"clients-{len(self._processes)}"
         history = self._spool / f"{name}.jsonl"
@@ -165,18 +165,18 @@ class Clients:
             encode_settings(
                 ProcessSettings(
                     history=str(history),
-                    origin_ns=time.monotonic_ns() - self._backend.now_ns(),
+                    origin_ns=time.monotonic_ns() - self._host.now_ns(),
                     seed=self._seed,
                     clients=settings,
                 )
             )
         )
-        group = ClientProcessGroup(name, settings.names, history, self._backend.post)
+        group = ClientProcessGroup(name, settings.names, history, self._host.post)
         self._processes.append(group)
-        process = self._backend.add_client_process(
+        process = host.add_client_process(
             name, (*driver.command, str(told)), group.on_line, group.on_exit, log=self._spool / f"{name}.log"
         )
-        self._backend.post(lambda: group.on_started(process))
+        self._host.post(lambda: group.on_started(process))
 
     # --- ends ---
 
@@ -257,7 +257,7 @@ class Clients:
         return ProducerOptions(
             name=f"producer-{index}",
             index=index,
-            bootstrap=self._backend.bootstrap(),
+            bootstrap=self._host.bootstrap(),
             topics=self._topics,
             interval_ns=int(SECOND * workload.producers / workload.rate),
             record_size=workload.record_size,
@@ -273,7 +273,7 @@ class Clients:
     def _consumer(self, name: str, *, drain: bool = False) -> ConsumerOptions:
         return ConsumerOptions(
             name=name,
-            bootstrap=self._backend.bootstrap(),
+            bootstrap=self._host.bootstrap(),
             topics=self._topics,
             drain=drain,
             request_timeout_ns=self._workload.request_timeout,
@@ -282,7 +282,7 @@ class Clients:
     def _group_member(self, index: int) -> MemberOptions:
         return MemberOptions(
             name=f"group-member-{index}",
-            bootstrap=self._backend.bootstrap(),
+            bootstrap=self._host.bootstrap(),
             topics=self._topics,
             request_timeout_ns=self._workload.request_timeout,
         )
@@ -301,8 +301,8 @@ class Clients:
                 name=f"{name}-{index}",
                 index=index,
                 role=role,
-                brokers=self._backend.bootstrap(),
-                controllers=self._backend.controllers(),
+                brokers=self._host.bootstrap(),
+                controllers=self._host.controllers(),
                 interval_ns=int(SECOND * clients / metadata.rate),
                 linearizable=metadata.reads == "linearizable",
                 request_timeout_ns=self._workload.request_timeout,
@@ -316,10 +316,10 @@ def _settings(part: dict[str, list[Any]]) -> ClientSettings:
 class _HereGroup:
     """The clients that the backend hosts itself, with the whole history in memory: the simulator's."""
 
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-        self.recorder = HistoryRecorder(backend.now_ns)
-        self.hosted = HostedClients(backend.add_client, self.recorder)
+    def __init__(self, host: ClientHost) -> None:
+        self._host = host
+        self.recorder = HistoryRecorder(host.now_ns)
+        self.hosted = HostedClients(host.add_client, self.recorder)
 
     def standing(self) -> Standing:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""
@@ -327,4 +327,4 @@ class _HereGroup:
 
     def finish(self, *roles: Role) -> None:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""
-        self._backend.post(lambda: self.hosted.finish(roles))
+        self._host.post(lambda: self.hosted.finish(roles))

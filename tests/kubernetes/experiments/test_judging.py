@@ -19,9 +19,9 @@ from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.api import Api, ApiError
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
 from highwater_chaos.backends.kubernetes.conclusion import with_condition
-from highwater_chaos.backends.kubernetes.judge import Judge
 from highwater_chaos.cli import execute
 from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_operator.experiments.context import JudgingSettings
 
 RBAC = ROOT / "manifests" / "components" / "judging" / "rbac.yaml"
@@ -102,7 +102,7 @@ def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, fail
     pod = job["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["image"] == "highwater/pipeline:0.1.0"
-    assert container["command"][-1] == "highwater_chaos.backends.kubernetes.judge"
+    assert container["command"][-1] == "highwater_chaos.kubernetes_jobs.judge"
     assert container["args"] == ["--experiment", "default/demo", "--uid", uid]
     assert pod["serviceAccountName"] == "highwater-judge"
     assert [one["name"] for one in pod["volumes"]] == ["tmp"], "no token of agents"
@@ -298,7 +298,7 @@ def test_a_judging_pod_says_what_judging_in_process_says(
     rules = [one for one in yaml.safe_load_all(RBAC.read_text()) if one is not None]
     user = kube_api.authorizer.add_manifests("judge", f"{SYSTEM}/highwater-judge", rules)
     uid = handed_over(kube_api, run)["metadata"]["uid"]
-    command = [sys.executable, "-m", "highwater_chaos.backends.kubernetes.judge", "--experiment", "default/demo"]
+    command = [sys.executable, "-m", "highwater_chaos.kubernetes_jobs.judge", "--experiment", "default/demo"]
     environment = {**os.environ, "KUBECONFIG": str(kube_api.kubeconfig(tmp_path / "kubeconfig", "judge"))}
     done = subprocess.run(
         [*command, "--uid", uid], env=environment, capture_output=True, text=True, timeout=180, check=False

@@ -21,10 +21,10 @@ from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import Place
-from highwater_chaos.backends.kubernetes.judge import Judge
 from highwater_chaos.backends.kubernetes.reference import reference_of
-from highwater_chaos.backends.kubernetes.runner import Runner
 from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.kubernetes_jobs.judge import Judge
+from highwater_chaos.kubernetes_jobs.runner import Runner
 from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import JudgingSettings
 

@@ -172,14 +172,14 @@ def installed_by(extras: list[str]) -> set[str]:
         ([], ["highwater_runtime.host.main"]),
         (
             ["operator"],
-            ["highwater_operator.main", "highwater_chaos.backends.kubernetes.runner", "highwater_operator.agent_token"],
+            ["highwater_operator.main", "highwater_chaos.kubernetes_jobs.runner", "highwater_operator.agent_token"],
         ),
         (["agent"], ["highwater_operator.agent.main"]),
         (["chaos"], ["highwater_chaos.cli", "highwater_chaos.judged_run"]),
         (["chaos", "pipeline"], ["highwater_chaos.cli", "highwater_pipeline.spark"]),
         (
             ["judge"],
-            ["highwater_chaos.backends.kubernetes.judge", "highwater_pipeline.spark", "highwater_chaos.cli.kubernetes"],
+            ["highwater_chaos.kubernetes_jobs.judge", "highwater_pipeline.spark", "highwater_chaos.cli.kubernetes"],
         ),
     ],
 )

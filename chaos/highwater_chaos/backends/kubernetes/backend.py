@@ -38,7 +38,6 @@ from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.protocol import (
     BackendError,
     Capability,
-    ClientProcess,
     DiskTrouble,
     HeldUp,
     InvariantViolation,
@@ -49,12 +48,11 @@ from highwater_chaos.backends.protocol import (
     ProcessState,
     RpcRule,
     TimedEvent,
-    broker_names,
-    controller_names,
-    node_id,
 )
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
 

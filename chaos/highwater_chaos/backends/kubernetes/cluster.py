@@ -11,8 +11,8 @@ from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, GROUP, VERSION, Api, ApiError
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
-from highwater_chaos.backends.protocol import broker_names, controller_names
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_names, controller_names
 from highwater_runtime.ports import Endpoint
 
 Json = dict[str, Any]

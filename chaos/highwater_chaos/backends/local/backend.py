@@ -36,7 +36,6 @@ from highwater_chaos.backends.local.samples import Samples
 from highwater_chaos.backends.protocol import (
     BackendError,
     Capability,
-    ClientProcess,
     DiskTrouble,
     InvariantViolation,
     KeepMode,
@@ -46,12 +45,11 @@ from highwater_chaos.backends.protocol import (
     ProcessState,
     RpcRule,
     TimedEvent,
-    broker_names,
-    controller_names,
-    node_id,
 )
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from highwater_chaos.backends.protocol import CONTROLLER_ID_BASE, broker_names, controller_names, node_id
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import CONTROLLER_ID_BASE, broker_names, controller_names, node_id
 from highwater_runtime.ports import Endpoint
 
 BROKER_PORT: Final = 9092

@@ -1,6 +1,6 @@
-"""``python -m highwater_chaos.backends.kubernetes.runner``: one experiment, in a pod, from first step to verdict.
+"""``python -m highwater_chaos.kubernetes_jobs.runner``: one experiment, in a pod, from first step to verdict.
 
-With ``--hand-over`` to recordings: another Job judges them (:mod:`highwater_chaos.backends.kubernetes.judge`).
+With ``--hand-over`` to recordings: another Job judges them (:mod:`highwater_chaos.kubernetes_jobs.judge`).
 
 The operator has accepted the experiment and started this as a Job. It writes its progress into the experiment's
 status; where it ends without a verdict (killed, evicted, a bug), the operator heals what the status says is open. A

@@ -1,4 +1,4 @@
-"""``python -m highwater_chaos.backends.kubernetes.judge``: the verdict on one experiment's recordings, on Spark.
+"""``python -m highwater_chaos.kubernetes_jobs.judge``: the verdict on one experiment's recordings, on Spark.
 
 The runner has recorded the run, kept it in the cluster, and gone. This fetches it, judges it as ``highwater check``
 does, keeps verdict and report beside it, and concludes the experiment. It can be ended at any point and begun again:
