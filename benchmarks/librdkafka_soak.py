@@ -33,7 +33,8 @@ from typing import Any, Final, Literal
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.backends.protocol import Backend, Capability, NodeState
+from highwater_chaos.backends.primitives import PRIMITIVES, KillsNodes, LosesPower
+from highwater_chaos.backends.protocol import Backend, NodeState
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.experiment.nodes import broker_names, node_id
@@ -44,7 +45,7 @@ from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
-from highwater_chaos.workload.client_host import ClientProcess
+from highwater_chaos.workload.client_host import ClientProcess, HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.ports import SECOND
 
@@ -303,6 +304,7 @@ class Soak:
         bootstrap = ",".join(f"{endpoint.host}:{endpoint.port}" for endpoint in self.backend.bootstrap())
         argv = [sys.executable, __file__, "--role", role, "--bootstrap", bootstrap]
         argv += ["--partitions", str(self.partitions), "--records", str(self.records)]
+        assert isinstance(self.backend, HostsClientProcesses)
         client.process = self.backend.add_client_process(f"soak-{client.name}", argv, client.on_line, client.on_exit)
 
     def _tell(self, client: Client, line: bytes) -> None:
@@ -420,9 +422,9 @@ def main() -> int:
             consume(given.bootstrap, given.partitions, given.records)
             return 0
     backend = make_backend("local")
-    needed = {Capability.KILL, Capability.CLIENT_PROCESSES} | ({Capability.POWER_LOSS} if given.power_losses else set())
-    if missing := needed - backend.capabilities:
-        names = ", ".join(sorted(one.value for one in missing))
+    needed = {KillsNodes, HostsClientProcesses} | ({LosesPower} if given.power_losses else set())
+    if missing := needed - backend.primitives:
+        names = ", ".join(sorted(PRIMITIVES[one] for one in missing))
         print(f"this machine cannot do: {names} (power losses need root; see highwater doctor)", file=sys.stderr)
         return 254
     soak = Soak(backend, given.records, given.partitions, plan(given.leader_changes, given.power_losses))

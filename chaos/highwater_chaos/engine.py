@@ -25,11 +25,11 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.availability import healthy_nodes, overdue, writable
+from highwater_chaos.backends.primitives import PRIMITIVES, Primitive
 from highwater_chaos.backends.protocol import (
     Abilities,
     Backend,
     BackendError,
-    Capability,
     InvariantViolation,
     NodeState,
 )
@@ -83,30 +83,30 @@ class BackendCannotError(PortableError):
 def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
     missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
-    capabilities = backend.can(experiment.cluster)
+    able = backend.can(experiment.cluster)
     for fault in _faults(experiment.spec.schedule):
-        for capability in sorted(fault.needs - capabilities, key=lambda one: one.name):
-            missing[f"{fault.KIND} {_lacking(experiment, backend, capability)}"] = None
+        for primitive in sorted(fault.needs - able, key=PRIMITIVES.__getitem__):
+            missing[f"{fault.KIND} {_lacking(experiment, backend, primitive)}"] = None
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
     if driver is not None:
-        if Capability.CLIENT_PROCESSES not in capabilities:
-            lacking = _lacking(experiment, backend, Capability.CLIENT_PROCESSES)
+        if HostsClientProcesses not in able:
+            lacking = _lacking(experiment, backend, HostsClientProcesses)
             missing[f"workload.driver {driver.name} {lacking}"] = None
         elif (problem := driver.missing()) is not None:
             missing[f"workload.driver {driver.name} {problem}"] = None
     return list(missing)
 
 
-def _lacking(experiment: ChaosExperiment, backend: Abilities, capability: Capability) -> str:
-    why = backend.why_not(experiment.cluster, capability)
-    return f"needs {capability.value}, which {backend.name} does not have" + (f": {why}" if why else "")
+def _lacking(experiment: ChaosExperiment, backend: Abilities, primitive: Primitive) -> str:
+    why = backend.why_not(experiment.cluster, primitive)
+    return f"needs {PRIMITIVES[primitive]}, which {backend.name} does not have" + (f": {why}" if why else "")
 
 
-def available_faults(capabilities: frozenset[Capability]) -> list[str]:
-    """The kinds of faults that a backend with these capabilities can inject."""
-    return [kind for kind in fault_kinds() if kind_named(kind).example().needs <= capabilities]
+def available_faults(primitives: frozenset[Primitive]) -> list[str]:
+    """The kinds of faults that a backend with these primitives can inject."""
+    return [kind for kind in fault_kinds() if kind_named(kind).example().needs <= primitives]
 
 
 def run_experiment(

@@ -13,7 +13,7 @@ from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.apache_kafka import VERSION, ApacheKafkaProgram, available, program
 from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_directory_id
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
-from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.engine import refusals
@@ -196,9 +196,9 @@ def test_doctor_tells_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> None:
     def refused(fault: str) -> list[str]:
         text = EXPERIMENT.replace("kill: {target: {broker: 0}, restartAfter: 1s}", fault)
-        return refusals(parse_experiment(text, "x.yaml"), LocalBackend())
+        return refusals(parse_experiment(text, "x.yaml"), local_backend())
 
-    assert refusals(parse_experiment(EXPERIMENT, "x.yaml"), LocalBackend()) == []
+    assert refusals(parse_experiment(EXPERIMENT, "x.yaml"), local_backend()) == []
     assert refused("hold: {rpc: AlterPartition}") == ["hold needs interference by RPC, which local does not have"]
     (skew,) = refused("clockSkew: {target: {broker: 0}, offset: 1s}")
     assert skew.startswith("clockSkew needs clock skew")
@@ -218,7 +218,7 @@ def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> No
 def test_a_cluster_that_it_cannot_be_is_refused(
     without_jars: None, found: str, replacement: str, complaint: str
 ) -> None:
-    problems = refusals(parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml"), LocalBackend())
+    problems = refusals(parse_experiment(EXPERIMENT.replace(found, replacement), "x.yaml"), local_backend())
     assert any(complaint in problem for problem in problems), problems
 
 

@@ -50,7 +50,7 @@ def run(experiment: Any, parent: Path) -> JudgedRun:
 @pytest.mark.usefixtures("apache_kafka")
 def test_a_kill_and_a_clean_stop_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As plain processes on loopback, as without root."""
-    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda name, wire: LocalBackend(isolated=False))
+    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda name, wire: LocalBackend())
     done = run(parse_experiment(ORDINARY_TROUBLE, "ordinary-trouble.yaml"), tmp_path)
     verdict = done.verdict
     assert verdict["verdict"] == "pass", verdict["reasons"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import BackendCannotError, run_experiment
 from highwater_chaos.experiment import load_experiment
@@ -144,9 +144,19 @@ def test_a_cluster_that_does_not_recover_is_a_doubt(make_experiment):
     assert any("did not recover" in doubt and "broker 0 is not unfenced" in doubt for doubt in result.doubts)
 
 
+class LackingBackend(SimBackend):
+    """A simulator that cannot do these things."""
+
+    def __init__(self, *missing):
+        super().__init__()
+        self.missing = missing
+
+    def can(self, cluster):
+        return super().can(cluster) - set(self.missing)
+
+
 def test_what_the_backend_cannot_do_is_refused_before_anything_starts(make_experiment):
-    backend = SimBackend()
-    backend.capabilities = backend.capabilities - {Capability.CLOCK_SKEW, Capability.PAUSE}
+    backend = LackingBackend(PausesNodes, SkewsClocks)
     schedule = """[
         {inject: {clockSkew: {target: {broker: 0}, offset: 1s}}},
         {parallel: [[{repeat: {times: 2, steps: [{inject: {pause: {target: {broker: 0}}}}]}}]]}
@@ -161,8 +171,7 @@ def test_what_the_backend_cannot_do_is_refused_before_anything_starts(make_exper
 
 
 def test_a_random_step_is_refused_by_its_kinds(make_experiment):
-    backend = SimBackend()
-    backend.capabilities = frozenset()
+    backend = LackingBackend(*SimBackend().primitives)
     kinds = "{powerLoss: 1, partition: 1, diskStall: 1, clockSkew: 1}"
     with pytest.raises(BackendCannotError, match=r"powerLoss needs power loss.*network cuts|network cuts.*powerLoss"):
         run_experiment(make_experiment(f"[{{random: {{for: 1s, every: 1s, faults: {kinds}}}}}]"), backend)

@@ -16,7 +16,7 @@ FAULT = '''
 
 from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import CutsLinks
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults import Drawn, Fault, Seen
 from highwater_chaos.faults.base import target_of
@@ -31,7 +31,7 @@ class Blackout(Fault):
 
     @property
     def needs(self):
-        return frozenset({Capability.CUT})
+        return frozenset({CutsLinks})
 
     @classmethod
     def draw(cls, drawing):
@@ -44,14 +44,14 @@ class Blackout(Fault):
         touched = [context.cut(*link) for other in others for link in ((node, other), (other, node))]
         yield Sleep(0)
         for touch in touched:
-            context.saw(touch, f"{touch.name} is silent", not context.backend.reachable(*touch.nodes))
+            context.saw(touch, f"{touch.name} is silent", not context.using(CutsLinks).reachable(*touch.nodes))
 
     def heal(self, context):
         context.undo_each(context.join)
         yield Sleep(0)
 
     def probe(self, context, touch):
-        return Seen(context.backend.reachable(*touch.nodes), touch.name)
+        return Seen(context.using(CutsLinks).reachable(*touch.nodes), touch.name)
 '''
 MAIN = "from highwater_chaos.cli import main; main()"
 EXPERIMENT = """

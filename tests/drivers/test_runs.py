@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos.backends import make_backend
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import LosesPower
 from highwater_chaos.engine import BackendCannotError, refusals, run_experiment
 from highwater_chaos.experiment import ExperimentError, parse_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.workload import drivers
+from highwater_chaos.workload.client_host import HostsClientProcesses
 
 FILE = """
 apiVersion: highwater.dev/v1alpha1
@@ -51,7 +52,7 @@ def test_the_simulator_refuses_it():
 
 def test_a_missing_package_is_named(monkeypatch):
     backend = make_backend("local")
-    assert Capability.CLIENT_PROCESSES in backend.capabilities
+    assert HostsClientProcesses in backend.primitives
     find = importlib.util.find_spec
     monkeypatch.setattr(drivers, "find_spec", lambda name: None if name == "confluent_kafka" else find(name))
     assert refusals(experiment(), backend) == [
@@ -98,7 +99,7 @@ def test_a_driver_that_dies_makes_the_run_inconclusive(tmp_path, monkeypatch):
 
 def test_the_soak_in_small():
     pytest.importorskip("confluent_kafka")
-    power = Capability.POWER_LOSS in make_backend("local").capabilities
+    power = LosesPower in make_backend("local").primitives
     script = Path(__file__).parents[2] / "benchmarks" / "librdkafka_soak.py"
     asked = ["--records", "30000", "--leader-changes", "2", "--power-losses", str(int(power))]
     done = subprocess.run(

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import VolumeDisk
+from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
-from highwater_chaos.backends.protocol import PowerLossReport
+from highwater_chaos.backends.primitives import PowerLossReport
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
@@ -72,7 +72,7 @@ class Site:
     """A cluster that lives for all tests here; each repairs what it has broken."""
 
     def __init__(self, root: Path, experiment: ChaosExperiment) -> None:
-        self.backend = LocalBackend(root=root)
+        self.backend = local_backend(root=root)
         self.view = ClusterView()
         self.cluster = experiment.cluster
         self.backend.build(self.cluster, 1)
@@ -278,7 +278,7 @@ def test_a_partition_that_is_never_undone_is_no_pass(
     chosen = chosen.model_copy(update={"spec": chosen.spec.model_copy(update={"cluster": cluster})})
     monkeypatch.setattr(Cut, "undo", lambda _: None)
     monkeypatch.setattr(Cut, "left", lambda _: None)
-    result = run_experiment(chosen, LocalBackend())
+    result = run_experiment(chosen, local_backend())
     verdict = write_judged(chosen, result, tmp_path, "run", wire=False).verdict
     assert verdict["verdict"] == "inconclusive"
     reason = "fault fault-1 (cut) is not known to be healed: a probe from broker-"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import judge_recordings
@@ -108,7 +108,7 @@ CUTS = """
 
 def judged(experiment: ChaosExperiment, folder: Path) -> RunResult:
     """Run, write down and judge; every fault is confirmed and healed, and nothing is wrong."""
-    result = run_experiment(experiment, LocalBackend())
+    result = run_experiment(experiment, local_backend())
     write_recordings(folder, experiment, result)
     assert result.doubts == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
@@ -170,7 +170,7 @@ def test_a_node_that_ends_by_itself_is_a_doubt(
     experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
 ) -> None:
     """Who dies without a fault to blame for it makes the run one that cannot be judged; its log says why."""
-    backend = LocalBackend()
+    backend = local_backend()
     chosen = experiment("- wait: 1s", cluster="    metadataVersion: 3.6-IV0")
     try:
         backend.build(chosen.cluster, 1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import run_and_judge, write_judged
@@ -67,7 +67,7 @@ def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_dem
     frozen = "- {inject: {pause: {target: {broker: 0}}, for: 8s}}\n- {wait: 9s}"
     workload = "{producers: 1, rate: 100/s, minimumRate: 95/s, consumers: 1}"
     chosen = experiment(frozen, brokers=1, workload=workload)
-    result = run_experiment(chosen, LocalBackend())
+    result = run_experiment(chosen, local_backend())
     assert result.load is not None
     assert result.load.asked_per_second == 100
     assert 10 < result.load.offered_per_second < 95

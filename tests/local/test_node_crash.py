@@ -44,9 +44,7 @@ def test_an_exception_in_a_process_is_a_finding(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(local_backend, "program_of", lambda _: Planted())
-    monkeypatch.setattr(
-        "highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state, isolated=False)
-    )
+    monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     run = experiment("- wait: 2s", brokers=1, timeout="40s")
     done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("fail", ["node-crash"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.backends.local.backend import LocalBackend
+from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import run_experiment
@@ -55,4 +55,4 @@ def test_what_was_written_after_the_last_flush_is_lost(experiment: Callable[...,
 
 @pytest.mark.whole_machine
 def test_on_real_disks(experiment: Callable[..., ChaosExperiment], state: Path) -> None:
-    run(experiment, LocalBackend())
+    run(experiment, local_backend())

@@ -24,8 +24,8 @@ def make_backend(name: str, *, wire: bool = False) -> Backend:
 
             return SimBackend(codec="all" if wire else "some")
         case "local":
-            from highwater_chaos.backends.local.backend import LocalBackend  # noqa: PLC0415 - likewise
+            from highwater_chaos.backends.local.isolated import local_backend  # noqa: PLC0415 - likewise
 
-            return LocalBackend()
+            return local_backend()
         case _:
             raise KeyError(name)

@@ -1,11 +1,12 @@
-"""What the harness asks of a place where clusters run (``sim``, ``local``; ``kubernetes`` on the same protocol).
+"""What the harness asks of a place where clusters run (``sim``, ``local``, ``kubernetes``).
 
-A backend offers *primitives* (kill this node, cut this link); faults are built from them, one file a fault. What a
-backend cannot do is missing from :attr:`Backend.capabilities`, and an experiment that needs it is refused before
-anything starts.
+Every backend offers a cluster's *lifecycle*, its *observation*, and a home for *clients*
+(:class:`~highwater_chaos.workload.client_host.ClientHost`). What it can do to nodes and links are *primitives*, a small
+protocol each (:mod:`~.primitives`); faults are built from them, one file a fault. An experiment that needs a primitive
+which the backend does not implement, or which the machine does not allow it, is refused before anything starts.
 
 Time is the backend's: virtual in the simulator, real elsewhere. The harness never sleeps; it asks the backend to
-:meth:`~Backend.advance`.
+:meth:`~Lifecycle.advance`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from highwater_chaos.backends.primitives import Primitive
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.workload.client_host import ClientHost
 from highwater_runtime.ports.trace import NodeEvent
@@ -54,31 +56,6 @@ class TimedEvent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class RpcRule:
-    """Messages to interfere with. ``rpc`` is Kafka's API name (``AlterPartition``); ``sources`` are clients of the RPC
-    and ``destinations`` its servers, whichever ``part`` is meant; empty: any node."""
-
-    action: Literal["hold", "drop", "delay", "duplicate"]
-    rpc: str
-    sources: tuple[str, ...] = ()
-    destinations: tuple[str, ...] = ()
-    part: Literal["request", "response"] = "request"
-    delay_ns: int = 0
-
-
-KeepMode = Literal["none", "prefix", "torn"]
-ProcessState = Literal["running", "stopped", "gone"]
-DiskTrouble = Literal["full", "error", "stall"]
-
-
-@dataclass(frozen=True, slots=True)
-class PowerLossReport:
-    """What a power loss took: bytes that were written but not durable, and are gone."""
-
-    lost_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class MetricRow:
     """One value of one series at ``time_ns`` of run time."""
 
@@ -100,23 +77,6 @@ class InvariantViolation:
     what: str
 
 
-class Capability(Enum):
-    """Primitives that a backend may or may not have."""
-
-    POWER_LOSS = "power loss"
-    KILL = "kill"
-    STOP = "stop"
-    DISK_WIPE = "disk wipe"
-    DISK_FULL = "full disk"
-    DISK_ERROR = "disk errors"
-    DISK_STALL = "stalled disk"
-    CUT = "network cuts"
-    PAUSE = "pause"
-    RPC_RULES = "interference by RPC"
-    CLOCK_SKEW = "clock skew"
-    CLIENT_PROCESSES = "clients in processes of their own"
-
-
 class Abilities(Protocol):
     """What a place can do to a cluster, known before there is one."""
 
@@ -124,39 +84,24 @@ class Abilities(Protocol):
     def name(self) -> str:
         """The backend's."""
 
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """See :meth:`Backend.can`."""
+    def can(self, cluster: Cluster) -> frozenset[Primitive]:
+        """What can be done to this cluster: what the backend implements, less what the machine or the cluster's
+        software does not support."""
 
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
-        """See :meth:`Backend.why_not`."""
-
-    def problems(self, cluster: Cluster) -> list[str]:
-        """See :meth:`Backend.problems`."""
-
-
-class Backend(ClientHost, Protocol):
-    """A place where a cluster runs. Methods that act on a node raise ``KeyError`` for an unknown one, and
-    :class:`BackendError` where the place does not let them."""
-
-    name: str
-    capabilities: frozenset[Capability]
-    """What can be done to a cluster of our own runtime."""
-    poll_ns: int
-    """How often the harness had best look at the cluster: looking costs time where time is real."""
-
-    # --- before the run ---
-
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """What can be done to this cluster: less than :attr:`capabilities` where its runtime is not ours."""
-
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
-        """What stands in the way of a capability that :meth:`can` does not list (``needs root``); None where there is
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
+        """What stands in the way of a primitive that :meth:`can` does not list (``needs root``); None if there is
         nothing to say but that the backend does not have it."""
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Why this cluster cannot be brought up here (its runtime, its file system); nothing is made."""
 
-    # --- life of the run ---
+
+class Lifecycle(Protocol):
+    """A cluster's life, and its time. Methods that act on a node raise ``KeyError`` for an unknown one, and
+    :class:`BackendError` if the place does not let them."""
+
+    poll_ns: int
+    """How often the harness had best look at the cluster: looking costs time where time is real."""
 
     def build(self, cluster: Cluster, seed: int, spool: Path | None = None) -> None:
         """Create the cluster's nodes and start them all. Returns before they are up: they come up while time advances.
@@ -171,10 +116,18 @@ class Backend(ClientHost, Protocol):
     def advance(self, until_ns: int) -> None:
         """Let the cluster live until run time ``until_ns``."""
 
+    def start(self, node: str) -> None:
+        """Start a node that is down (a new incarnation over whatever its disk holds)."""
+
+    def held_up(self, node: str) -> HeldUp | None:
+        """What whoever starts this backend's processes waits for before it starts this one; None: nothing."""
+
     def close(self) -> None:
         """Tear everything down. Idempotent."""
 
-    # --- observation ---
+
+class Observation(Protocol):
+    """What is seen of a cluster, and recorded."""
 
     def state(self, node: str) -> NodeState:
         """What was done to the node's process last."""
@@ -189,34 +142,19 @@ class Backend(ClientHost, Protocol):
 
     def event_lines(self) -> Iterable[bytes]:
         """All node events as lines of ``events/nodes.jsonl``, without line ends. They can be gone through any number of
-        times, also after :meth:`close`."""
-
-    def reachable(self, source: str, destination: str) -> bool:
-        """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
-
-    def process_state(self, node: str) -> ProcessState:
-        """Probe: the node's process as its kernel has it."""
-
-    def clock_error(self, node: str) -> tuple[int, float]:
-        """Probe: the node's wall clock minus the right one in ns, and its rate (1.0: right)."""
-
-    def disk_probe(self, node: str) -> str:
-        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` or the errno's name (``ENOSPC``)."""
-
-    def disk_is_empty(self, node: str) -> bool:
-        """Probe: whether the node's data directory holds nothing."""
+        times, also after :meth:`Lifecycle.close`."""
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """All series of all living nodes, now."""
 
     def violations(self) -> Sequence[InvariantViolation]:
-        """Invariants that the backend itself saw broken while the run went on (only the simulator looks)."""
+        """Invariants that the backend itself saw broken while the run went on."""
 
     def replica_dump(self) -> Iterator[dict[str, Any]]:
         """Every record of every replica's log, stopped brokers' too: rows of the ``replica_log`` table without
         ``run_id`` (``broker, partition, topic_id, offset, leader_epoch, producer_id, sequence, value, crc``).
 
-        Raises :class:`BackendError` where a log cannot be read: a part of the rows would be judged as if it were all.
+        Raises :class:`BackendError` if a log cannot be read: a part of the rows would be judged as if it were all.
         """
 
     def doubts(self) -> Sequence[str]:
@@ -229,61 +167,11 @@ class Backend(ClientHost, Protocol):
     def trace_digest(self) -> str:
         """Hex digest over everything that happened, equal for equal runs; ``""`` where runs cannot be equal."""
 
-    # --- nodes ---
 
-    def start(self, node: str) -> None:
-        """Start a node that is down (a new incarnation over whatever its disk holds)."""
+class Backend(Abilities, Lifecycle, Observation, ClientHost, Protocol):
+    """A place where a cluster runs. Which faults it can inject follows from the primitives that it implements as well
+    (:mod:`~.primitives`)."""
 
-    def held_up(self, node: str) -> HeldUp | None:
-        """What whoever starts this backend's processes waits for before it starts this one; None: nothing."""
-
-    def kill(self, node: str) -> None:
-        """SIGKILL: the process is gone, the page cache stays."""
-
-    def stop(self, node: str) -> None:
-        """Ask for a clean shutdown; the node is ``STOPPING``, then ``DOWN``."""
-
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """The machine loses power: process gone, page cache gone but for what ``keep`` says."""
-
-    def wipe(self, node: str) -> None:
-        """Replace the disk of a node that is down by an empty one."""
-
-    def pause(self, node: str, until_ns: int | None = None) -> None:
-        """SIGSTOP. Here as with :meth:`cut` and :meth:`disk_trouble`, ``until_ns`` is the run time at which the fault
-        ends by itself even where the harness does not get to undo it; None: when the run ends."""
-
-    def resume(self, node: str) -> None:
-        """SIGCONT."""
-
-    # --- network, disk, clock ---
-
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """Lose every message from ``source`` to ``destination``, on old and new connections. ``cut`` is the caller's
-        name for it. Two cuts of one link are both in force."""
-
-    def uncut(self, cut: str) -> None:
-        """Undo one :meth:`cut`, also one that failed halfway. Idempotent; nothing if there never was one."""
-
-    def add_rule(self, name: str, rule: RpcRule) -> None:
-        """Put a rule into force. ``name`` is the caller's name for it."""
-
-    def rule_matches(self, name: str) -> int:
-        """How many messages the rule has acted upon, exactly once it is out of force; before, as far as is known. 0 if
-        there never was one."""
-
-    def remove_rule(self, name: str) -> None:
-        """Take a rule out of force, also one that failed halfway; what it holds back is let go. Idempotent."""
-
-    def rule_left(self, name: str) -> str | None:
-        """Probe, after :meth:`remove_rule`: ask the nodes for the rules that they apply. Returns what is left of this
-        one (in force, or messages held back), or None. A node that cannot be asked is something left."""
-
-    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
-        """Make the node's disk full, failing or stalled."""
-
-    def disk_heal(self, node: str) -> None:
-        """Undo :meth:`disk_trouble`."""
-
-    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
-        """Set the node's wall clock off by ``offset_ns`` and let its clock run at ``rate`` (0, 1.0: right again)."""
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """What can be done to a cluster of our own runtime."""

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.dump import dump_replicas
-from highwater_chaos.backends.protocol import (
-    BackendError,
-    Capability,
-    DiskTrouble,
-    InvariantViolation,
+from highwater_chaos.backends.primitives import (
     KeepMode,
-    MetricRow,
-    NodeState,
     PowerLossReport,
+    Primitive,
     ProcessState,
     RpcRule,
+    implemented_by,
+)
+from highwater_chaos.backends.protocol import (
+    BackendError,
+    InvariantViolation,
+    MetricRow,
+    NodeState,
     TimedEvent,
 )
 from highwater_chaos.backends.sim_cluster import BROKER_PORT, CONTROLLER_PORT, broker_factory, controller_factory
@@ -33,6 +35,7 @@ from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Cut, Simulator
 from highwater_runtime.sim import RpcRule as SimRule
+from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants import InvariantMonitor
 from highwater_runtime.sim.network import CodecMode
 
@@ -58,7 +61,6 @@ class SimBackend:
     """
 
     name = "sim"
-    capabilities = frozenset(Capability) - {Capability.CLIENT_PROCESSES}
     poll_ns = 5 * MS
 
     def __init__(
@@ -78,14 +80,19 @@ class SimBackend:
 
     # --- before the run ---
 
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """All that is simulated."""
+        return implemented_by(type(self))
+
+    def can(self, cluster: Cluster) -> frozenset[Primitive]:
         """Every fault, whatever the cluster is like."""
         del cluster
-        return self.capabilities
+        return self.primitives
 
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """It is simulated or it is not."""
-        del cluster, capability
+        del cluster, primitive
         return None
 
     def problems(self, cluster: Cluster) -> list[str]:
@@ -328,18 +335,25 @@ class SimBackend:
             return f"the network still applies a rule about {made.api or 'any RPC'}"
         return f"{len(made.held)} messages are still held back" if made.held else None
 
-    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
-        """Quota, errors or stall."""
+    def fill_disk(self, node: str, until_ns: int | None = None) -> None:
+        """A quota of what is used."""
         del until_ns
-        disk = self.simulator.nodes[node].disk
+        disk = self._disk_to_trouble(node)
+        disk.set_quota(disk.used_bytes())
+
+    def fail_disk(self, node: str, until_ns: int | None = None) -> None:
+        """Errors of everything."""
+        del until_ns
+        self._disk_to_trouble(node).set_errors("all")
+
+    def stall_disk(self, node: str, until_ns: int | None = None) -> None:
+        """Flushes end once it is healed."""
+        del until_ns
+        self._disk_to_trouble(node).set_stalled(True)
+
+    def _disk_to_trouble(self, node: str) -> SimDisk:
         self._flush_probes.pop(node, None)
-        match trouble:
-            case "full":
-                disk.set_quota(disk.used_bytes())
-            case "error":
-                disk.set_errors("all")
-            case "stall":
-                disk.set_stalled(True)
+        return self.simulator.nodes[node].disk
 
     def disk_heal(self, node: str) -> None:
         """All of them at once."""

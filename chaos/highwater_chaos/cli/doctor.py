@@ -16,10 +16,11 @@ from rich.table import Table
 from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.backends.local import apache_kafka
 from highwater_chaos.backends.local.reasons import why_not
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
 from highwater_chaos.engine import available_faults
 from highwater_chaos.experiment.faults import fault_kinds
+from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
 from highwater_pipeline.java import JavaNotFound, find_java
 
@@ -83,12 +84,11 @@ def _word(works: bool) -> str:
 
 
 def _fault(kind: str) -> dict[str, str | None]:
-    every = frozenset(Capability)
-    needs = {need for need in Capability if kind not in available_faults(every - {need})}
+    needs = kind_named(kind).example().needs
     reasons = why_not()
-    local = [f"{need.value}: {reasons[need]}" for need in Capability if need in needs and reasons[need] is not None]
+    local = [f"{name}: {reasons[need]}" for need, name in PRIMITIVES.items() if need in needs and reasons[need]]
     return {
-        "sim": None if needs <= SimBackend.capabilities else _IN_SIMULATOR,
+        "sim": None if needs <= implemented_by(SimBackend) else _IN_SIMULATOR,
         "local": "; ".join(local) or None,
     }
 
@@ -113,7 +113,7 @@ def _apache_kafka() -> Finding:
 
 def _backends() -> list[Finding]:
     built = [
-        Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(make_backend(name).capabilities)))
+        Finding(f"--backend {name}", True, "faults: " + ", ".join(available_faults(make_backend(name).primitives)))
         for name in BACKENDS
     ]
     client = importlib.util.find_spec("kubernetes") is not None

@@ -20,9 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeVar
 
-from highwater_chaos.backends.protocol import Backend, BackendError, Capability, RpcRule
+from highwater_chaos.backends.primitives import PRIMITIVES, AppliesRpcRules, CutsLinks, Primitive, RpcRule
+from highwater_chaos.backends.protocol import Backend, BackendError
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
@@ -31,6 +32,8 @@ from highwater_chaos.experiment.targets import Group, Target
 from highwater_chaos.faults.targets import resolve
 from highwater_chaos.process import Process, Until
 from highwater_runtime.ports import SECOND
+
+P = TypeVar("P")
 
 CONFIRM_NS: Final = 30 * SECOND
 """How long a probe may take to see that a fault took hold, or that it is gone."""
@@ -161,13 +164,28 @@ class FaultRecord:
 
 @dataclass(slots=True)
 class FaultContext:
-    """What a fault may use: the backend's primitives, the view of the cluster, its own randomness and record."""
+    """What a fault may use: the backend and those of its primitives that the fault needs, the view of the cluster, its
+    own randomness and record."""
 
     backend: Backend
     cluster: Cluster
     view: ClusterView
     random: Random
     record: FaultRecord
+    granted: frozenset[Primitive]
+    """What the fault has said that it needs."""
+
+    def using(self, primitive: type[P]) -> P:
+        """Return the backend as one that has a primitive, which the fault's ``needs`` must name.
+
+        Raises:
+            BackendError: the backend does not have it.
+        """
+        if not any(issubclass(granted, primitive) for granted in self.granted):
+            raise AssertionError(f"{self.record.kind} uses {primitive.__name__}, which its needs do not name")
+        if not isinstance(self.backend, primitive):
+            raise BackendError(f"{self.backend.name} does not have {PRIMITIVES.get(primitive, primitive.__name__)}")
+        return self.backend
 
     @property
     def undone_by_ns(self) -> int | None:
@@ -217,28 +235,32 @@ class FaultContext:
     def cut(self, source: str, destination: str) -> Touch:
         """Cut the link from one node to another, until :meth:`join`. Raises ``BackendError``."""
         touch = self.intend("link", f"{source} -> {destination}", (source, destination))
-        self.backend.cut(self.key(touch), source, destination, self.undone_by_ns)
+        self.using(CutsLinks).cut(self.key(touch), source, destination, self.undone_by_ns)
         return touch
 
     def join(self, touch: Touch) -> None:
         """Undo :meth:`cut`. Raises ``BackendError``."""
-        self.backend.uncut(self.key(touch))
+        self.using(CutsLinks).uncut(self.key(touch))
 
     def add_rule(self, rule: RpcRule) -> Touch:
         """Put a rule about messages into force, until :meth:`remove_rule`. Raises ``BackendError``."""
         number = sum(touch.kind == "rule" for touch in self.record.intent) + 1
         nodes = rule.destinations or self.nodes
         touch = self.intend("rule", f"rule {number}: {rule.action} {rule.rpc} {rule.part}s", nodes)
-        self.backend.add_rule(self.key(touch), rule)
+        self.using(AppliesRpcRules).add_rule(self.key(touch), rule)
         return touch
 
     def remove_rule(self, touch: Touch) -> None:
         """Undo :meth:`add_rule`. Raises ``BackendError``."""
-        self.backend.remove_rule(self.key(touch))
+        self.using(AppliesRpcRules).remove_rule(self.key(touch))
 
     def caught(self) -> int:
         """How many messages the fault's rules have acted upon so far."""
-        return sum(self.backend.rule_matches(self.key(touch)) for touch in self.record.intent if touch.kind == "rule")
+        rules = [self.key(touch) for touch in self.record.intent if touch.kind == "rule"]
+        if not rules:
+            return 0
+        backend = self.using(AppliesRpcRules)
+        return sum(backend.rule_matches(rule) for rule in rules)
 
     def key(self, touch: Touch) -> str:
         """By which the backend knows a cut or a rule."""
@@ -326,8 +348,8 @@ class Fault(FaultModel):
     """Whether ``random`` may let its targets lose that while it is in force, and do nothing else to them."""
 
     @property
-    def needs(self) -> frozenset[Capability]:
-        """Primitives that the backend must have."""
+    def needs(self) -> frozenset[Primitive]:
+        """The protocols of :data:`~highwater_chaos.backends.primitives.PRIMITIVES` that the backend must have."""
         raise NotImplementedError(f"{type(self).__name__}.needs")
 
     @property

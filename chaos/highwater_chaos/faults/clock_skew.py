@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import Primitive, SkewsClocks
 from highwater_chaos.experiment.targets import Target, Victims
 from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
@@ -25,9 +25,9 @@ class ClockSkew(Fault):
     offset: Annotated[Duration, Field(description="How far ahead its wall clock is. A duration such as 90s.")] = 0
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Clock skew."""
-        return frozenset({Capability.CLOCK_SKEW})
+        return frozenset({SkewsClocks})
 
     @classmethod
     def example(cls) -> Self:
@@ -48,10 +48,10 @@ class ClockSkew(Fault):
         """Skew the clocks. Confirmed by reading each node's clock beside the right one."""
         touched = context.aim(self.target)
         for touch in touched:
-            context.backend.skew_clock(touch.name, self.offset, self.rate)
+            context.using(SkewsClocks).skew_clock(touch.name, self.offset, self.rate)
         yield Sleep(10 * MS)
         for touch in touched:
-            offset, rate = context.backend.clock_error(touch.name)
+            offset, rate = context.using(SkewsClocks).clock_error(touch.name)
             # The rate moves the offset while time goes by.
             right = abs(offset - self.offset) <= 1_000 * MS and abs(rate - self.rate) < 1e-6
             skewed = self.offset != 0 or self.rate != 1.0
@@ -61,12 +61,12 @@ class ClockSkew(Fault):
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Set the clocks right."""
-        context.undo_each(lambda touch: context.backend.skew_clock(touch.name, 0, 1.0))
+        context.undo_each(lambda touch: context.using(SkewsClocks).skew_clock(touch.name, 0, 1.0))
         yield Sleep(0)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
         """Read the node's clock beside the right one."""
-        offset, rate = context.backend.clock_error(touch.name)
+        offset, rate = context.using(SkewsClocks).clock_error(touch.name)
         return Seen(offset == 0 and rate == 1.0, _text(touch, offset, rate), {"node": touch.name})
 
 

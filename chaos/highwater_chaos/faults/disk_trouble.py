@@ -8,35 +8,31 @@ who has replaced a disk.
 from __future__ import annotations
 
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability, DiskTrouble, NodeState
+from highwater_chaos.backends.primitives import FailsDisks, FillsDisks, KillsNodes, MendsDisks, Primitive, StallsDisks
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.nodes import runs, start_all_again
 from highwater_chaos.process import Process
-
-_SIGN: Final[dict[DiskTrouble, str]] = {"full": "ENOSPC", "error": "EIO", "stall": "stalled"}
-_NEEDS: Final[dict[DiskTrouble, Capability]] = {
-    "full": Capability.DISK_FULL,
-    "error": Capability.DISK_ERROR,
-    "stall": Capability.DISK_STALL,
-}
 
 
 class DiskTroubleFault(Fault):
     """Confirmed by a probe on the disk that meets the trouble; healed when a probe's write and flush succeed, and the
     node runs."""
 
-    TROUBLE: ClassVar[DiskTrouble]
+    TROUBLES: ClassVar[Primitive]
+    SIGN: ClassVar[str]
+    """What a probe on the disk meets."""
     RESTARTS: ClassVar[bool] = True
     """Whether a node that lived through the trouble needs a restart."""
     target: Victims
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """The trouble, and a kill if the heal restarts the node."""
-        return frozenset({_NEEDS[self.TROUBLE], *((Capability.KILL,) if self.RESTARTS else ())})
+        return frozenset({self.TROUBLES, *((KillsNodes,) if self.RESTARTS else ())})
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
@@ -48,15 +44,18 @@ class DiskTroubleFault(Fault):
         """Fill, break or stall the disks."""
         touched = context.aim(self.target)
         for touch in touched:
-            context.backend.disk_trouble(touch.name, self.TROUBLE, context.undone_by_ns)
+            self._trouble(context, touch.name)
         for touch in touched:
-            node, expected = touch.name, _SIGN[self.TROUBLE]
+            node, expected = touch.name, self.SIGN
             seen = yield from context.confirm(
                 partial(_probe_sees, context, node, expected),
                 f"a probe on the disk of {node} sees {expected}",
             )
-            found = expected if seen else context.backend.disk_probe(node)
+            found = expected if seen else context.using(MendsDisks).disk_probe(node)
             context.saw(touch, f"a probe on the disk of {node} saw {found}", seen, node=node, probe=found)
+
+    def _trouble(self, context: FaultContext, node: str) -> None:
+        raise NotImplementedError(f"{type(self).__name__}._trouble")
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Mend the disks, end the nodes that lived through a failure, and start all that are down."""
@@ -64,16 +63,16 @@ class DiskTroubleFault(Fault):
         def end(touch: Touch) -> None:
             lives = context.backend.state(touch.name) in (NodeState.UP, NodeState.PAUSED)
             if lives and context.backend.incarnation(touch.name) == touch.incarnation:
-                context.backend.kill(touch.name)
+                context.using(KillsNodes).kill(touch.name)
 
-        context.undo_each(lambda touch: context.backend.disk_heal(touch.name))
+        context.undo_each(lambda touch: context.using(MendsDisks).disk_heal(touch.name))
         if self.RESTARTS:
             context.undo_each(end)
         yield from start_all_again(context)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
         """Write and flush; the node must run, too, in a new incarnation if it needed a restart."""
-        found = context.backend.disk_probe(touch.name)
+        found = context.using(MendsDisks).disk_probe(touch.name)
         seen = Seen(
             found == "ok", f"a probe on the disk of {touch.name} saw {found}", {"node": touch.name, "probe": found}
         )
@@ -87,24 +86,36 @@ class DiskFull(DiskTroubleFault):
     """Every write that needs space fails with ENOSPC."""
 
     KIND: ClassVar[str] = "diskFull"
-    TROUBLE: ClassVar[DiskTrouble] = "full"
+    TROUBLES: ClassVar[Primitive] = FillsDisks
+    SIGN: ClassVar[str] = "ENOSPC"
+
+    def _trouble(self, context: FaultContext, node: str) -> None:
+        context.using(FillsDisks).fill_disk(node, context.undone_by_ns)
 
 
 class DiskError(DiskTroubleFault):
     """Reads and writes fail with EIO."""
 
     KIND: ClassVar[str] = "diskError"
-    TROUBLE: ClassVar[DiskTrouble] = "error"
+    TROUBLES: ClassVar[Primitive] = FailsDisks
+    SIGN: ClassVar[str] = "EIO"
+
+    def _trouble(self, context: FaultContext, node: str) -> None:
+        context.using(FailsDisks).fail_disk(node, context.undone_by_ns)
 
 
 class DiskStall(DiskTroubleFault):
     """Flushes do not complete until healed."""
 
     KIND: ClassVar[str] = "diskStall"
-    TROUBLE: ClassVar[DiskTrouble] = "stall"
+    TROUBLES: ClassVar[Primitive] = StallsDisks
+    SIGN: ClassVar[str] = "stalled"
     MAY_LOSE_CACHE: ClassVar[bool] = True
     RESTARTS: ClassVar[bool] = False
 
+    def _trouble(self, context: FaultContext, node: str) -> None:
+        context.using(StallsDisks).stall_disk(node, context.undone_by_ns)
+
 
 def _probe_sees(context: FaultContext, node: str, expected: str) -> bool:
-    return context.backend.disk_probe(node) == expected
+    return context.using(MendsDisks).disk_probe(node) == expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import KillsNodes, Primitive, WipesDisks
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
@@ -20,9 +20,9 @@ class DiskWipe(NodeDownFault):
     restart_after: RestartAfter = None
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Kill and wipe."""
-        return frozenset({Capability.KILL, Capability.DISK_WIPE})
+        return frozenset({KillsNodes, WipesDisks})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -39,9 +39,9 @@ class DiskWipe(NodeDownFault):
         """Kill, then wipe. Confirmed by a look at the empty disk."""
         for touch in context.aim(self.target):
             node = touch.name
-            context.backend.kill(node)
+            context.using(KillsNodes).kill(node)
             down = yield from seen_down(context, touch, "kill")
             if down:
-                context.backend.wipe(node)
-                empty = context.backend.disk_is_empty(node)
+                context.using(WipesDisks).wipe(node)
+                empty = context.using(WipesDisks).disk_is_empty(node)
                 context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import KillsNodes, Primitive
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
@@ -19,9 +19,9 @@ class Kill(NodeDownFault):
     restart_after: RestartAfter = None
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Kill."""
-        return frozenset({Capability.KILL})
+        return frozenset({KillsNodes})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -32,6 +32,6 @@ class Kill(NodeDownFault):
         """Kill all targets. Confirmed by the host's event that the process was killed."""
         touched = context.aim(self.target)
         for touch in touched:
-            context.backend.kill(touch.name)
+            context.using(KillsNodes).kill(touch.name)
         for touch in touched:
             yield from seen_down(context, touch, "kill")

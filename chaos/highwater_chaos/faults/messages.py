@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from highwater_chaos.backends.protocol import Capability, RpcRule
+from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names
 from highwater_chaos.experiment.targets import Group, Target
@@ -97,9 +97,9 @@ class MessageFault(Fault):
     of: Annotated[Literal["request", "response"], Field(description="Which of its messages.")] = "request"
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Interference by RPC."""
-        return frozenset({Capability.RPC_RULES})
+        return frozenset({AppliesRpcRules})
 
     @property
     def delay_ns(self) -> int:
@@ -275,5 +275,5 @@ def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
 
 def rule_is_gone(context: FaultContext, touch: Touch) -> Seen:
     """Look whether the nodes still have a rule in force or hold messages back because of it."""
-    left = context.backend.rule_left(context.key(touch))
+    left = context.using(AppliesRpcRules).rule_left(context.key(touch))
     return Seen(left is None, "the nodes have no such rule and hold nothing back" if left is None else left)

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import CutsLinks, Primitive
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
@@ -63,9 +63,9 @@ class Partition(OneOf, Fault):
         return self
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Cuts."""
-        return frozenset({Capability.CUT})
+        return frozenset({CutsLinks})
 
     @classmethod
     def example(cls) -> Self:
@@ -125,7 +125,7 @@ class Partition(OneOf, Fault):
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
         """Send a probe across the link. One that another fault cuts too is looked at again after that fault's heal."""
         source, destination = touch.nodes
-        reached = context.backend.reachable(source, destination)
+        reached = context.using(CutsLinks).reachable(source, destination)
         what = f"a probe from {source} to {destination} {'got through' if reached else 'is still lost'}"
         return Seen(reached, what, {"source": source, "destination": destination})
 
@@ -147,7 +147,7 @@ class Partition(OneOf, Fault):
 
 
 def _lost(context: FaultContext, source: str, destination: str) -> bool:
-    return not context.backend.reachable(source, destination)
+    return not context.using(CutsLinks).reachable(source, destination)
 
 
 def _side(context: FaultContext, side: Target | list[Target]) -> list[str]:

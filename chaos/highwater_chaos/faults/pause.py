@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability, NodeState
+from highwater_chaos.backends.primitives import PausesNodes, Primitive
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.process import Process, Sleep
@@ -18,9 +19,9 @@ class Pause(Fault):
     target: Victims
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Pause."""
-        return frozenset({Capability.PAUSE})
+        return frozenset({PausesNodes})
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
@@ -30,11 +31,11 @@ class Pause(Fault):
 
     def inject(self, context: FaultContext) -> Process[None]:
         """Pause all targets. Confirmed by the process state, and by the node's silence in its events for a moment."""
-        backend = context.backend
+        backend, pauses = context.backend, context.using(PausesNodes)
         touched = context.aim(self.target)
         for touch in touched:
             if backend.state(touch.name) is NodeState.UP:
-                backend.pause(touch.name, context.undone_by_ns)
+                pauses.pause(touch.name, context.undone_by_ns)
             else:
                 state = backend.state(touch.name).value
                 context.saw(touch, f"{touch.name} is {state}: nothing to pause", False, node=touch.name)
@@ -43,7 +44,7 @@ class Pause(Fault):
         before = {touch.name: _events(context, touch) for touch in touched}
         yield Sleep(20 * MS)
         for touch in touched:
-            process = backend.process_state(touch.name)
+            process = pauses.process_state(touch.name)
             said = _events(context, touch) - before[touch.name]
             context.saw(
                 touch,
@@ -54,12 +55,12 @@ class Pause(Fault):
 
     def heal(self, context: FaultContext) -> Process[None]:
         """Resume those still paused."""
-        context.undo_each(lambda touch: context.backend.resume(touch.name))
+        context.undo_each(lambda touch: context.using(PausesNodes).resume(touch.name))
         yield Sleep(0)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
         """Look at the process: the kernel has it running, or it has ended (by another fault) and its pause with it."""
-        state = context.backend.process_state(touch.name)
+        state = context.using(PausesNodes).process_state(touch.name)
         return Seen(state != "stopped", f"the process of {touch.name} is {state}", {"node": touch.name})
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from highwater_chaos.backends.protocol import Capability, KeepMode
+from highwater_chaos.backends.primitives import KeepMode, LosesPower, Primitive, WipesDisks
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, FaultContext, target_of
 from highwater_chaos.faults.nodes import NodeDownFault, RestartAfter, seen_down
@@ -36,9 +36,9 @@ class PowerLoss(NodeDownFault):
     restart_after: RestartAfter = None
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Power loss, and disk wipe if asked for."""
-        return frozenset({Capability.POWER_LOSS} | ({Capability.DISK_WIPE} if self.wipe else set()))
+        return frozenset({LosesPower} | ({WipesDisks} if self.wipe else set()))
 
     @property
     def lasts_ns(self) -> int | None:
@@ -61,7 +61,7 @@ class PowerLoss(NodeDownFault):
             node = touch.name
             drawn = context.random.choice(_KEEP_MODES)
             keep = drawn if self.keep is None else self.keep
-            report = context.backend.power_loss(node, keep)
+            report = context.using(LosesPower).power_loss(node, keep)
             down = yield from seen_down(context, touch, "power-loss")
             context.saw(
                 touch,
@@ -71,6 +71,6 @@ class PowerLoss(NodeDownFault):
                 keep=keep,
             )
             if self.wipe and down:
-                context.backend.wipe(node)
-                empty = context.backend.disk_is_empty(node)
+                context.using(WipesDisks).wipe(node)
+                empty = context.using(WipesDisks).disk_is_empty(node)
                 context.saw(touch, f"the disk of {node} is {'empty' if empty else 'not empty'}", empty, node=node)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.protocol import Capability, NodeState
+from highwater_chaos.backends.primitives import Primitive, StopsNodes
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
@@ -25,9 +26,9 @@ class Restart(NodeDownFault):
     target: Victims
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Stop."""
-        return frozenset({Capability.STOP})
+        return frozenset({StopsNodes})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -39,7 +40,7 @@ class Restart(NodeDownFault):
         backend = context.backend
         for touch in context.aim(self.target):
             node, before = touch.name, backend.incarnation(touch.name)
-            backend.stop(node)
+            context.using(StopsNodes).stop(node)
             down = yield from seen_down(context, touch, "stop", SHUTDOWN_NS)
             if not down:
                 return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.protocol import Capability, RpcRule
+from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
@@ -31,9 +31,9 @@ class SessionExpiry(Fault):
     target: Victims
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Interference by RPC."""
-        return frozenset({Capability.RPC_RULES})
+        return frozenset({AppliesRpcRules})
 
     @property
     def healed_within_ns(self) -> int:

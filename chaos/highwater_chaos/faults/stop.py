@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import Primitive, StopsNodes
 from highwater_chaos.experiment.targets import Victims
 from highwater_chaos.faults.base import FaultContext
 from highwater_chaos.faults.nodes import SHUTDOWN_NS, NodeDownFault, RestartAfter, seen_down
@@ -19,9 +19,9 @@ class Stop(NodeDownFault):
     restart_after: RestartAfter = None
 
     @property
-    def needs(self) -> frozenset[Capability]:
+    def needs(self) -> frozenset[Primitive]:
         """Stop."""
-        return frozenset({Capability.STOP})
+        return frozenset({StopsNodes})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -32,6 +32,6 @@ class Stop(NodeDownFault):
         """Ask all targets to stop. Confirmed by the host's event that each stopped by itself."""
         touched = context.aim(self.target)
         for touch in touched:
-            context.backend.stop(touch.name)
+            context.using(StopsNodes).stop(touch.name)
         for touch in touched:
             yield from seen_down(context, touch, "stop", SHUTDOWN_NS)

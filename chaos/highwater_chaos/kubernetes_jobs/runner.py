@@ -22,11 +22,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError, pod_configuration
 from highwater_chaos.backends.kubernetes.archive import store, store_recordings
-from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.conclusion import (
     RECORDED,
@@ -36,6 +34,7 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     reason_of,
     with_condition,
 )
+from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
 from highwater_chaos.backends.protocol import Backend
@@ -119,23 +118,22 @@ class Runner:
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
-        name, place, abilities = reference_of(found), self._place, KubernetesAbilities()
+        name, place, kind = reference_of(found), self._place, backend_for(crashable=True)
         cluster = None
         if name:
             cluster = self._api.get(CLUSTERS, place.namespace, name)
             if cluster is None:
                 raise ClusterError(f"LogCluster {place.namespace}/{name} is not there any more")
             place = replace(place, borrowed=name)
-            abilities = KubernetesAbilities(crashable=is_crashable(cluster))
+            kind = backend_for(crashable=is_crashable(cluster))
         experiment = with_labels_of(place, experiment_of(found, cluster))
         longest = experiment.spec.timeout + experiment.spec.recovery + _AFTER_NS
-        backend = KubernetesBackend(
+        backend = kind(
             self._api,
             self._agents,
             place,
             self.journal,
             longest,
-            abilities=abilities,
             own_topics=own_topics(experiment),
             endpoint=self._endpoint,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
+from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
 from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
@@ -44,7 +45,7 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         return Rejection(
             "NotSupported", f"spec.cluster.runtime {runtime} does not run on Kubernetes; expected highwater"
         )
-    abilities = KubernetesAbilities(crashable=borrowed is None or is_crashable(borrowed))
+    abilities = KubernetesAbilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
     if impossible := refusals(experiment, abilities):
         return Rejection("NotPossible", "; ".join(impossible))
     if borrowed is not None:

@@ -65,7 +65,7 @@ def _heal(answers: list[bool], waits: HeldUp | None) -> tuple[FaultRecord, list[
     manager = FaultManager(backend, None, view, scheduler, Random, 1 << 60)  # type: ignore[arg-type]
     kill = Kill(target=Target(controller=1))
     record = FaultRecord(id="fault-1", name="", kind="kill", parameters={})
-    context = FaultContext(backend, None, view, Random(0), record)  # type: ignore[arg-type]
+    context = FaultContext(backend, None, view, Random(0), record, kill.needs)  # type: ignore[arg-type]
     context.intend("node", "controller-1", ("controller-1",))
     active = _Active(kill, context, injecting=False)
     manager._active["fault-1"] = active

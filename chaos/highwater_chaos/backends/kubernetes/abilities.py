@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import Primitive, implemented_by
 from highwater_chaos.experiment import Cluster
-
-CAPABILITIES: Final = frozenset(Capability)
-_OF_DISKS: Final = frozenset({Capability.POWER_LOSS, Capability.DISK_WIPE, Capability.DISK_FULL, Capability.DISK_ERROR})
 
 
 class KubernetesAbilities:
-    """See :class:`highwater_chaos.backends.protocol.Abilities`.
-
-    Args:
-        crashable: whether nodes have volumes of their agents' making; claims of a StorageClass nobody can harm.
-    """
+    """See :class:`highwater_chaos.backends.protocol.Abilities`. ``backend``: the class that runs the experiment."""
 
     name = "kubernetes"
 
-    def __init__(self, *, crashable: bool = True) -> None:
-        self._crashable = crashable
+    def __init__(self, backend: type[Any]) -> None:
+        self.primitives = implemented_by(backend)
 
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """Everything, for our own runtime on crashable volumes."""
+    def can(self, cluster: Cluster) -> frozenset[Primitive]:
+        """All that the backend implements, for our own runtime."""
         del cluster
-        return CAPABILITIES if self._crashable else CAPABILITIES - _OF_DISKS
+        return self.primitives
 
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
-        """The storage of a LogCluster that is borrowed."""
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
+        """The storage of a borrowed LogCluster: all other clusters are crashable."""
         del cluster
-        return "the LogCluster has no storage.crashable" if capability in _OF_DISKS and not self._crashable else None
+        return None if primitive in self.primitives else "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software does not run on Kubernetes."""

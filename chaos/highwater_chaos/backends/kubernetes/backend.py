@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.abilities import CAPABILITIES, KubernetesAbilities
+from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
@@ -35,18 +35,13 @@ from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
 from highwater_chaos.backends.kubernetes.observing import PodEvents
 from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule
 from highwater_chaos.backends.protocol import (
     BackendError,
-    Capability,
-    DiskTrouble,
     HeldUp,
     InvariantViolation,
-    KeepMode,
     MetricRow,
     NodeState,
-    PowerLossReport,
-    ProcessState,
-    RpcRule,
     TimedEvent,
 )
 from highwater_chaos.experiment import Cluster
@@ -59,7 +54,6 @@ from highwater_runtime.ports.trace import NodeStarted
 _GRACE_NS: Final = 15 * SECOND
 _UP_WITHIN: Final = 600.0
 _SLICE: Final = 0.1
-_TROUBLES: Final[dict[DiskTrouble, str]] = {"full": "diskFull", "error": "diskError", "stall": "diskStall"}
 _CONTAINER: Final = "node"
 
 
@@ -72,8 +66,8 @@ class _Node:
     """Faults that keep it down."""
     stopping: Future[InjectedFault] | None = None
     paused: InjectedFault | None = None
-    trouble: tuple[DiskTrouble, InjectedFault] | None = None
-    """The last one, also after its heal."""
+    trouble: tuple[str, InjectedFault] | None = None
+    """Kind and fault of the last one, also after its heal."""
     skew: InjectedFault | None = None
     wiped_empty: bool = False
     troubled: bool = False
@@ -81,7 +75,8 @@ class _Node:
 
 
 class KubernetesBackend:
-    """See :class:`highwater_chaos.backends.protocol.Backend`.
+    """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks nobody can harm: those that can be
+    harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
     Args:
         api: the API server.
@@ -89,14 +84,12 @@ class KubernetesBackend:
         place: the experiment.
         journal: its status.
         longest_ns: how long a fault may last at most.
-        abilities: what can be done to its nodes.
         own_topics: on a LogCluster that is borrowed, the topics by which the run is judged.
         endpoint: how a node is reached from here; None: under its pod's name.
     """
 
     name = "kubernetes"
     poll_ns = 200 * MS
-    capabilities = CAPABILITIES
 
     def __init__(
         self,
@@ -106,7 +99,6 @@ class KubernetesBackend:
         journal: StatusJournal,
         longest_ns: int,
         *,
-        abilities: KubernetesAbilities | None = None,
         own_topics: Sequence[str] = (),
         endpoint: Callable[[str], Endpoint] | None = None,
     ) -> None:
@@ -115,7 +107,7 @@ class KubernetesBackend:
         self._place = place
         self._journal = journal
         self._endpoint = endpoint or place.endpoint
-        self._abilities = abilities or KubernetesAbilities()
+        self._abilities = KubernetesAbilities(type(self))
         self._loan = Loan(api, place) if place.borrowed else None
         self._own_topics = own_topics
         self._desk = FaultDesk(journal, longest_ns)
@@ -133,13 +125,18 @@ class KubernetesBackend:
 
     # --- before the run ---
 
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """By what its disks are."""
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """All that this class implements."""
+        return self._abilities.primitives
+
+    def can(self, cluster: Cluster) -> frozenset[Primitive]:
+        """The same: other software does not run here."""
         return self._abilities.can(cluster)
 
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """Its disks."""
-        return self._abilities.why_not(cluster, capability)
+        return self._abilities.why_not(cluster, primitive)
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software does not run on Kubernetes."""
@@ -270,14 +267,10 @@ class KubernetesBackend:
         if fault.healed:
             return self._desk.seen_healed(fault) or "ok"
         self._desk.look(fault)
-        if kind == "stall":
+        if kind == "diskStall":
             evidence = [one for one in fault.record["evidence"] if one["phase"] == "inject"]
             return "stalled" if evidence and evidence[-1]["confirmed"] else "waiting"
         return str(fault.details("met"))
-
-    def disk_is_empty(self, node: str) -> bool:
-        """What the agent saw after it had made the disk anew."""
-        return self._nodes[node].wiped_empty
 
     def metric_samples(self) -> Iterable[MetricRow]:
         """What pods have answered since the last time; they are asked again."""
@@ -348,19 +341,6 @@ class KubernetesBackend:
         one.events.ending = "stop"
         one.stopping = self._desk.inject_soon(one.place, "stop", f"stop {node}", None, self._held())
 
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """Processes and page cache of the pod's volume; its successor is held."""
-        fault = self._bring_down(self._nodes[node], "powerLoss", "power-loss", keep=keep)
-        return PowerLossReport(int(fault.details("lostBytes") or 0))
-
-    def wipe(self, node: str) -> None:
-        """A new file system; whatever the kubelet has started on the old one is killed."""
-        one = self._nodes[node]
-        one.wiped_empty = False
-        fault = self._desk.inject(one.place, "diskWipe", f"wipe the disk of {node}", None, self._held())
-        one.down.append(fault)
-        one.wiped_empty = one.wiped = True
-
     def pause(self, node: str, until_ns: int | None = None) -> None:
         """SIGSTOP to all of the container."""
         one = self._nodes[node]
@@ -399,12 +379,13 @@ class KubernetesBackend:
         """As the hosts answered their agents."""
         return self._rules.left(name)
 
-    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
-        """By the agent; a stall is the node's own."""
+    def stall_disk(self, node: str, until_ns: int | None = None) -> None:
+        """By the node itself."""
+        self._trouble_disk(node, "diskStall", until_ns)
+
+    def _trouble_disk(self, node: str, kind: str, until_ns: int | None) -> None:
         one = self._nodes[node]
-        one.troubled = one.troubled or trouble != "stall"
-        kind = _TROUBLES[trouble]
-        one.trouble = (trouble, self._desk.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
+        one.trouble = (kind, self._desk.inject(one.place, kind, f"{kind} on {node}", self._lasts(until_ns)))
 
     def disk_heal(self, node: str) -> None:
         """Undo it. A node whose file system failed is killed: its files are those of one that is dead for good."""
@@ -413,7 +394,7 @@ class KubernetesBackend:
             return
         trouble, fault = one.trouble
         self._desk.heal(fault)
-        if trouble == "error" and fault.healed:
+        if trouble == "diskError" and fault.healed:
             one.events.ending = "crash"
             try:
                 self._desk.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")

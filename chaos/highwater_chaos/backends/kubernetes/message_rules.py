@@ -11,7 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
-from highwater_chaos.backends.protocol import BackendError, RpcRule
+from highwater_chaos.backends.primitives import RpcRule
+from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.experiment.units import format_duration
 
 

@@ -1,7 +1,7 @@
 """Backend ``local``: each node a real process on this machine, and faults done to the real kernel.
 
-As root every node has a network namespace and a file system of its own; without root nodes are plain processes on
-loopback, and what needs more is missing from the capabilities (so it is refused before a run starts).
+Here nodes are plain processes on loopback, which needs no root. As root each has a network namespace and a file system
+of its own, to which more can be done: :mod:`~highwater_chaos.backends.local.isolated`.
 
 Threads: the harness's thread calls everything here and keeps all state. Clients live on a thread of their own
 (:mod:`~highwater_chaos.backends.local.client_loop`); nodes are other processes. The harness's thread never waits for a
@@ -18,32 +18,28 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.dump import dump_replicas
-from highwater_chaos.backends.local.ability import abilities, can_isolate, file_system_problem, reason_against
+from highwater_chaos.backends.local.ability import possible_to
 from highwater_chaos.backends.local.acting import acting
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.control import ControlChannel
-from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
+from highwater_chaos.backends.local.disks import DirectoryDisk, NodeDisk
 from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.event_files import parse_line
-from highwater_chaos.backends.local.network import LoopbackNetwork, NamespaceNetwork
+from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer
 from highwater_chaos.backends.local.programs import program_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
+from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
+from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
-    Capability,
-    DiskTrouble,
     InvariantViolation,
-    KeepMode,
     MetricRow,
     NodeState,
-    PowerLossReport,
-    ProcessState,
-    RpcRule,
     TimedEvent,
 )
 from highwater_chaos.experiment import Cluster
@@ -62,24 +58,18 @@ _STALLED_NS: Final = 1_000 * MS
 
 
 class LocalBackend:
-    """See :class:`highwater_chaos.backends.protocol.Backend`.
-
-    Args:
-        root: the state directory; None: where this user's runs are.
-        isolated: whether nodes get network namespaces and file systems of their own; None: where they can.
-    """
+    """See :class:`highwater_chaos.backends.protocol.Backend`. ``root``: the state directory; None: where this user's
+    runs are."""
 
     name = "local"
     poll_ns = 20 * MS
 
-    def __init__(self, *, root: Path | None = None, isolated: bool | None = None) -> None:
-        self.isolated = can_isolate() if isolated is None else isolated
-        self.capabilities = abilities(self.isolated)
+    def __init__(self, *, root: Path | None = None) -> None:
         self.plan: ClusterPlan
         self._state_root = root
         self._run: MachineRun | None = None
         self._nodes: dict[str, LocalNode] = {}
-        self._network: NamespaceNetwork | LoopbackNetwork
+        self._network: NodeNetwork
         self._program: NodeProgram
         self._observer: Observer
         self._clients: LocalClients | None = None
@@ -94,18 +84,25 @@ class LocalBackend:
 
     # --- before the run ---
 
-    def can(self, cluster: Cluster) -> frozenset[Capability]:
-        """What the machine can do, less what the cluster's software does not support."""
-        return abilities(self.isolated, cluster.file_system) - program_of(cluster).lacks
+    @property
+    def primitives(self) -> frozenset[Primitive]:
+        """All that this class implements."""
+        return implemented_by(type(self))
 
-    def why_not(self, cluster: Cluster, capability: Capability) -> str | None:
+    def can(self, cluster: Cluster) -> frozenset[Primitive]:
+        """What is implemented, less what needs nodes of our own runtime."""
+        return possible_to(program_of(cluster), self.primitives)
+
+    def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """The machine's reason."""
-        return reason_against(capability, self.isolated, cluster.file_system)
+        reason = why_not(cluster.file_system)[primitive]
+        if reason is None and primitive not in self.primitives:
+            return "nodes share one network and one disk here"
+        return reason
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """A file system that cannot be made here, or what the software says."""
-        problem = file_system_problem(cluster.file_system, self.isolated)
-        return [*([] if problem is None else [problem]), *program_of(cluster).problems(cluster)]
+        """What the software says."""
+        return program_of(cluster).problems(cluster)
 
     # --- life of the run ---
 
@@ -115,7 +112,7 @@ class LocalBackend:
         self._log = EventLog(self._start_ns, spool=spool)
         self._program = program_of(cluster)
         run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
-        self._network = NamespaceNetwork(run, cluster) if self.isolated else LoopbackNetwork(cluster)
+        self._network = self._make_network(run, cluster)
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
             self._nodes[name] = self._make_node(run, cluster, name, endpoint)
@@ -127,8 +124,16 @@ class LocalBackend:
         for name in self._nodes:
             self.start(name)
 
+    def _make_network(self, run: MachineRun, cluster: Cluster) -> NodeNetwork:
+        del run
+        return LoopbackNetwork(cluster)
+
+    def _make_disk(self, run: MachineRun, cluster: Cluster, node: str) -> NodeDisk:
+        del cluster
+        return DirectoryDisk(run.path / "disks" / node)
+
     def _make_node(self, run: MachineRun, cluster: Cluster, name: str, endpoint: Endpoint) -> LocalNode:
-        disk = VolumeDisk(run, name, cluster.file_system) if self.isolated else DirectoryDisk(run.path / "disks" / name)
+        disk = self._make_disk(run, cluster, name)
         files = run.path / name
         files.mkdir()
         place = NodePlace(
@@ -243,11 +248,6 @@ class LocalBackend:
         return self._log.lines()
 
     @acting
-    def reachable(self, source: str, destination: str) -> bool:
-        """By datagram, from namespace to namespace."""
-        return self._network.reachable(source, destination)
-
-    @acting
     def process_state(self, node: str) -> ProcessState:
         """From /proc."""
         return self._nodes[node].process_state()
@@ -351,15 +351,6 @@ class LocalBackend:
             local.ask_to_stop()
 
     @acting
-    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
-        """See :class:`~highwater_chaos.machine.power_loss.PowerLoss`."""
-        local = self._nodes[node]
-        report = local.lose_power(keep)
-        # Also of a node that does not run: its machine has a page cache all the same.
-        self._stopped(local, "power-loss", report.lost_bytes)
-        return report
-
-    @acting
     def wipe(self, node: str) -> None:
         """A new file system."""
         self._nodes[node].wipe()
@@ -403,17 +394,7 @@ class LocalBackend:
         self._take_events()
         self._log.host_event(local.name, local.incarnation, NodeStopped(reason=reason, offset=lost_bytes))
 
-    # --- network, disk, clock ---
-
-    @acting
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
-        """A rule of nftables."""
-        self._network.cut(cut, source, destination, self._monotonic(until_ns))
-
-    @acting
-    def uncut(self, cut: str) -> None:
-        """One rule less."""
-        self._network.uncut(cut)
+    # --- messages, disk, clock ---
 
     def add_rule(self, name: str, rule: RpcRule) -> None:
         """In the hosts of its destinations."""
@@ -432,15 +413,11 @@ class LocalBackend:
         return self._rules.left(name)
 
     @acting
-    def disk_trouble(self, node: str, trouble: DiskTrouble, until_ns: int | None = None) -> None:
-        """The file system is filled or shut down; a stall is the host's."""
-        local = self._nodes[node]
-        if trouble == "stall":
-            if (channel := self._channel(node)) is not None:
-                channel.call("diskStall", {"on": True})
-            return
-        local.disk_troubled = True
-        local.disk.trouble(trouble, self._monotonic(until_ns))
+    def stall_disk(self, node: str, until_ns: int | None = None) -> None:
+        """The node's host keeps flushes from ending."""
+        del until_ns
+        if (channel := self._channel(node)) is not None:
+            channel.call("diskStall", {"on": True})
 
     @acting
     def disk_heal(self, node: str) -> None:

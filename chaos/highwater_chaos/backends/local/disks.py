@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from highwater_chaos.backends.local.pacing import remaining_ns
-from highwater_chaos.backends.protocol import DiskTrouble, KeepMode, PowerLossReport
+from highwater_chaos.backends.primitives import KeepMode, PowerLossReport
 from highwater_chaos.machine.disk_error import DiskError
 from highwater_chaos.machine.disk_full import DiskFull
 from highwater_chaos.machine.power_loss import PowerLoss, try_to_write
@@ -26,25 +26,22 @@ VOLUME_BYTES: Final = 4 << 30
 
 
 class NodeDisk(Protocol):
-    """What faults do to a disk. Raises ``MachineError`` or ``OSError`` where the machine does not do it."""
+    """The disk of one node. Raises ``MachineError`` or ``OSError`` where the machine does not do what it is asked."""
 
     data: Path
-
-    def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
-        """Lose what is not durable, and with it the process; the disk is there again when this returns."""
 
     def wipe(self) -> None:
         """Replace it by an empty one. The node must be down."""
 
-    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
-        """Make it full or failing; undone at the run machine's deadline ``until_ns`` (CLOCK_MONOTONIC) at the
-        latest."""
-
-    def heal(self) -> bool:
-        """Undo :meth:`trouble`; whether there was any. Idempotent."""
+    def heal(self) -> None:
+        """Undo what was done to it. Idempotent."""
 
     def probe(self) -> str | None:
         """Try to write and sync; the error's name, None: it worked."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it has been made to fail: healing kills whoever still uses it."""
 
 
 class VolumeDisk:
@@ -68,7 +65,7 @@ class VolumeDisk:
         self.data.mkdir()
 
     def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
-        """``FS_IOC_SHUTDOWN``, SIGKILL, mount."""
+        """``FS_IOC_SHUTDOWN``, SIGKILL, mount: lose what is not durable, and with it the process."""
         processes = () if process is None else (process,)
         held = self._run.make(PowerLoss(self._volume, processes, keep))
         self._run.undo(held)
@@ -81,15 +78,17 @@ class VolumeDisk:
         self._run.undo(self._run.make(Wipe(self._volume)))
         self.data.mkdir()
 
-    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
-        """Ballast, or a shut down file system."""
-        lasts = remaining_ns(until_ns)
-        if trouble == "full" and self._full is None:
-            self._full = self._run.make(DiskFull(self._volume), lasts_ns=lasts)
-        elif trouble == "error" and self._error is None:
-            self._error = self._run.make(DiskError(self._volume), lasts_ns=lasts)
+    def fill(self, until_ns: int | None) -> None:
+        """Ballast, until the run machine's deadline ``until_ns`` (CLOCK_MONOTONIC) at the latest."""
+        if self._full is None:
+            self._full = self._run.make(DiskFull(self._volume), lasts_ns=remaining_ns(until_ns))
 
-    def heal(self) -> bool:
+    def fail(self, until_ns: int | None) -> None:
+        """Shut the file system down, until ``until_ns`` at the latest."""
+        if self._error is None:
+            self._error = self._run.make(DiskError(self._volume), lasts_ns=remaining_ns(until_ns))
+
+    def heal(self) -> None:
         """Ballast gone, file system mounted anew."""
         full, error = self._full, self._error
         self._full = self._error = None
@@ -97,7 +96,6 @@ class VolumeDisk:
             self._run.undo(full)
         if error is not None:
             self._run.undo(error)
-        return full is not None or error is not None
 
     def probe(self) -> str | None:
         """A small file, synced."""
@@ -117,22 +115,13 @@ class DirectoryDisk:
         self.data.mkdir(parents=True)
         self._directory = directory
 
-    def power_loss(self, process: Process | None, keep: KeepMode) -> PowerLossReport:
-        """Needs a file system of its own."""
-        raise AssertionError(f"refused before the run: power loss (keep {keep}) of {process}")
-
     def wipe(self) -> None:
         """Empty the directory."""
         shutil.rmtree(self.data)
         self.data.mkdir()
 
-    def trouble(self, trouble: DiskTrouble, until_ns: int | None) -> None:
-        """Needs a file system of its own."""
-        raise AssertionError(f"refused before the run: {trouble} disk until {until_ns}")
-
-    def heal(self) -> bool:
+    def heal(self) -> None:
         """Nothing to undo."""
-        return False
 
     def probe(self) -> str | None:
         """A small file, synced."""

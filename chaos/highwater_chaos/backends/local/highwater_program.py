@@ -14,7 +14,6 @@ from highwater_chaos.backends.local.event_files import EventFiles
 from highwater_chaos.backends.local.layout import voters_text
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
-from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 
@@ -27,7 +26,6 @@ class HighwaterProgram:
     """See :class:`~highwater_chaos.backends.local.program.NodeProgram`."""
 
     name = "highwater"
-    lacks: frozenset[Capability] = frozenset()
     stopped_status = 0
     says_why_it_ends = True
 
@@ -47,7 +45,7 @@ class HighwaterProgram:
             paths={f"config/{place.name}.properties": config},
         )
 
-    def control_socket(self, place: NodePlace) -> Path | None:
+    def control_socket(self, place: NodePlace) -> Path:
         """Every node has one."""
         return place.files / _CONTROL
 

@@ -38,7 +38,7 @@ Pair = tuple[str, str]
 
 
 class NodeNetwork(Protocol):
-    """Where nodes live, and what cuts them off from each other."""
+    """Where nodes live."""
 
     endpoints: Mapping[str, Endpoint]
 
@@ -47,15 +47,6 @@ class NodeNetwork(Protocol):
 
     def enter_as_client(self) -> None:
         """Move the calling thread to where clients live."""
-
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
-        """Lose what ``source`` sends to ``destination``, until CLOCK_MONOTONIC ``until_ns`` at the latest."""
-
-    def uncut(self, cut: str) -> None:
-        """Undo one cut. Idempotent."""
-
-    def reachable(self, source: str, destination: str) -> bool:
-        """Probe: whether a datagram gets through."""
 
     def close(self) -> None:
         """Close the probes' sockets; what was made goes with the run."""
@@ -89,7 +80,8 @@ class NamespaceNetwork:
         enter_namespace(self._hub)
 
     def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
-        """A rule in the namespace of ``destination``. One that fails leaves nothing behind."""
+        """A rule in the namespace of ``destination``, until CLOCK_MONOTONIC ``until_ns`` at the latest. One that fails
+        leaves nothing behind."""
         rule = Cut(self._run.name(destination), self.endpoints[source].host)
         held = self._run.make(rule, lasts_ns=remaining_ns(until_ns))
         self._cuts[cut] = ((source, destination), held)
@@ -167,18 +159,6 @@ class LoopbackNetwork:
 
     def enter_as_client(self) -> None:
         """Clients are there already."""
-
-    def cut(self, cut: str, source: str, destination: str, until_ns: int | None) -> None:
-        """Needs namespaces."""
-        raise AssertionError(f"refused before the run: {cut}: {source} from {destination} until {until_ns}")
-
-    def uncut(self, cut: str) -> None:
-        """There are no cuts."""
-
-    def reachable(self, source: str, destination: str) -> bool:
-        """Nothing is cut."""
-        del source, destination
-        return True
 
     def close(self) -> None:
         """Nothing to close."""

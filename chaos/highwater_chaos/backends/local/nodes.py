@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from highwater_chaos.backends.local.control import ControlChannel
-from highwater_chaos.backends.local.disks import DirectoryDisk, VolumeDisk
+from highwater_chaos.backends.local.disks import NodeDisk, VolumeDisk
 from highwater_chaos.backends.local.pacing import remaining_ns
-from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram
-from highwater_chaos.backends.protocol import KeepMode, NodeState, PowerLossReport, ProcessState
+from highwater_chaos.backends.local.program import ClusterPlan, HasControlSocket, NodePlace, NodeProgram
+from highwater_chaos.backends.primitives import KeepMode, PowerLossReport, ProcessState
+from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.machine.pauses import Pause
 from highwater_chaos.machine.processes import Process, Spawn
 from highwater_chaos.machine.run import Held, MachineRun
@@ -28,7 +29,7 @@ class LocalNode:
         run: MachineRun,
         program: NodeProgram,
         place: NodePlace,
-        disk: VolumeDisk | DirectoryDisk,
+        disk: NodeDisk,
         *,
         namespace: str | None,
         log: Path,
@@ -91,8 +92,8 @@ class LocalNode:
         environment = {**os.environ, **launch.env}
         spawn = Spawn(launch.argv, self.log, namespace=self._namespace, environment=environment)
         self._process = self._run.make(Process(self.name, self._run.directory, spawn=spawn))
-        socket = self._program.control_socket(self.place)
-        self.channel = None if socket is None else ControlChannel(socket, self.name)
+        if isinstance(self._program, HasControlSocket):
+            self.channel = ControlChannel(self._program.control_socket(self.place), self.name)
         return dict(launch.paths)
 
     def ask_to_stop(self) -> None:
@@ -109,9 +110,9 @@ class LocalNode:
         self._forget()
         return process.status()
 
-    def lose_power(self, keep: KeepMode) -> PowerLossReport:
+    def lose_power(self, disk: VolumeDisk, keep: KeepMode) -> PowerLossReport:
         """The process, if it runs, and whatever its disk had not made durable, are gone."""
-        report = self.disk.power_loss(None if self._process is None else self._process.resource, keep)
+        report = disk.power_loss(None if self._process is None else self._process.resource, keep)
         if self._process is not None:
             self.end()
         return report

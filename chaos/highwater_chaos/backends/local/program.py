@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.experiment import Cluster
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
@@ -132,8 +131,6 @@ class NodeProgram(Protocol):
     """One kind of software to run as nodes. Stateless: one object may serve many runs."""
 
     name: str
-    lacks: frozenset[Capability]
-    """What cannot be done to it, whatever the machine can do (our RPC rules need our host)."""
     stopped_status: int
     """The exit status of a node that was asked to stop (SIGTERM) and did so cleanly."""
     says_why_it_ends: bool
@@ -147,8 +144,13 @@ class NodeProgram(Protocol):
         """Write the node's files below ``place.files``, format ``place.data`` where that is needed, and say what to
         execute. Called before every start. Raises ``OSError`` where a file cannot be written."""
 
-    def control_socket(self, place: NodePlace) -> Path | None:
-        """The node's control socket (rules, clock, metrics); None where it has none."""
-
     def observer(self, site: Site) -> Observer:
         """Begin to observe a run's nodes, none of which has been started."""
+
+
+@runtime_checkable
+class HasControlSocket(Protocol):
+    """Software whose nodes can be told what to do to themselves: rules about messages, clock, flushes, metrics."""
+
+    def control_socket(self, place: NodePlace) -> Path:
+        """The node's control socket."""

@@ -8,27 +8,37 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_chaos.backends.protocol import Capability
+from highwater_chaos.backends.primitives import (
+    PRIMITIVES,
+    CutsLinks,
+    FailsDisks,
+    FillsDisks,
+    KillsNodes,
+    LosesPower,
+    PausesNodes,
+    Primitive,
+    StopsNodes,
+)
 from highwater_chaos.machine.capabilities import Ability, available
 from highwater_chaos.machine.volumes import FileSystem
 
-_NEEDS: Final[dict[Capability, Ability]] = {
-    Capability.POWER_LOSS: Ability.POWER_LOSS,
-    Capability.KILL: Ability.PROCESSES,
-    Capability.STOP: Ability.PROCESSES,
-    Capability.PAUSE: Ability.PROCESSES,
-    Capability.DISK_FULL: Ability.DISK_FULL,
-    Capability.DISK_ERROR: Ability.DISK_ERROR,
-    Capability.CUT: Ability.CUTS,
+_NEEDS: Final[dict[Primitive, Ability]] = {
+    LosesPower: Ability.POWER_LOSS,
+    KillsNodes: Ability.PROCESSES,
+    StopsNodes: Ability.PROCESSES,
+    PausesNodes: Ability.PROCESSES,
+    FillsDisks: Ability.DISK_FULL,
+    FailsDisks: Ability.DISK_ERROR,
+    CutsLinks: Ability.CUTS,
 }
 _VOLUMES: Final[dict[FileSystem, Ability]] = {"ext4": Ability.EXT4, "xfs": Ability.XFS}
-_ON_VOLUMES: Final = (Capability.POWER_LOSS, Capability.DISK_FULL, Capability.DISK_ERROR)
+_ON_VOLUMES: Final = (LosesPower, FillsDisks, FailsDisks)
 
 
-def why_not(file_system: FileSystem = "ext4") -> dict[Capability, str | None]:
-    """Each capability, and the reason why this machine does not have it on that file system; None: it does."""
+def why_not(file_system: FileSystem = "ext4") -> dict[Primitive, str | None]:
+    """Each primitive, and the reason why this machine does not have it on that file system; None: it does."""
     machine = available()
-    reasons = {capability: machine[_NEEDS[capability]] if capability in _NEEDS else None for capability in Capability}
-    for capability in _ON_VOLUMES:
-        reasons[capability] = machine[_VOLUMES[file_system]] or reasons[capability]
+    reasons = {primitive: machine[_NEEDS[primitive]] if primitive in _NEEDS else None for primitive in PRIMITIVES}
+    for primitive in _ON_VOLUMES:
+        reasons[primitive] = machine[_VOLUMES[file_system]] or reasons[primitive]
     return reasons

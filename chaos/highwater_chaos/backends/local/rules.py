@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from highwater_chaos.backends.local.control import ControlChannel, ControlError
-from highwater_chaos.backends.protocol import RpcRule
+from highwater_chaos.backends.primitives import RpcRule
 
 _FORGOTTEN: Final = -1
 """Remote id of a rule whose node has not said yet under which id it has it."""

@@ -17,7 +17,6 @@ from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options,
 from highwater_chaos.backends.local.apache_kafka.observing import ClusterObserver
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observer, Site
 from highwater_chaos.backends.local.properties import render_properties
-from highwater_chaos.backends.protocol import Capability
 from highwater_chaos.experiment import Cluster
 from highwater_pipeline.tables import RECORDED_EVENTS_FILE, RecordedEvents
 from highwater_runtime.ports.trace import (
@@ -57,7 +56,6 @@ class ApacheKafkaProgram:
     """See :class:`~highwater_chaos.backends.local.program.NodeProgram`."""
 
     name = "apache-kafka"
-    lacks: frozenset[Capability] = frozenset({Capability.RPC_RULES, Capability.CLOCK_SKEW, Capability.DISK_STALL})
     stopped_status = 143
     """A JVM that SIGTERM has ended says so, however cleanly it went."""
     says_why_it_ends = False
@@ -107,11 +105,6 @@ class ApacheKafkaProgram:
                 RECORDED_EVENTS_FILE: recorded,  # the same of every node
             },
         )
-
-    def control_socket(self, place: NodePlace) -> Path | None:
-        """Kafka has none."""
-        del place
-        return None
 
     def observer(self, site: Site) -> Observer:
         """Follows the metadata log and the nodes' logs."""

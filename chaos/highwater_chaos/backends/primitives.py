@@ -1,0 +1,202 @@
+"""What a backend may be able to do to nodes, disks, clocks and messages: a small protocol for each.
+
+A backend has a primitive if it has the protocol's methods, and in no other way. A fault names the protocols that it
+needs (:attr:`highwater_chaos.faults.Fault.needs`), and asks its context for them.
+
+``until_ns`` is the run time at which a fault ends by itself even if the harness does not get to undo it; None: when the
+run ends. Methods that act on a node raise ``KeyError`` for an unknown one, and
+:class:`~highwater_chaos.backends.protocol.BackendError` if the place does not let them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol, runtime_checkable
+
+from highwater_chaos.workload.client_host import HostsClientProcesses
+
+Primitive = type[Any]
+"""One of the protocols of :data:`PRIMITIVES`."""
+
+KeepMode = Literal["none", "prefix", "torn"]
+ProcessState = Literal["running", "stopped", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerLossReport:
+    """What a power loss took: bytes that were written but not durable, and are gone."""
+
+    lost_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RpcRule:
+    """Messages to interfere with. ``rpc`` is Kafka's API name (``AlterPartition``); ``sources`` are clients of the RPC
+    and ``destinations`` its servers, whichever ``part`` is meant; empty: any node."""
+
+    action: Literal["hold", "drop", "delay", "duplicate"]
+    rpc: str
+    sources: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+    part: Literal["request", "response"] = "request"
+    delay_ns: int = 0
+
+
+# --- nodes ---
+
+
+@runtime_checkable
+class LosesPower(Protocol):
+    """Machines whose power can fail."""
+
+    def power_loss(self, node: str, keep: KeepMode) -> PowerLossReport:
+        """The machine loses power: process gone, page cache gone but for what ``keep`` says."""
+
+
+@runtime_checkable
+class KillsNodes(Protocol):
+    """Processes that can be killed."""
+
+    def kill(self, node: str) -> None:
+        """SIGKILL: the process is gone, the page cache stays."""
+
+
+@runtime_checkable
+class StopsNodes(Protocol):
+    """Processes that can be asked to stop."""
+
+    def stop(self, node: str) -> None:
+        """Ask for a clean shutdown; the node is ``STOPPING``, then ``DOWN``."""
+
+
+@runtime_checkable
+class PausesNodes(Protocol):
+    """Processes that can be paused."""
+
+    def pause(self, node: str, until_ns: int | None = None) -> None:
+        """SIGSTOP."""
+
+    def resume(self, node: str) -> None:
+        """SIGCONT."""
+
+    def process_state(self, node: str) -> ProcessState:
+        """Probe: the node's process as its kernel has it."""
+
+
+@runtime_checkable
+class SkewsClocks(Protocol):
+    """Clocks that can be wrong."""
+
+    def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
+        """Set the node's wall clock off by ``offset_ns`` and let its clock run at ``rate`` (0, 1.0: right again)."""
+
+    def clock_error(self, node: str) -> tuple[int, float]:
+        """Probe: the node's wall clock minus the right one in ns, and its rate (1.0: right)."""
+
+
+# --- disks ---
+
+
+@runtime_checkable
+class WipesDisks(Protocol):
+    """Disks that can be replaced."""
+
+    def wipe(self, node: str) -> None:
+        """Replace the disk of a node that is down by an empty one."""
+
+    def disk_is_empty(self, node: str) -> bool:
+        """Probe: whether the node's data directory holds nothing."""
+
+
+@runtime_checkable
+class MendsDisks(Protocol):
+    """What disks in trouble of any kind have in common."""
+
+    def disk_heal(self, node: str) -> None:
+        """Undo whatever was done to the disk."""
+
+    def disk_probe(self, node: str) -> str:
+        """Probe: try to write and sync on the node's disk; ``"ok"``, ``"stalled"`` or the errno's name (``ENOSPC``)."""
+
+
+@runtime_checkable
+class FillsDisks(MendsDisks, Protocol):
+    """Disks that can be full."""
+
+    def fill_disk(self, node: str, until_ns: int | None = None) -> None:
+        """Leave no room on the node's disk."""
+
+
+@runtime_checkable
+class FailsDisks(MendsDisks, Protocol):
+    """Disks that can fail."""
+
+    def fail_disk(self, node: str, until_ns: int | None = None) -> None:
+        """Let reads and writes on the node's disk fail."""
+
+
+@runtime_checkable
+class StallsDisks(MendsDisks, Protocol):
+    """Disks that can stall."""
+
+    def stall_disk(self, node: str, until_ns: int | None = None) -> None:
+        """Let no flush of the node's disk complete."""
+
+
+# --- network ---
+
+
+@runtime_checkable
+class CutsLinks(Protocol):
+    """Links that can be cut."""
+
+    def cut(self, cut: str, source: str, destination: str, until_ns: int | None = None) -> None:
+        """Lose every message from ``source`` to ``destination``, on old and new connections. ``cut`` is the caller's
+        name for it. Two cuts of one link are both in force."""
+
+    def uncut(self, cut: str) -> None:
+        """Undo one :meth:`cut`, also one that failed halfway. Idempotent; nothing if there never was one."""
+
+    def reachable(self, source: str, destination: str) -> bool:
+        """Probe: whether a message from ``source`` to ``destination`` would get through the network now."""
+
+
+@runtime_checkable
+class AppliesRpcRules(Protocol):
+    """Messages of single RPCs that can be held, dropped, delayed and duplicated."""
+
+    def add_rule(self, name: str, rule: RpcRule) -> None:
+        """Put a rule into force. ``name`` is the caller's name for it."""
+
+    def rule_matches(self, name: str) -> int:
+        """How many messages the rule has acted upon, exactly once it is out of force; before, as far as is known. 0 if
+        there never was one."""
+
+    def remove_rule(self, name: str) -> None:
+        """Take a rule out of force, also one that failed halfway; what it holds back is let go. Idempotent."""
+
+    def rule_left(self, name: str) -> str | None:
+        """Probe, after :meth:`remove_rule`: ask the nodes for the rules that they apply. Returns what is left of this
+        one (in force, or messages held back), or None. A node that cannot be asked is something left."""
+
+
+PRIMITIVES: Final[dict[Primitive, str]] = {
+    LosesPower: "power loss",
+    KillsNodes: "kill",
+    StopsNodes: "stop",
+    WipesDisks: "disk wipe",
+    FillsDisks: "full disk",
+    FailsDisks: "disk errors",
+    StallsDisks: "stalled disk",
+    CutsLinks: "network cuts",
+    PausesNodes: "pause",
+    AppliesRpcRules: "interference by RPC",
+    SkewsClocks: "clock skew",
+    HostsClientProcesses: "clients in processes of their own",
+}
+"""Every primitive, as messages to users name it."""
+
+
+def implemented_by(backend: type[Any]) -> frozenset[Primitive]:
+    """The primitives of which a class of backends has all the methods."""
+    return frozenset(primitive for primitive in PRIMITIVES if issubclass(backend, primitive))
