@@ -13,10 +13,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Listener, ServerAuthenticator
+from highwater_runtime.host.pool import ConnectionPool
 from highwater_runtime.host.requests import HostRequest
 from highwater_runtime.host.sending import Outbox
 from highwater_runtime.wire.api_keys import ApiKey
@@ -25,9 +26,6 @@ from highwater_runtime.wire.framing import decode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.request_header import RequestHeader
 
-if TYPE_CHECKING:
-    from highwater_runtime.host.server import Server
-
 _NOTHING: Final[list[bytes]] = []
 _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE)})
 
@@ -35,7 +33,7 @@ _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICA
 class ServerConnection(FrameReceiver):
     """From one client, by one listener."""
 
-    def __init__(self, server: Server, listener: Listener) -> None:
+    def __init__(self, server: ConnectionPool, listener: Listener) -> None:
         super().__init__()
         self.largest_frame = server.limits.max_frame_bytes
         self.stopped = False

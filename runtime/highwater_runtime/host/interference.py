@@ -16,13 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
-from highwater_runtime.host.requests import HostRequest
-
-if TYPE_CHECKING:
-    from highwater_runtime.host.connection import ServerConnection
-    from highwater_runtime.host.server import Server
+from highwater_runtime.host.hosting import Hosting
+from highwater_runtime.host.requests import HostRequest, RequestSource
 
 RuleAction = Literal["hold", "drop", "delay", "duplicate"]
 MessagePart = Literal["request", "response"]
@@ -61,12 +58,13 @@ def api_name(message_name: str) -> str:
 
 
 class Interference:
-    """The rules in force in one server."""
+    """The rules in force in one server. ``on_request`` lets the core see a request."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, node: Hosting, on_request: Callable[[HostRequest], None]) -> None:
         self.rules: dict[int, ServerRule] = {}
         """By id; empty as long as nobody interferes, and then all of this costs nothing."""
-        self._server = server
+        self._node = node
+        self._on_request = on_request
         self._last_id = 0
         self._matches_of_old: dict[int, int] = {}
 
@@ -124,11 +122,11 @@ class Interference:
                 rule.held.append(lambda: self._arrive(request))
                 return True
             case "delay":
-                self._server.node.loop.call_later(rule.delay_ns / 1e9, self._arrive, request)
+                self._node.loop.call_later(rule.delay_ns / 1e9, self._arrive, request)
                 return True
             case "duplicate":
                 twin = _twin(request)
-                self._server.node.loop.call_soon(self._in_turn, lambda: self._hand_to_core(twin))
+                self._node.loop.call_soon(self._in_turn, lambda: self._hand_to_core(twin))
                 return False
 
     def catch_response(self, request: HostRequest) -> Literal["send", "drop", "wait"]:
@@ -140,16 +138,16 @@ class Interference:
         connection = request.connection
         match rule.action:
             case "hold":
-                rule.held.append(lambda: self._server.node.run_turn(_send_held, connection))
+                rule.held.append(lambda: self._node.run_turn(_send_held, connection))
             case "delay":
-                run_turn = self._server.node.run_turn
-                self._server.node.loop.call_later(rule.delay_ns / 1e9, run_turn, _send_held, connection)
+                run_turn = self._node.run_turn
+                self._node.loop.call_later(rule.delay_ns / 1e9, run_turn, _send_held, connection)
             case _:
                 return "drop"
         return "wait"
 
     def _matching(self, request: HostRequest, part: MessagePart) -> ServerRule | None:
-        name = self._server.node.name
+        name = self._node.name
         for rule in self.rules.values():
             if rule.wants(name, request, part):
                 rule.matches += 1
@@ -165,13 +163,13 @@ class Interference:
             self._in_turn(lambda: connection.hand_over(request))
 
     def _hand_to_core(self, request: HostRequest) -> None:
-        self._server.node.handle(self._server.on_request, request)
+        self._node.handle(self._on_request, request)
 
     def _in_turn(self, action: Callable[[], None]) -> None:
-        self._server.node.run_turn(_call, action)
+        self._node.run_turn(_call, action)
 
 
-def _send_held(connection: ServerConnection) -> None:
+def _send_held(connection: RequestSource) -> None:
     connection.send_held_answer()
 
 

@@ -13,18 +13,16 @@ from collections import deque
 from collections.abc import Callable
 from ssl import SSLError
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
+from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.listeners import OutboundSecurity
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
 from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
 from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
-
-if TYPE_CHECKING:
-    from highwater_runtime.host.node import HostedNode
 
 _FOREVER: Final = 1 << 62
 _unpack_id: Final = Struct(">i").unpack_from
@@ -256,14 +254,14 @@ class OutboundConnection(FrameReceiver):
         self.fail(why)
 
 
-def _report(node: HostedNode, handler: Callable[[Any], None], failure: RpcFailure) -> None:
+def _report(node: Hosting, handler: Callable[[Any], None], failure: RpcFailure) -> None:
     node.run(lambda: handler(failure))
 
 
 class HostNetwork:
     """The :class:`highwater_runtime.ports.Network` of one node."""
 
-    def __init__(self, node: HostedNode, security: Callable[[Endpoint], OutboundSecurity]) -> None:
+    def __init__(self, node: Hosting, security: Callable[[Endpoint], OutboundSecurity]) -> None:
         self.node = node
         self.security = security
         """How to meet the server at an endpoint."""

@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections import deque
+from typing import Any, Final, Protocol
 
+from highwater_runtime.host.listeners import Listener
 from highwater_runtime.ports import ApiMessage, InboundRequest
 from highwater_runtime.wire.api_keys import ApiKey
-from highwater_runtime.wire.codec import SchemaError
+from highwater_runtime.wire.codec import SchemaError, WireError
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.framing import encode_response
 
-if TYPE_CHECKING:
-    from highwater_runtime.host.connection import ServerConnection
-
 _NOTHING: Final[list[bytes]] = []
 _ACKS_NONE: Final = 0
+
+
+class RequestSource(Protocol):
+    """The connection that a request came by."""
+
+    peer: str
+    principal: str
+    listener: Listener
+    slots: deque[HostRequest]
+    """Requests without sent answer, in the order in which the answers must leave."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more can be sent."""
+
+    def hand_over(self, request: HostRequest) -> None:
+        """Let the core see a request, its answer's place at the end of the line."""
+
+    def send_answers(self) -> None:
+        """Send the answers that are ready, up to the first that is not."""
+
+    def send_held_answer(self) -> None:
+        """The rule that held the first answer lets it go."""
+
+    def cannot_answer(self, request: HostRequest, error: WireError) -> None:
+        """The core's answer cannot be written in the version that the client asked for."""
 
 
 class HostRequest(InboundRequest):
@@ -23,7 +48,7 @@ class HostRequest(InboundRequest):
     __slots__ = ("answer", "connection", "correlation_id", "size")
 
     def __init__(
-        self, connection: ServerConnection, body: Any, version: int, correlation_id: int, client_id: str, size: int
+        self, connection: RequestSource, body: Any, version: int, correlation_id: int, client_id: str, size: int
     ) -> None:
         self.connection = connection
         self.body = body

@@ -8,19 +8,18 @@ takes nothing; the line owes it, and pays when the cut is healed (TCP's retransm
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, Protocol
 
 from highwater_runtime.ports import ApiMessage, Endpoint, InboundRequest, ResponseHandler, RpcFailure
 from highwater_runtime.sim.loop import FOREVER
 from highwater_runtime.sim.process import Process, ProcessState
 
-if TYPE_CHECKING:
-    from highwater_runtime.sim.faults import RpcRule
-    from highwater_runtime.sim.network import Fabric
-
 Pair = tuple[str, str]
 """From this host to that one."""
+
+RpcDirection = Literal["request", "response"]
 
 
 class ConnectionState(IntEnum):
@@ -90,6 +89,50 @@ class Line:
         self.owed = 0
 
 
+class Holder(Protocol):
+    """What holds responses back: a rule."""
+
+    held: list[SimRequest]
+
+
+class Carrier(Protocol):
+    """The network, as far as a connection and the events on it have to do with it."""
+
+    @property
+    def cuts(self) -> Mapping[Pair, Any]:
+        """Ways along which nothing gets through."""
+
+    def try_to_open(self, connection: Connection) -> None:
+        """The handshake comes to its end, one way or another."""
+
+    def send_response(self, connection: Connection, call: SimRequest) -> None:
+        """Put a response on an open connection, unless a rule catches it."""
+
+    def send_reset(self, connection: Connection) -> None:
+        """Break ``connection`` from the server's side."""
+
+    def hand_over(self, server: Process, call: SimRequest, pair: Pair) -> None:
+        """Let a running server see a request."""
+
+    def hand_back(self, connection: Connection, call: SimRequest) -> None:
+        """Let a running client see a response."""
+
+    def note_drop(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> None:
+        """A message was lost."""
+
+    def stall(self, line: Line) -> None:
+        """An arrival ran into a cut."""
+
+    def forget(self, line: Line) -> None:
+        """Lose everything on the way."""
+
+    def forget_if_owed(self, line: Line) -> None:
+        """The sending end is gone: lose what waits for retransmission, and all behind it."""
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Neither end knows ``connection`` any more."""
+
+
 class Connection:
     """From one process to an endpoint, for one channel."""
 
@@ -110,7 +153,7 @@ class Connection:
         "unanswered",
     )
 
-    def __init__(self, fabric: Fabric, client: Process, endpoint: Endpoint, channel: str) -> None:
+    def __init__(self, fabric: Carrier, client: Process, endpoint: Endpoint, channel: str) -> None:
         self.fabric = fabric
         self.client = client
         self.server: Process
@@ -127,7 +170,7 @@ class Connection:
         """Requests at the server, in the order in which their responses must leave."""
         self.check_at = FOREVER
         """When deadlines are looked at next."""
-        self.held_by: RpcRule | None = None
+        self.held_by: Holder | None = None
         """The rule that holds a response, and with it all behind it."""
         self.reset_sent = False
 
@@ -135,9 +178,7 @@ class Connection:
         """The client's end is gone: nobody hears responses. What is in the network still arrives, unless a cut
         holds it: TCP no longer retransmits."""
         self.state = ConnectionState.CLOSED
-        self.client.connections.pop((self.endpoint, self.channel), None)
-        if hasattr(self, "server"):
-            self.server.accepted.pop(self, None)
+        self.fabric.connection_closed(self)
         self.fabric.forget_if_owed(self.forward)
         self.fabric.forget(self.backward)
         self.inflight.clear()

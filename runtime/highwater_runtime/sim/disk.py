@@ -20,12 +20,12 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from highwater_runtime.ports import MS, DiskJob, path_components
 from highwater_runtime.seeds import derive_random
 from highwater_runtime.sim.directories import Directory, DirectoryTree, kind_of, os_error
-from highwater_runtime.sim.open_file import Fsync, Job, SimFile
+from highwater_runtime.sim.open_file import Fsync, Job, Owner, SimFile
 from highwater_runtime.sim.page_cache import KEEPS, CachedFile, Keep
 
 KeepChoice = Keep | Literal["by-seed"]
@@ -55,13 +55,6 @@ class DiskTiming:
     typical_ns: int = MS // 2
     slow_ns: int = 8 * MS
     slow_fraction: float = 0.02
-
-
-class Owner(Protocol):
-    """The process that holds the disk; gets completions as events of its own."""
-
-    def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
-        """Run ``callback(argument)`` as (part of) an event of this process, unless it is dead."""
 
 
 class SimDisk:
@@ -229,7 +222,7 @@ class SimDisk:
     def run_later(self, job: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
         """See :class:`highwater_runtime.ports.Disk`. Each step takes as long as an fsync."""
         self._drop_jobs_of_the_dead()
-        self._jobs.append(Job(self, job, on_done))
+        self._jobs.append(Job(self.owner, job, on_done))
         self._schedule_step()
 
     # --- faults ---
@@ -292,7 +285,7 @@ class SimDisk:
         if not stalled and self._schedule is not None:
             waiting, self._waiting = self._waiting, []
             for job in sorted(waiting, key=lambda job: job.number):
-                self._schedule(self._fsync_delay(job.file), _end_fsync, job)
+                self._schedule(self._fsync_delay(job.file), self._end_fsync, job)
 
     def heal(self) -> None:
         """End quota, errors, stall and the planned power cut."""
@@ -321,14 +314,14 @@ class SimDisk:
         """Without a scheduler: end all fsyncs under way now, in order, then all jobs; returns how many."""
         waiting, self._waiting = self._waiting, []
         for fsync in waiting:
-            _end_fsync(fsync)
+            self._end_fsync(fsync)
         count = len(waiting)
         self._drop_jobs_of_the_dead()
         while self._jobs:
             job = self._jobs[0]
             count += 1
             while self._jobs and self._jobs[0] is job:
-                _run_step(job)
+                self._run_step(job)
         return count
 
     def forget_fsyncs(self) -> int:
@@ -341,7 +334,7 @@ class SimDisk:
         """Without a scheduler: end the first job under way, and none behind it."""
         job = self._jobs[0]
         while self._jobs and self._jobs[0] is job:
-            _run_step(job)
+            self._run_step(job)
 
     # --- for SimFile ---
 
@@ -386,7 +379,7 @@ class SimDisk:
         if self._schedule is None or self._stalled:
             self._waiting.append(job)
         else:
-            self._schedule(self._fsync_delay(job.file), _end_fsync, job)
+            self._schedule(self._fsync_delay(job.file), self._end_fsync, job)
 
     def finish_fsync(self, file: CachedFile, end: int, path: str) -> None:
         """Make ``file`` durable up to ``end``, or fail as Linux does."""
@@ -410,7 +403,7 @@ class SimDisk:
             self.fault_hits += 1
         else:
             self._step_is_due = True
-            self._schedule(self._delay(), _run_step, self._jobs[0])
+            self._schedule(self._delay(), self._run_step, self._jobs[0])
 
     def _drop_jobs(self) -> None:
         self._jobs.clear()
@@ -463,24 +456,21 @@ class SimDisk:
     def _arm(self) -> None:
         self.armed = self._quota is not None or self._errors is not None or self._cut_at is not None
 
+    def _run_step(self, job: Job) -> None:
+        if job.owner is None:
+            self.step(job)
+        else:
+            job.owner.deliver(self.step, job)
 
-def _run_step(job: Job) -> None:
-    if job.owner is None:
-        job.disk.step(job)
-    else:
-        job.owner.deliver(job.disk.step, job)
-
-
-def _end_fsync(job: Fsync) -> None:
-    disk = job.disk
-    if disk.hold_if_stalled(job):
-        return
-    failure: OSError | None = None
-    try:
-        disk.finish_fsync(job.file, job.end, "")
-    except OSError as error:
-        failure = error
-    if job.owner is None:
-        job.on_done(failure)
-    else:
-        job.owner.deliver(job.on_done, failure)
+    def _end_fsync(self, fsync: Fsync) -> None:
+        if self.hold_if_stalled(fsync):
+            return
+        failure: OSError | None = None
+        try:
+            self.finish_fsync(fsync.file, fsync.end, "")
+        except OSError as error:
+            failure = error
+        if fsync.owner is None:
+            fsync.on_done(failure)
+        else:
+            fsync.owner.deliver(fsync.on_done, failure)

@@ -21,17 +21,13 @@ it caught: a fault without hits is one that did not happen.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
-from highwater_runtime.sim.connection import Connection, ConnectionState, Pair, SimRequest, is_dead
-
-if TYPE_CHECKING:
-    from highwater_runtime.sim.network import Fabric
+from highwater_runtime.sim.connection import Pair, RpcDirection
+from highwater_runtime.sim.network import Fabric
+from highwater_runtime.sim.rules import Cut, Fault, RpcRule, SlowLink, api_name
 
 CutDirection = Literal["both", "aToB", "bToA"]
-RuleKind = Literal["hold", "drop", "delay", "duplicate"]
-RpcDirection = Literal["request", "response"]
 
 Nodes = str | Iterable[str]
 
@@ -39,64 +35,6 @@ Nodes = str | Iterable[str]
 def names(nodes: Nodes) -> tuple[str, ...]:
     """Sorted node names."""
     return (nodes,) if isinstance(nodes, str) else tuple(sorted(set(nodes)))
-
-
-@dataclass(eq=False, slots=True)
-class Cut:
-    """Silence along ``pairs``."""
-
-    pairs: tuple[Pair, ...]
-    caught: int = 0
-    """Messages and connection attempts that ran into it."""
-
-
-@dataclass(eq=False, slots=True)
-class SlowLink:
-    """Each message along ``pairs`` takes ``extra_ns`` longer."""
-
-    pairs: tuple[Pair, ...]
-    extra_ns: int
-    caught: int = 0
-
-
-@dataclass(eq=False, slots=True)
-class RpcRule:
-    """What happens to the RPCs that match."""
-
-    kind: RuleKind
-    api: str | None = None
-    """Kafka's name of the API (``"AlterPartition"``); None: any."""
-    from_nodes: frozenset[str] | None = None
-    to_nodes: frozenset[str] | None = None
-    direction: RpcDirection = "request"
-    delay_ns: int = 0
-    limit: int | None = None
-    """Catch at most so many."""
-    probability: float = 1.0
-    caught: int = 0
-    released: int = 0
-    """Held messages that went on their way after all."""
-    lost: int = 0
-    """Held messages whose receiver was gone at their release."""
-    held: list[SimRequest] = field(default_factory=list)
-
-    def matches(self, connection: Connection, call: SimRequest, direction: RpcDirection) -> bool:
-        """Whether this message is meant (before chance is asked)."""
-        return (
-            self.direction == direction
-            and (self.limit is None or self.caught < self.limit)
-            and (self.api is None or api_name(call.body.NAME) == self.api)
-            and (self.from_nodes is None or connection.client.name in self.from_nodes)
-            and (self.to_nodes is None or connection.endpoint.host in self.to_nodes)
-        )
-
-
-Fault = Cut | SlowLink | RpcRule
-
-
-def api_name(message_name: str) -> str:
-    """``"Fetch"`` for ``"FetchRequest"``, ``"FetchResponse"`` and ``"Fetch"``."""
-    return message_name.removesuffix("Request").removesuffix("Response")
 
 
 class NetworkFaults:
@@ -223,45 +161,6 @@ class NetworkFaults:
                 rule.released += 1
             else:
                 rule.lost += 1
-
-
-def apply_request_rule(fabric: Fabric, rule: RpcRule, connection: Connection, call: SimRequest) -> bool:
-    """Do to a request what ``rule`` says; returns whether it must not be sent now."""
-    match rule.kind:
-        case "hold":
-            rule.held.append(call)
-        case "drop":
-            fabric.note_drop(connection, call, "request")
-        case "delay":
-            fabric.loop.push(fabric.loop.now + rule.delay_ns, fabric.end_delay, call)
-        case "duplicate":
-            fabric.send_duplicate(connection, call)
-            return False
-    return True
-
-
-def apply_response_rule(fabric: Fabric, rule: RpcRule, connection: Connection, call: SimRequest) -> int | None:
-    """Do to a response what ``rule`` says; returns the extra delay (ns) with which to send it, None not to."""
-    match rule.kind:
-        case "hold":
-            rule.held.append(call)
-            connection.held_by = rule
-            return None
-        case "drop":
-            fabric.note_drop(connection, call, "response")
-            return None
-        case _:
-            return rule.delay_ns
-
-
-def can_be_released(call: SimRequest) -> bool:
-    """Whether the incarnation that a held request was sent to still runs."""
-    return call.connection is not None and not is_dead(call.connection.server)
-
-
-def is_open(call: SimRequest) -> bool:
-    """Whether the connection of ``call`` still stands at both ends."""
-    return call.connection is not None and call.connection.state is ConnectionState.OPEN
 
 
 F = TypeVar("F")

@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from highwater_runtime.sim.standstill import Standstill
+from typing import Any, Final, Protocol
 
 Function = Callable[[Any], None]
 Event = tuple[int, int, Function, Any]
@@ -29,6 +26,14 @@ MAX_EVENTS_AT_ONCE: Final = 1_000_000
 """Events within :data:`SPAN_NS` of virtual time after which time is taken to stand still for good, be it at one instant
 or by a nanosecond an event. Honest bursts (a resumed node gets all that waited for it) stay far below, and so do honest
 loads: this is a hundred events in each microsecond."""
+
+
+class Watchdog(Protocol):
+    """Looks at the events of a crowded span (:mod:`.standstill`)."""
+
+    def before_event(self, running: Any, now: int, span: int, function: Function, argument: Any) -> bool:
+        """Note one more event of a crowded ``span``; ``running`` is who ran the one before it. Returns whether somebody
+        has been blamed, after which counting begins again."""
 
 
 class Cancellable:
@@ -68,7 +73,7 @@ class EventLoop:
     def __init__(
         self,
         on_error: Callable[[BaseException, Function], None] | None = None,
-        standstill: Standstill | None = None,
+        standstill: Watchdog | None = None,
     ) -> None:
         self.heap: list[Event] = []
         self.now = 0

@@ -14,38 +14,30 @@ receive, and senders must not change what they have sent (``check_mutation`` fin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import heappush
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from highwater_runtime.ports import MS, SECOND, Endpoint
+from highwater_runtime.sim.arrivals import connect_arrives, detached_arrives, request_arrives, response_arrives
 from highwater_runtime.sim.connection import (
     Connection,
     ConnectionState,
     Line,
     Pair,
+    RpcDirection,
     SimRequest,
     is_dead,
 )
-from highwater_runtime.sim.faults import (
-    Cut,
-    NetworkFaults,
-    RpcDirection,
-    RpcRule,
-    SlowLink,
-    api_name,
-    apply_request_rule,
-    apply_response_rule,
-    can_be_released,
-    is_open,
-)
 from highwater_runtime.sim.loop import EventLoop
 from highwater_runtime.sim.process import Process
+from highwater_runtime.sim.rules import Cut, RpcRule, SlowLink, api_name, can_be_released, is_open
 from highwater_runtime.sim.trace import SimTrace
 
-if TYPE_CHECKING:
-    from highwater_runtime.sim.node import SimNode
+Connections = dict[tuple[Endpoint, str], Connection]
+"""By endpoint and channel."""
 
 CodecMode = Literal["never", "some", "all"]
 """Which messages are really encoded and decoded on the way."""
@@ -69,6 +61,18 @@ class MutationError(AssertionError):
     """A message was changed after it was sent."""
 
 
+class Host(Protocol):
+    """A machine, as the network knows it."""
+
+    powered: bool
+    process: Process | None
+    orphans: list[Connection]
+    """Connections of peers to processes that a power loss ended."""
+
+    def listens_on(self, port: int) -> bool:
+        """Whether a connection to ``port`` is accepted."""
+
+
 class Fabric:
     """All hosts and what is between them."""
 
@@ -78,6 +82,7 @@ class Fabric:
         random: Random,
         codec_random: Random,
         trace: SimTrace,
+        hosts: Mapping[str, Host],
         *,
         timing: NetworkTiming,
         codec: CodecMode,
@@ -94,15 +99,18 @@ class Fabric:
         self._spike_above = 1.0 - timing.spike_fraction
         self.codec_fraction = {"never": 0.0, "some": codec_fraction, "all": 1.0}[codec]
         self.check_mutation = check_mutation
-        self.hosts: dict[str, SimNode] = {}
+        self.hosts = hosts
         self.messages = 0
         """Requests and responses handed over so far."""
         self.cuts: dict[Pair, list[Cut]] = {}
         self.slow: dict[Pair, list[SlowLink]] = {}
         self.rules: list[RpcRule] = []
-        self.faults = NetworkFaults(self)
         self._stalled: dict[Line, None] = {}
         self._waiting_to_connect: list[Connection] = []
+        self._opened: dict[Process, Connections] = {}
+        """Connections of each client that lives."""
+        self._accepted: dict[Process, dict[Connection, None]] = {}
+        """Connections of each server that lives, in the order in which they were opened."""
 
     # --- sending ---
 
@@ -121,21 +129,31 @@ class Fabric:
                 latency += slow.extra_ns
         return latency
 
+    def connections_of(self, client: Process) -> Connections:
+        """The connections that a process has opened, by where to and for what; they change while it lives."""
+        return self._opened.setdefault(client, {})
+
+    def connection_closed(self, connection: Connection) -> None:
+        """See :class:`.connection.Carrier`."""
+        self._opened.get(connection.client, {}).pop((connection.endpoint, connection.channel), None)
+        if hasattr(connection, "server"):
+            self._accepted.get(connection.server, {}).pop(connection, None)
+
     def connect(self, client: Process, endpoint: Endpoint, channel: str) -> Connection:
         """Begin a connection; requests may be given to it at once."""
         connection = Connection(self, client, endpoint, channel)
-        client.connections[endpoint, channel] = connection
+        self.connections_of(client)[endpoint, channel] = connection
         round_trip = self.latency(connection.forward.pair) + self.latency(connection.backward.pair)
-        self.loop.push(self.loop.now + round_trip, _connect_arrives, connection)
+        self.loop.push(self.loop.now + round_trip, connect_arrives, connection)
         return connection
 
     def send_request(self, connection: Connection, call: SimRequest) -> None:
         """Put a request on an open connection, unless a rule catches it."""
         if self.rules:
             rule = self._matching_rule(connection, call, "request")
-            if rule is not None and apply_request_rule(self, rule, connection, call):
+            if rule is not None and self._apply_to_request(rule, connection, call):
                 return
-        self._transmit(connection.forward, call, _request_arrives, 0)
+        self._transmit(connection.forward, call, request_arrives, 0)
 
     def send_response(self, connection: Connection, call: SimRequest) -> None:
         """Put a response on an open connection, unless a rule catches it."""
@@ -150,11 +168,38 @@ class Fabric:
         if self.rules:
             rule = self._matching_rule(connection, call, "response")
             if rule is not None:
-                verdict = apply_response_rule(self, rule, connection, call)
+                verdict = self._apply_to_response(rule, connection, call)
                 if verdict is None:
                     return
                 extra = verdict
-        self._transmit(connection.backward, call, _response_arrives, extra)
+        self._transmit(connection.backward, call, response_arrives, extra)
+
+    def _apply_to_request(self, rule: RpcRule, connection: Connection, call: SimRequest) -> bool:
+        """Do to a request what ``rule`` says; returns whether it must not be sent now."""
+        match rule.kind:
+            case "hold":
+                rule.held.append(call)
+            case "drop":
+                self.note_drop(connection, call, "request")
+            case "delay":
+                self.loop.push(self.loop.now + rule.delay_ns, self.end_delay, call)
+            case "duplicate":
+                self.send_duplicate(connection, call)
+                return False
+        return True
+
+    def _apply_to_response(self, rule: RpcRule, connection: Connection, call: SimRequest) -> int | None:
+        """Do to a response what ``rule`` says; returns the extra delay (ns) with which to send it, None not to."""
+        match rule.kind:
+            case "hold":
+                rule.held.append(call)
+                connection.held_by = rule
+                return None
+            case "drop":
+                self.note_drop(connection, call, "response")
+                return None
+            case _:
+                return rule.delay_ns
 
     def _transmit(self, line: Line, call: SimRequest | None, arrives: Any, extra: int) -> None:
         loop = self.loop
@@ -166,7 +211,7 @@ class Fabric:
         loop.sequence = sequence = loop.sequence + 1
         heappush(loop.heap, (when, sequence, arrives, line))
         if self.trace.messages and call is not None:
-            self._trace("send", "request" if arrives is _request_arrives else "response", call, line.pair)
+            self._trace("send", "request" if arrives is request_arrives else "response", call, line.pair)
 
     def through_codec(self, message: Any, version: int) -> Any:
         """``message``, or (by chance) what its bytes decode to."""
@@ -195,7 +240,7 @@ class Fabric:
         twin.fingerprint = call.fingerprint
         pair = connection.forward.pair
         when = max(self.loop.now, connection.forward.last_at) + self.latency(pair) + self.latency(pair)
-        self.loop.push(when, _detached_arrives, (connection, twin))
+        self.loop.push(when, detached_arrives, (connection, twin))
 
     def release_request(self, call: SimRequest) -> bool:
         """Send a request that was held or delayed; returns whether it will arrive."""
@@ -205,11 +250,11 @@ class Fabric:
                 self.note_drop(connection, call, "request")
             return False
         if is_open(call):
-            self._transmit(connection.forward, call, _request_arrives, 0)
+            self._transmit(connection.forward, call, request_arrives, 0)
         else:
             call.connection = None
             when = self.loop.now + self.latency(connection.forward.pair)
-            self.loop.push(when, _detached_arrives, (connection, call))
+            self.loop.push(when, detached_arrives, (connection, call))
         return True
 
     def end_delay(self, call: SimRequest) -> None:
@@ -222,7 +267,7 @@ class Fabric:
         if connection is None or not is_open(call) or is_dead(connection.server):
             return False
         connection.held_by = None
-        self._transmit(connection.backward, call, _response_arrives, 0)
+        self._transmit(connection.backward, call, response_arrives, 0)
         return True
 
     def retransmit(self) -> None:
@@ -232,7 +277,7 @@ class Fabric:
             if line.pair in self.cuts:
                 self._stalled[line] = None
                 continue
-            arrives = _request_arrives if line is line.connection.forward else _response_arrives
+            arrives = request_arrives if line is line.connection.forward else response_arrives
             line.last_at = max(line.last_at, self.loop.now + self._retransmission() + self.latency(line.pair))
             for _ in range(line.owed):
                 self.loop.push(line.last_at, arrives, line)
@@ -240,7 +285,7 @@ class Fabric:
         waiting, self._waiting_to_connect = self._waiting_to_connect, []
         for connection in waiting:
             if connection.state is ConnectionState.CONNECTING:
-                self.loop.push(self.loop.now + self._retransmission(), _connect_arrives, connection)
+                self.loop.push(self.loop.now + self._retransmission(), connect_arrives, connection)
 
     def _retransmission(self) -> int:
         return int(self.timing.retransmit_ns * self._draw())
@@ -269,18 +314,18 @@ class Fabric:
 
     def process_died(self, process: Process, *, resets: bool) -> None:
         """``resets``: a kernel is left to tell the peers; else the host is silent."""
-        for connection in list(process.connections.values()):
+        for connection in list(self.connections_of(process).values()):
             connection.close_by_client()
-        for connection in list(process.accepted):
+        del self._opened[process]
+        for connection in self._accepted.pop(process, {}):
             connection.unanswered.clear()
             if resets:
                 self.send_reset(connection)
             else:
                 self.forget_if_owed(connection.backward)
                 process.host.orphans.append(connection)
-        process.accepted.clear()
 
-    def host_is_back(self, host: SimNode) -> None:
+    def host_is_back(self, host: Host) -> None:
         """Peers that still wait for a process of before the power loss learn the truth by retransmission."""
         orphans, host.orphans = host.orphans, []
         for connection in orphans:
@@ -293,7 +338,7 @@ class Fabric:
         """Break ``connection`` from the server's side."""
         if not connection.reset_sent and connection.state is ConnectionState.OPEN:
             connection.reset_sent = True
-            self._transmit(connection.backward, None, _response_arrives, 0)
+            self._transmit(connection.backward, None, response_arrives, 0)
 
     # --- arriving ---
 
@@ -314,7 +359,7 @@ class Fabric:
             return
         assert host.process is not None
         connection.server = host.process
-        connection.server.accepted[connection] = None
+        self._accepted.setdefault(connection.server, {})[connection] = None
         connection.state = ConnectionState.OPEN
         outbox, connection.outbox = connection.outbox, []
         for call in outbox:
@@ -366,96 +411,3 @@ class Fabric:
             self.check_unchanged(call, call.response, "by its receiver")
         else:
             handler(call.response)
-
-
-# --- events ------------------------------------------------------------------------------------------------------
-
-
-def _connect_arrives(connection: Connection) -> None:
-    connection.fabric.try_to_open(connection)
-
-
-def _request_arrives(line: Line) -> None:
-    connection = line.connection
-    fabric = connection.fabric
-    if fabric.cuts and line.pair in fabric.cuts:
-        fabric.stall(line)
-        return
-    queue = line.queue
-    if not queue:
-        return
-    call = queue.popleft()
-    if call is None:
-        return
-    server = connection.server
-    if server.state:
-        if is_dead(server):
-            fabric.note_drop(connection, call, "request")
-            if server.host.powered:
-                fabric.send_reset(connection)
-        else:
-            server.park(_hand_over, call)
-        return
-    connection.unanswered.append(call)
-    fabric.hand_over(server, call, line.pair)
-
-
-def _hand_over(call: SimRequest) -> None:
-    """A request that a paused server left in its socket buffer."""
-    connection = call.connection
-    assert connection is not None
-    server = connection.server
-    if server.state:
-        server.park(_hand_over, call)
-        return
-    connection.unanswered.append(call)
-    connection.fabric.hand_over(server, call, connection.forward.pair)
-
-
-def _detached_arrives(detached: tuple[Connection, SimRequest]) -> None:
-    """A request that no connection waits for: a duplicate, or one released after its connection closed."""
-    connection, call = detached
-    fabric = connection.fabric
-    server = connection.server
-    if connection.forward.pair in fabric.cuts or is_dead(server):
-        fabric.note_drop(connection, call, "request")
-    elif server.state:
-        server.park(_detached_arrives, detached)
-    else:
-        fabric.hand_over(server, call, connection.forward.pair)
-
-
-def _response_arrives(line: Line) -> None:
-    connection = line.connection
-    fabric = connection.fabric
-    if fabric.cuts and line.pair in fabric.cuts:
-        fabric.stall(line)
-        return
-    queue = line.queue
-    if not queue:
-        return
-    call = queue.popleft()
-    if call is None:
-        _reset(connection)
-    else:
-        _hand_back(call)
-
-
-def _hand_back(call: SimRequest) -> None:
-    connection = call.connection
-    assert connection is not None
-    client = connection.client
-    if client.state:
-        client.park(_hand_back, call)
-        return
-    connection.fabric.hand_back(connection, call)
-
-
-def _reset(connection: Connection) -> None:
-    """The client learns that the server's end is gone, after all responses that came before."""
-    client = connection.client
-    if client.state:
-        client.park(_reset, connection)
-        return
-    if connection.state is not ConnectionState.CLOSED:
-        connection.fail(client.loop.now)

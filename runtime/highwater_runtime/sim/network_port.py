@@ -11,11 +11,12 @@ from highwater_runtime.sim.process import Process
 class SimNetwork:
     """The :class:`highwater_runtime.ports.Network` of one process."""
 
-    __slots__ = ("_fabric", "_process")
+    __slots__ = ("_connections", "_fabric", "_process")
 
     def __init__(self, fabric: Fabric, process: Process) -> None:
         self._fabric = fabric
         self._process = process
+        self._connections = fabric.connections_of(process)
 
     def send(
         self,
@@ -32,7 +33,7 @@ class SimNetwork:
         if is_dead(process):
             return
         fabric = self._fabric
-        connection = process.connections.get((to, channel))
+        connection = self._connections.get((to, channel))
         if connection is None:
             connection = fabric.connect(process, to, channel)
         body = fabric.through_codec(request, version) if fabric.codec_fraction else request

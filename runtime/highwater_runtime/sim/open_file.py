@@ -1,24 +1,55 @@
-"""Open files of a :class:`highwater_runtime.sim.disk.SimDisk`."""
+"""Open files of a :class:`~highwater_runtime.sim.disk.SimDisk`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from highwater_runtime.ports import DiskJob
 from highwater_runtime.sim.page_cache import CachedFile
 
-if TYPE_CHECKING:
-    from highwater_runtime.sim.disk import SimDisk
+
+class Owner(Protocol):
+    """The process that holds the disk; gets completions as events of its own."""
+
+    def deliver(self, callback: Callable[[Any], None], argument: Any) -> None:
+        """Run ``callback(argument)`` as (part of) an event of this process, unless it is dead."""
+
+
+class DiskBelow(Protocol):
+    """The disk, as far as its open files have to do with it."""
+
+    owner: Owner | None
+    operations: int
+    """Operations that change something, so far."""
+    armed: bool
+    """Whether calls have to be checked for faults at all."""
+
+    def begin(self, path: str) -> None:
+        """An operation that changes something begins."""
+
+    def check_power(self) -> None:
+        """Raise if this is the operation that the power does not live to see."""
+
+    def admit_read(self, path: str) -> None:
+        """Raise if reads fail now."""
+
+    def admit_write(self, file: CachedFile, path: str, position: int, data: bytes) -> None:
+        """Raise if this write fails now; of one that runs into the quota a prefix may be written."""
+
+    def begin_fsync(self, job: Fsync) -> None:
+        """Let ``job`` end some time later."""
+
+    def finish_fsync(self, file: CachedFile, end: int, path: str) -> None:
+        """Make ``file`` durable up to ``end``, or fail as Linux does."""
 
 
 class Fsync:
     """One fsync under way."""
 
-    __slots__ = ("disk", "end", "file", "number", "on_done", "owner")
+    __slots__ = ("end", "file", "number", "on_done", "owner")
 
-    def __init__(self, disk: SimDisk, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
-        self.disk = disk
+    def __init__(self, disk: DiskBelow, file: CachedFile, on_done: Callable[[OSError | None], None]) -> None:
         self.file = file
         self.end = file.end_of_operations()
         self.on_done = on_done
@@ -30,21 +61,20 @@ class Fsync:
 class Job:
     """A job under way or waiting for its turn."""
 
-    __slots__ = ("disk", "on_done", "owner", "steps")
+    __slots__ = ("on_done", "owner", "steps")
 
-    def __init__(self, disk: SimDisk, steps: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
-        self.disk = disk
+    def __init__(self, owner: Owner | None, steps: DiskJob, on_done: Callable[[OSError | None], None]) -> None:
+        self.owner = owner
         self.steps = steps
         self.on_done = on_done
-        self.owner = disk.owner
 
 
 class SimFile:
-    """An open :class:`highwater_runtime.ports.DiskFile` of a :class:`SimDisk`."""
+    """An open :class:`highwater_runtime.ports.DiskFile` of a :class:`~highwater_runtime.sim.disk.SimDisk`."""
 
     __slots__ = ("_disk", "_file", "_path")
 
-    def __init__(self, disk: SimDisk, file: CachedFile, path: str) -> None:
+    def __init__(self, disk: DiskBelow, file: CachedFile, path: str) -> None:
         self._disk = disk
         self._file: CachedFile | None = file
         self._path = path

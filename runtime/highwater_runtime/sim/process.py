@@ -10,14 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from enum import IntEnum
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from highwater_runtime.ports import Clock, Trace
 from highwater_runtime.sim.loop import EventLoop
 from highwater_runtime.sim.metrics import SimMetrics
-
-if TYPE_CHECKING:
-    from highwater_runtime.sim.connection import Connection
 
 
 class ProcessState(IntEnum):
@@ -34,10 +31,8 @@ class Process:
     """The host's side of one :class:`highwater_runtime.ports.NodeCore`."""
 
     __slots__ = (
-        "accepted",
         "backlog",
         "clock",
-        "connections",
         "core",
         "host",
         "incarnation",
@@ -61,10 +56,6 @@ class Process:
         self.clock: Clock
         self.trace: Trace
         self.metrics = SimMetrics()
-        self.connections: dict[Any, Connection] = {}
-        """Those it opened, by (endpoint, channel)."""
-        self.accepted: dict[Connection, None] = {}
-        """Those it serves, in the order in which they were opened."""
         self.backlog: deque[tuple[Callable[[Any], None], Any]] = deque()
 
     def __repr__(self) -> str:

@@ -75,17 +75,19 @@ class Simulator:
         self.seed = seed
         self.loop = EventLoop(self._on_error, Standstill(self._on_livelock))
         self.trace = SimTrace(messages=trace_messages)
+        self.nodes: dict[str, SimNode] = {}
         self.fabric = Fabric(
             self.loop,
             derive_random(seed, "network"),
             derive_random(seed, "codec"),
             self.trace,
+            self.nodes,
             timing=network or NetworkTiming(),
             codec=codec,
             codec_fraction=codec_fraction,
             check_mutation=check_mutation,
         )
-        self.nodes: dict[str, SimNode] = self.fabric.hosts
+        self.faults = NetworkFaults(self.fabric)
         self.errors: list[SimulationError] = []
         self._disk_timing = disk or DiskTiming()
 
@@ -100,11 +102,6 @@ class Simulator:
     def after_event(self) -> list[Callable[[], None]]:
         """Callables that run after every event."""
         return self.loop.after_event
-
-    @property
-    def faults(self) -> NetworkFaults:
-        """The network's faults."""
-        return self.fabric.faults
 
     def run_until(
         self,

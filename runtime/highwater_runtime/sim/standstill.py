@@ -37,8 +37,7 @@ class Standstill:
     def before_event(
         self, running: Process | None, now: int, span: int, function: Callable[[Any], None], argument: Any
     ) -> bool:
-        """Note one more event of a crowded ``span``; ``running`` is who ran the one before it. Returns whether somebody
-        has been blamed, after which counting begins again."""
+        """See :class:`.loop.Watchdog`."""
         if span != self._span:
             self._span, self._label, self._seen = span, "", Counter()
         if self._label:
