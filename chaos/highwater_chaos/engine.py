@@ -25,26 +25,23 @@ from typing import Final
 import msgspec
 
 from highwater_chaos.availability import healthy_nodes, overdue, writable
-from highwater_chaos.backends.primitives import PRIMITIVES, Primitive
 from highwater_chaos.backends.protocol import (
-    Abilities,
     Backend,
     BackendError,
     InvariantViolation,
-    NodeState,
 )
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import ChaosExperiment
-from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC
-from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
-from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
+from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.experiment.units import format_duration
-from highwater_chaos.faults import Fault, FaultRecord, fault_of, kind_named
+from highwater_chaos.faults import FaultRecord
 from highwater_chaos.lines import FileLines
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
+from highwater_chaos.readiness import nodes_ready, unready
+from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run_result import Phase, RunResult
 from highwater_chaos.schedule.administration import Administration
 from highwater_chaos.schedule.conditions import World
@@ -52,8 +49,6 @@ from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.clients import Clients
-from highwater_chaos.workload.drivers import DRIVERS
-from highwater_runtime.portable import PortableError
 from highwater_runtime.ports import SECOND
 from highwater_runtime.seeds import derive_random
 
@@ -70,43 +65,6 @@ _LONG_NS: Final = 24 * 3600 * SECOND
 """For what has a bound of its own."""
 _END_NS: Final = 30 * SECOND
 """How long processes of clients may take to end once they have nothing left to do."""
-
-
-class BackendCannotError(PortableError):
-    """The experiment needs what the backend cannot do; refused before anything starts."""
-
-    def __init__(self, backend: str, problems: Sequence[str]) -> None:
-        self.problems = list(problems)
-        super().__init__(f"backend {backend} cannot run this experiment: {'; '.join(problems)}")
-
-
-def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
-    """What the experiment needs and the backend cannot do; empty where it can run."""
-    missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
-    able = backend.can(experiment.cluster)
-    for fault in _faults(experiment.spec.schedule):
-        for primitive in sorted(fault.needs - able, key=PRIMITIVES.__getitem__):
-            missing[f"{fault.KIND} {_lacking(experiment, backend, primitive)}"] = None
-    if experiment.spec.prometheus is not None and backend.name == "sim":
-        missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
-    driver = DRIVERS.get(experiment.spec.workload.driver)
-    if driver is not None:
-        if HostsClientProcesses not in able:
-            lacking = _lacking(experiment, backend, HostsClientProcesses)
-            missing[f"workload.driver {driver.name} {lacking}"] = None
-        elif (problem := driver.missing()) is not None:
-            missing[f"workload.driver {driver.name} {problem}"] = None
-    return list(missing)
-
-
-def _lacking(experiment: ChaosExperiment, backend: Abilities, primitive: Primitive) -> str:
-    why = backend.why_not(experiment.cluster, primitive)
-    return f"needs {PRIMITIVES[primitive]}, which {backend.name} does not have" + (f": {why}" if why else "")
-
-
-def available_faults(primitives: frozenset[Primitive]) -> list[str]:
-    """The kinds of faults that a backend with these primitives can inject."""
-    return [kind for kind in fault_kinds() if kind_named(kind).example().needs <= primitives]
 
 
 def run_experiment(
@@ -479,12 +437,7 @@ class _Run:
     # --- what the cluster looks like ---
 
     def _nodes_ready(self) -> bool:
-        names = (*broker_names(self.cluster), *controller_names(self.cluster))
-        return (
-            self.view.active_controller() is not None
-            and all(self.backend.state(name) is NodeState.UP for name in names)
-            and all(self.view.is_unfenced(node_id(name)) for name in broker_names(self.cluster))
-        )
+        return nodes_ready(self.cluster, self.view, self.backend.state)
 
     def _is_whole(self) -> bool:
         expected = {topic.name for topic in self.cluster.topics}
@@ -492,39 +445,9 @@ class _Run:
         return self._nodes_ready() and (expected <= there or bool(self.journal)) and not self.view.under_replicated()
 
     def _unready(self) -> str:
-        wrong = [
-            f"{name} is {self.backend.state(name).value}"
-            for name in (*controller_names(self.cluster), *broker_names(self.cluster))
-            if self.backend.state(name) is not NodeState.UP
-        ]
-        if self.view.active_controller() is None:
-            wrong.append("no controller is active")
-        wrong += [
-            f"broker {node_id(name)} is not unfenced"
-            for name in broker_names(self.cluster)
-            if not self.view.is_unfenced(node_id(name))
-        ]
-        for name in self.view.under_replicated():
-            partition = self.view.partitions[name]
-            wrong.append(f"{name} has ISR {partition.isr} of {partition.replicas} and leader {partition.leader}")
-        return ", ".join(wrong) or "topics are missing"
+        return unready(self.cluster, self.view, self.backend.state)
 
 
 def _no_writes(partitions: Sequence[str]) -> str:
     more = f" and {len(partitions) - _NAMED} more" if len(partitions) > _NAMED else ""
     return f"no write was acknowledged in {', '.join(partitions[:_NAMED])}{more}"
-
-
-def _faults(steps: Sequence[Step]) -> list[Fault]:
-    """Every fault that the steps can inject, with one of each kind for ``random``."""
-    found: list[Fault] = []
-    for step in steps:
-        if step.inject is not None:
-            found.append(fault_of(step.inject))
-        for branch in step.parallel or []:
-            found += _faults(branch)
-        if step.repeat is not None:
-            found += _faults(step.repeat.steps)
-        if step.random is not None:
-            found += [kind_named(kind).example() for kind in step.random.faults if kind in fault_kinds()]
-    return found

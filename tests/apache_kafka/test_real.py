@@ -11,9 +11,9 @@ import pytest
 
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import load_experiment, parse_experiment
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.refusals import refusals
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "apache-kafka"
 

@@ -12,8 +12,9 @@ import pytest
 
 from highwater_chaos.backends.primitives import PausesNodes, SkewsClocks
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import BackendCannotError, run_experiment
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
+from highwater_chaos.refusals import BackendCannotError
 from highwater_runtime.ports import SECOND
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "kip-903"

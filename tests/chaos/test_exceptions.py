@@ -16,8 +16,8 @@ import highwater_chaos
 import highwater_operator
 import highwater_pipeline
 import highwater_runtime
-from highwater_chaos.engine import BackendCannotError
 from highwater_chaos.experiment.errors import Problem
+from highwater_chaos.refusals import BackendCannotError
 from highwater_runtime.sim import SimulationError
 from highwater_runtime.wire.errors import ErrorCode
 

@@ -18,10 +18,10 @@ from highwater_chaos.backends.local import apache_kafka
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
-from highwater_chaos.engine import available_faults
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.faults import kind_named
 from highwater_chaos.machine.capabilities import available
+from highwater_chaos.refusals import available_faults
 from highwater_pipeline.java import JavaNotFound, find_java
 
 _IN_SIMULATOR: Final = "not in the simulator"

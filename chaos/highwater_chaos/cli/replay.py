@@ -11,9 +11,9 @@ from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
 from highwater_chaos.cli.run import check_output, exit_status, print_run, progress_of
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.refusals import refusals
 
 _COMPARED: Final = ("history/operations.jsonl", "events/nodes.jsonl", "dumps/replica_log.jsonl", "faults.jsonl")
 """What equal runs have in common to the byte."""

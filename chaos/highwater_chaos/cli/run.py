@@ -19,12 +19,12 @@ from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.junit import write_junit
 from highwater_chaos.load import Load
+from highwater_chaos.refusals import refusals
 
 
 def run(

@@ -16,8 +16,8 @@ from rich.table import Table
 from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import UsageError
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
+from highwater_chaos.refusals import refusals
 from highwater_chaos.report import DESCRIPTION
 
 _NAME: Final = re.compile(r"^  name: (\S+)$", re.MULTILINE)

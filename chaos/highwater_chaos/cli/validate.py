@@ -10,8 +10,8 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ExperimentError, load_experiment
+from highwater_chaos.refusals import refusals
 
 
 def validate(

@@ -38,10 +38,11 @@ from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
 from highwater_chaos.backends.protocol import Backend
-from highwater_chaos.engine import BackendCannotError, run_experiment
+from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
+from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_directory import new_run_directory
 from highwater_runtime.ports import SECOND, Endpoint
 

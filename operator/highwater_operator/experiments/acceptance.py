@@ -10,8 +10,8 @@ from typing import NamedTuple
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
-from highwater_chaos.engine import refusals
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
+from highwater_chaos.refusals import refusals
 from highwater_operator.kube import Json
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
