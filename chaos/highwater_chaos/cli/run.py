@@ -18,7 +18,7 @@ from rich.console import Console
 from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
+from highwater_chaos.cli.scenarios import Experiments, files_of
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
@@ -28,14 +28,7 @@ from highwater_chaos.refusals import refusals
 
 
 def run(
-    experiments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="EXPERIMENT",
-            autocompletion=shipped_names_beginning,
-            help="Experiment files, or names of experiments that ship ('highwater scenarios' lists them).",
-        ),
-    ],
+    experiments: Experiments,
     backend: Annotated[
         Backend, typer.Option(help="Where to run: in the simulator, on real processes, or on Kubernetes.")
     ] = "sim",

@@ -105,6 +105,17 @@ def shipped_names_beginning(incomplete: str) -> list[str]:
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
+Experiments = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="EXPERIMENT",
+        autocompletion=shipped_names_beginning,
+        help="Experiment files, or names of experiments that ship ('highwater scenarios' lists them).",
+    ),
+]
+"""The argument of commands that take experiments; see :func:`files_of`."""
+
+
 def _row(path: Path, experiment: ChaosExperiment, backend: str | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": experiment.metadata.name,

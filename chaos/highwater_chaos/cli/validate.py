@@ -9,20 +9,13 @@ import typer
 from highwater_chaos.backends import make_backend
 from highwater_chaos.cli.choices import BackendHere
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
+from highwater_chaos.cli.scenarios import Experiments, files_of
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.refusals import refusals
 
 
 def validate(
-    experiments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="EXPERIMENT",
-            autocompletion=shipped_names_beginning,
-            help="Experiment files, or names of experiments that ship.",
-        ),
-    ],
+    experiments: Experiments,
     backend: Annotated[
         BackendHere | None,
         typer.Option(show_default=False, help="Also say whether each can run there, on this machine."),

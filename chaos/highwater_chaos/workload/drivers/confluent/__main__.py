@@ -8,38 +8,26 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
-from pathlib import Path
-
-import msgspec
 
 from highwater_chaos.workload.client_group import ROLES, Role, Standing
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
-from highwater_chaos.workload.drivers.lines import (
-    END,
-    HARNESS_GONE,
-    TELL_EVERY_NS,
-    ProcessSettings,
-    decode_settings,
-    encode_standing,
-    roles_of,
-)
+from highwater_chaos.workload.drivers.lines import END, HARNESS_GONE, TELL_EVERY_NS, roles_of
+from highwater_chaos.workload.drivers.program import ClientProgram
 from highwater_chaos.workload.history import Operation
-from highwater_chaos.workload.history_files import HistoryWriter
 
 
 class _Process:
-    def __init__(self, settings: ProcessSettings) -> None:
-        self._settings = settings
-        self._history = HistoryWriter(Path(settings.history))
-        self._reporter = Reporter(lambda: time.monotonic_ns() - settings.origin_ns, self._write)
+    def __init__(self, program: ClientProgram) -> None:
+        self._program = program
+        self._settings = program.settings
+        self._history = program.history
+        self._reporter = Reporter(program.now_ns, self._write)
         self._finish: dict[Role, threading.Event] = {role: threading.Event() for role in ROLES}
         self._end = threading.Event()
         self._doubts: list[str] = []
         self._threads: dict[Role, list[threading.Thread]] = {role: [] for role in ROLES}
-        self._told = Standing()
 
     def run(self) -> None:
         """Drive all clients until the harness says that it is over."""
@@ -101,17 +89,12 @@ class _Process:
             drained=True,
             doubts=tuple(self._doubts),
         )
-        news = self._reporter.take_news()
-        if standing != self._told or news:
-            self._told = standing
-            line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
-            while line:
-                line = line[os.write(sys.stdout.fileno(), line) :]
+        self._program.tell(standing, self._reporter.take_news())
 
 
 def main() -> int:
     """Drive clients until told that it is over."""
-    _Process(decode_settings(Path(sys.argv[1]).read_bytes())).run()
+    _Process(ClientProgram.from_arguments()).run()
     sys.stdout.flush()
     # Threads of a client that did not finish would be waited for; what they had open stays open.
     os._exit(0)

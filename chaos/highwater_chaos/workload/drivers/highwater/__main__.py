@@ -5,22 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-import msgspec
-
-from highwater_chaos.workload.client_group import HostedClients, Standing
-from highwater_chaos.workload.drivers.lines import (
-    END,
-    HARNESS_GONE,
-    TELL_EVERY_NS,
-    ProcessSettings,
-    decode_settings,
-    encode_standing,
-    roles_of,
-)
+from highwater_chaos.workload.client_group import HostedClients
+from highwater_chaos.workload.drivers.lines import END, HARNESS_GONE, TELL_EVERY_NS, roles_of
+from highwater_chaos.workload.drivers.program import ClientProgram
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import HistoryWriter
 from highwater_runtime.host import HostedNode
@@ -44,13 +33,13 @@ class _HistoryFirst(NoTrace):
 class _Process:
     """Clients on the running loop."""
 
-    def __init__(self, settings: ProcessSettings) -> None:
-        self._settings = settings
-        self._history = HistoryWriter(Path(settings.history))
-        self._recorder = HistoryRecorder(lambda: time.monotonic_ns() - settings.origin_ns, self._history.add)
+    def __init__(self, program: ClientProgram) -> None:
+        self._program = program
+        self._settings = program.settings
+        self._history = program.history
+        self._recorder = HistoryRecorder(program.now_ns, self._history.add)
         self._nodes: list[HostedNode] = []
         self._clients = HostedClients(self._add, self._recorder)
-        self._told = Standing()
         self._heard = b""
         self.ended = asyncio.get_running_loop().create_future()
 
@@ -98,23 +87,20 @@ class _Process:
             if node.end is not None
         )
         standing, news = self._clients.standing(list(ended)), self._recorder.news
-        if standing != self._told or news:
-            self._told, self._recorder.news = standing, {}
-            line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
-            while line:
-                line = line[os.write(sys.stdout.fileno(), line) :]
+        self._recorder.news = {}
+        self._program.tell(standing, news)
 
 
-async def _run(settings: ProcessSettings) -> None:
-    await _Process(settings).run()
+async def _run(program: ClientProgram) -> None:
+    await _Process(program).run()
 
 
 def main() -> int:
     """Host clients until told that it is over."""
     configure("text")
-    settings = decode_settings(Path(sys.argv[1]).read_bytes())
+    program = ClientProgram.from_arguments()
     freeze_collector()
-    asyncio.run(_run(settings))
+    asyncio.run(_run(program))
     return 0
 
 
