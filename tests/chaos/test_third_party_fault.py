@@ -74,13 +74,14 @@ spec:
 def run(tmp_path):
     """Runs ``highwater`` where a distribution with this entry point is installed."""
 
-    def install_and_run(entry_point, kind, *arguments, drawn=None):
+    def install_and_run(entry_point, kind, *arguments, drawn=None, change=("", "")):
         site = tmp_path / "site"
         info = site / "blackout-1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: blackout\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[highwater.faults]\n{entry_point}\n")
-        (site / "blackout.py").write_text(FAULT)
+        assert change[0] in FAULT
+        (site / "blackout.py").write_text(FAULT.replace(*change))
         file = tmp_path / "experiment.yaml"
         file.write_text(EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn or kind))
         return subprocess.run(
@@ -103,6 +104,32 @@ def test_it_is_run_drawn_and_judged(run):
     assert {fault["kind"] for fault in faults} == {"blackout"}
     assert [fault["drawn"] for fault in faults[:2]] == [False, True]
     assert all(fault["confirmed"] and fault["healed"] for fault in faults)
+
+
+def test_the_run_is_judged_by_what_its_probes_saw(run):
+    done = run(
+        "blackout = blackout:Blackout", "blackout", "--json", change=("        context.undo_each(context.join)\n", "")
+    )
+    assert done.returncode == 2, done.stderr
+    (found,) = json.loads(done.stdout)["runs"]
+    verdict = json.loads((Path(found["dir"]) / "verdict.json").read_text())
+    assert verdict["verdict"] == "inconclusive"
+    assert any("(blackout) is not known to be healed" in reason for reason in verdict["reasons"])
+
+
+def test_it_is_refused_where_a_primitive_that_it_needs_is_not_implemented(run):
+    imports = "from highwater_chaos.backends.primitives import CutsLinks"
+    needs = imports + "\nfrom highwater_chaos.workload.client_host import HostsClientProcesses as Programs"
+    source = FAULT.replace(imports, needs).replace("frozenset({CutsLinks})", "frozenset({CutsLinks, Programs})")
+    done = run("blackout = blackout:Blackout", "blackout", change=(FAULT, source))
+    assert done.returncode == 254
+    assert "blackout needs clients in processes of their own, which sim does not have" in done.stderr
+
+
+def test_it_cannot_use_a_primitive_that_it_does_not_say_it_needs(run):
+    done = run("blackout = blackout:Blackout", "blackout", change=("frozenset({CutsLinks})", "frozenset()"))
+    assert done.returncode == 255
+    assert "blackout uses CutsLinks, which its needs do not name" in done.stderr
 
 
 def test_an_unknown_kind_is_refused_with_those_that_are_known(run):
