@@ -22,8 +22,8 @@ from experiments.agents import TOKEN, FakeAgent, evidence
 
 from highwater_chaos.backends.kubernetes import backend as backend_module
 from highwater_chaos.backends.kubernetes.agents import AgentClient
-from highwater_chaos.backends.kubernetes.backend import KubernetesBackend
 from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.crashable import CrashableBackend
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import parse_experiment
@@ -253,7 +253,7 @@ class Run:
         monkeypatch.setattr(backend_module, "addresses", lambda *_: addresses)
         api: Any = SimpleNamespace(pods=lambda *_, **__: [], delete=lambda *_: None)
         place = Place("default", "demo", "uid")
-        self.backend = KubernetesBackend(api, None, place, self.journal, 3600 * SECOND)  # type: ignore[arg-type]
+        self.backend = CrashableBackend(api, None, place, self.journal, 3600 * SECOND)  # type: ignore[arg-type]
         text = (Path(__file__).parents[2] / "tiny-experiment.yaml").read_text()
         cluster = parse_experiment(text, "tiny").cluster.model_copy(update={"brokers": 2, "controllers": 1})
         self.backend.build(cluster, 1)
