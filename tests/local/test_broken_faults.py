@@ -230,7 +230,7 @@ def test_a_broken_injection(site: Site, broken: Broken, kind: str) -> None:
         case "diskWipe":
             broken.patch.setattr(VolumeDisk, "wipe", lambda _: None)
         case "diskFull" | "diskError":
-            broken.patch.setattr(VolumeDisk, "trouble", lambda *_: None)
+            broken.patch.setattr(VolumeDisk, {"diskFull": "fill", "diskError": "fail"}[kind], lambda *_: None)
         case "pause":
             broken.patch.setattr(Pause, "make", lambda self, _: self)
         case "partition":
