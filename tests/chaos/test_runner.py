@@ -185,6 +185,12 @@ def test_a_drawn_rule_about_messages_leaves_its_nodes_to_other_faults(harness):
     ), "no rule was in force while its node was down"
 
 
+def test_so_does_a_rule_that_the_schedule_injected(harness):
+    harness.inject(delay={"rpc": "Fetch", "from": {"broker": 1}, "of": "response", "by": "50ms"})
+    assert harness.steps(random_step(faults={"kill": 1}, targets=[{"broker": 1}]))
+    assert [record.kind for record in harness.faults.records].count("kill") > 1
+
+
 def test_random_faults_stay_within_their_targets(harness):
     assert harness.steps(random_step(targets=["controllers"], faults={"kill": 1, "pause": 1}))
     assert harness.faults.records

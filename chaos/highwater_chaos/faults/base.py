@@ -346,6 +346,9 @@ class Fault(FaultModel):
     """Whether its targets lose what they had not synced to their disks."""
     MAY_LOSE_CACHE: ClassVar[bool] = False
     """Whether ``random`` may let its targets lose that while it is in force, and do nothing else to them."""
+    AIMED: ClassVar[bool] = True
+    """Whether ``random`` leaves the nodes that it names to it alone, for as long as it is in force. Not so for a rule
+    about messages: see :meth:`disturbs`."""
 
     @property
     def needs(self) -> frozenset[Primitive]:

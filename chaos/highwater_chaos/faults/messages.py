@@ -85,6 +85,7 @@ _QUORUM: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch
 class MessageFault(Fault):
     """Which messages: those of one RPC (Kafka's name, ``AlterPartition``), from and to whom, requests or responses."""
 
+    AIMED: ClassVar[bool] = False
     ACTION: ClassVar[Action]
     rpc: Annotated[
         str,

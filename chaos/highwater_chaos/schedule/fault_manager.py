@@ -40,6 +40,8 @@ class _Active:
     @property
     def hits(self) -> tuple[str, ...]:
         """The nodes that it is aimed at."""
+        if not self.fault.AIMED:
+            return ()
         return self.context.record.targets if self.touched is None else self.touched
 
     @property

@@ -3,7 +3,9 @@
 Judged by the dumps of all replicas at the end of a run. Replicas may well differ *above* their HWs: a broker that was
 cut off or is down still has what the others never got. So a replica's own HW counts: that of the last leader for the
 members of the last committed ISR; for others the last one that they reported themselves (as leader, or when they became
-leader or follower). At equal offset and leader epoch replicas must never differ, whatever their HWs.
+leader or follower). What lies below a replica's own log start, nobody can read from it: it stays on the disk until its
+segment is deleted. (After DeleteRecords a leader knows of no epoch that ended below. A follower may then keep other
+records there.) At equal offset and leader epoch replicas must never differ, wherever they stand.
 
 Records differ by their values and by the CRCs of their batches. If a replica has compacted the partition, the CRCs do
 not count: a batch that has lost some of its records is another one.
@@ -44,8 +46,10 @@ def divergence(unit: Unit) -> Finding:
     broker, offset = ints(log, "broker"), ints(log, "offset")
     epoch, crc, value = ints(log, "leader_epoch"), ints(log, "crc"), ints(log, "value", np.iinfo(np.int64).min)
     brokers = distinct(broker)
-    watermark = _own_high_watermarks(unit.events, brokers)
-    below = offset < np.array([watermark[int(b)] for b in brokers])[np.searchsorted(brokers, broker)]
+    watermark, start = _own_high_watermarks(unit.events, brokers), _own_log_starts(unit.events)
+    which = np.searchsorted(brokers, broker)
+    below = offset < np.array([watermark[int(b)] for b in brokers])[which]
+    below &= offset >= np.array([start.get(int(b), 0) for b in brokers])[which]
 
     content = (value,) if is_compacted(unit.events) else (crc, value)
     loud = _differing(below, (offset,), (epoch, *content))
@@ -105,3 +109,16 @@ def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
     np.maximum.at(last, node, np.arange(len(node)))
     own = {broker_of(name or ""): int(offset) for name, offset in zip(names, ints(told, "offset")[last], strict=True)}
     return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}
+
+
+def _own_log_starts(events: pa.Table) -> dict[int, int]:
+    """Where the log of each broker's replica began at the end, as far as it has reported it."""
+    told = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")
+    columns = [told[name].to_pylist() for name in ("kind", "node", "reason", "offset", "end_offset")]
+    starts: dict[int, int] = {}
+    for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
+        if kind == "log-start-moved":
+            starts[broker_of(node)] = end_offset
+        elif kind == "log-loaded" or reason == "restart-at":
+            starts[broker_of(node)] = offset
+    return starts
