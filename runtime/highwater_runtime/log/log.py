@@ -42,6 +42,7 @@ from highwater_runtime.log.errors import (
     UnexpectedAppendOffset,
 )
 from highwater_runtime.log.flush import FlushDone
+from highwater_runtime.log.loading import FoundLog
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
@@ -87,6 +88,13 @@ class Log(ReadableLog):
     def created(cls, errand: Creation, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
         """The log that ``errand`` has made."""
         log = cls(errand.loader, Recovery("created"), clock, errand.topic_id)
+        log._report_loaded(trace, trace_appends)
+        return log
+
+    @classmethod
+    def loaded(cls, found: FoundLog, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
+        """The log that was ``found`` on the disk."""
+        log = cls(found.loader, found.recovery, clock, found.topic_id)
         log._report_loaded(trace, trace_appends)
         return log
 
@@ -141,9 +149,7 @@ class Log(ReadableLog):
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
         )
-        log = cls(loader, loader.load(), clock, found or topic_id)
-        log._report_loaded(trace, trace_appends)
-        return log
+        return cls.loaded(FoundLog(loader, loader.load(), found or topic_id), clock, trace, trace_appends=trace_appends)
 
     def _report_loaded(self, trace: Trace | None, trace_appends: bool) -> None:
         self._trace, self._trace_appends = trace, trace_appends
