@@ -190,7 +190,7 @@ class PosixDisk:
         """See :class:`highwater_runtime.ports.Disk`."""
         once = list(dict.fromkeys(paths))
         if len(once) >= MANY_PATHS and self._sync_file_system():
-            return {}
+            once = [path for path in once if not self.exists(path)]  # what is not there is not durable
         results = self._sync_all(self._sync_path, once)
         return {path: error for path, error in zip(once, results, strict=True) if error is not None}
 
