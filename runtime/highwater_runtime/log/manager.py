@@ -1,7 +1,7 @@
 """The owner of a data directory: every partition's log, and the files that speak of all of them.
 
 Nothing here waits for the disk while the broker runs: logs are made, deleted and closed, and checkpoints are written,
-as errands behind the broker's back (:mod:`.write_behind`), in the order in which they were asked for.
+as tasks behind the broker's back (:mod:`.write_behind`), in the order in which they were asked for.
 
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
   would switch recovery off), then opens every log (:mod:`.loading`), with recovery unless the marker was there. All
@@ -253,11 +253,11 @@ class LogManager:
             if error is not None:
                 raise error
             if not self._is_shut_down:
-                log = self.logs[tp] = Log.created(errand, self._ports.clock, self._ports.trace)
+                log = self.logs[tp] = Log.created(task, self._ports.clock, self._ports.trace)
                 self._adopt(tp)
                 on_created(log)
 
-        errand = Creation(
+        task = Creation(
             self._disk,
             str(tp),
             self._log_config(properties),
@@ -265,7 +265,7 @@ class LogManager:
             now_ms=self._ports.clock.wall_ms(),
             done=done,
         )
-        self._behind.add(errand)
+        self._behind.add(task)
 
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
@@ -397,8 +397,8 @@ class LogManager:
     def shutdown(self, on_done: Callable[[OSError | None], None], *, broker_epoch: int = -1) -> None:
         """Flush and close everything, then leave the marker; ``on_done`` runs once, within this call or later.
 
-        With an error, or if a log has failed or is not loaded yet, there is no marker: the next start recovers. The error is that of a file
-        that all logs share. The logs must not be used after this call.
+        With an error, or if a log has failed or is not loaded yet, there is no marker: the next start recovers. The
+        error is that of a file that all logs share. The logs must not be used after this call.
         """
         self._is_shut_down = True
         for timer in self._timers.values():
