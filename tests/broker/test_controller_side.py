@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.broker.alter_partition import AlterPartitionManager, Answer, build_request
+from highwater_runtime.broker.alter_partition import MOST_TOGETHER, AlterPartitionManager, Answer, build_request
 from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, ControllerChannel, says_not_controller
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle, LifecycleState
@@ -196,6 +196,23 @@ def test_one_request_at_a_time_and_what_waits_travels_together(ports, wire):
     wire.answer(AlterPartitionResponse(topics=[answer_of(A, leader_epoch=4, partition_epoch=2, isr=[1, 2])]))
     assert m.answers[0][1] == Answer(ErrorCode.NONE, 4, 2, (1, 2))
     assert asked(wire) == [(B[0], [1, 4])], "the newer proposal has replaced the older one"
+
+
+def test_of_many_proposals_one_request_carries_a_bounded_number(ports, wire):
+    m = Manager(ports)
+    m.propose(A, proposal(1, 2))
+    keys = [(UUID(int=1), index) for index in range(MOST_TOGETHER + 1)]
+    for key in keys:
+        m.propose(key, proposal(1, 2))
+    sizes = []
+    for _ in range(3):
+        request = wire.sent[-1][1]
+        sizes.append(sum(len(topic.partitions) for topic in request.topics))
+        answers = [answer_of((t.topic_id, p.partition_index)) for t in request.topics for p in t.partitions]
+        wire.answer(AlterPartitionResponse(topics=answers))
+    assert sizes == [1, MOST_TOGETHER, 1]
+    assert [answer.error for _, answer in m.answers] == [ErrorCode.NONE] * (1 + len(keys))
+    assert len(wire.sent) == 3
 
 
 def test_a_request_that_fails_as_a_whole_is_repeated_with_the_same_proposals(ports, wire, fake_clock):

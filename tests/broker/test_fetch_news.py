@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from highwater_runtime.broker.alter_partition import Answer
 from highwater_runtime.broker.apis import fetch
 from highwater_runtime.broker.fetch_sessions import FetchSessions
 from highwater_runtime.broker.partition import Partition, PartitionContext
@@ -236,9 +237,9 @@ class World:
                 f.log_end_offset,
                 f.replica_epoch,
                 f.left_isr,
-                max(f.last_caught_up_ns, f._pulse.last_ns if f._pulse else 0),
-                max(f.last_fetch_ns, f._pulse.last_ns if f._pulse else 0),
-                f.log_end_offset if f._pulse else f.leader_end_offset_at_last_fetch,
+                max(f.last_caught_up_ns, f._session_fetches.last_ns if f._session_fetches else 0),
+                max(f.last_fetch_ns, f._session_fetches.last_ns if f._session_fetches else 0),
+                f.log_end_offset if f._session_fetches else f.leader_end_offset_at_last_fetch,
             )
             for index, p in self.partitions.items()
             if p.leading is not None
@@ -308,3 +309,32 @@ def test_a_session_in_which_nothing_happens_looks_at_nothing(make_clock, monkeyp
     world.act("append", 2, 0)
     assert set(looked_at) == {2}
     assert [d.partition_index for t in world.answers[-1][2].responses for d in t.partitions] == [2]
+
+
+def test_a_session_keeps_no_partition_in_sync_that_it_has_forgotten(make_clock):
+    world = World(make_clock(), FetchSessions)
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    world.ask(FOLLOWER, {}, forgotten=(1,), max_wait_ms=0)
+    for index in (1, 2):
+        world.act("append", index, 0)
+    for _ in range(4):  # the follower goes on with the others for longer than the lag time
+        world.clock.advance(LAG_MS * MS // 2)
+        world.act("other", 0, 0)
+        world.ask(FOLLOWER, {i: p.log.log_end_offset for i, p in world.partitions.items() if i != 1}, max_wait_ms=0)
+    world.act("isr-pass", 0, 0)
+    assert [(index, isr) for index, isr, _ in world.proposals] == [(1, (1, 3))]
+
+
+def test_each_fetch_of_a_session_may_let_a_follower_join_the_isr(make_clock):
+    world = World(make_clock(), FetchSessions)
+    world.metadata(0, isr=(1, 3))
+    for _ in range(2):
+        world.act("quiet", 0, 15)
+    partition = world.partitions[0]
+    refused = partition.isr.proposal
+    assert refused.isr == (1, 3, 2)
+    partition.leading.proposal_answered(refused, Answer(ErrorCode.INELIGIBLE_REPLICA))
+    world.ask(FOLLOWER, {}, max_wait_ms=0)  # the controller may have unfenced it by now
+    assert partition.isr.proposal is not None
+    assert partition.isr.proposal is not refused

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_sessions import (
     EVICTIONS,
+    MOST_UNKNOWN,
     PARTITIONS,
     SESSIONS,
     AskedPartition,
@@ -287,6 +288,22 @@ def test_a_client_of_a_session_knows_what_a_full_fetch_would_tell(steps):
         assert known == expected
 
 
+def test_a_session_of_too_many_unknown_partitions_is_closed(desk):
+    def unknown(indexes):
+        return {i: fine(i, high_watermark=-1, error=ErrorCode.UNKNOWN_TOPIC_ID) for i in indexes}
+
+    session_id = desk.opened(0)
+    some = range(1, 1 + MOST_UNKNOWN)
+    response = desk.ask(session_id, 1, [(i, 0) for i in some], told=unknown(some))
+    assert len(told(response)) == MOST_UNKNOWN
+    assert desk.sessions.find(session_id) is not None
+    more = range(1, 2 + MOST_UNKNOWN)
+    response = desk.ask(session_id, 2, [(more[-1], 0)], told=unknown(more))
+    assert len(told(response)) == MOST_UNKNOWN + 1, "what was asked is answered"
+    assert desk.begin(session_id, 3) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert desk.ask(partitions=[(i, 0) for i in more], told=unknown(more)).session_id == 0
+
+
 def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
     """A follower that began anew is in sync by what its new session asks, whatever becomes of the old one."""
     now = 0
@@ -300,14 +317,14 @@ def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
         sessions.add(session, asked)
         sessions.watch(asked, "orders-0")
         sessions.calm(asked, follower)
-        session.pulse.last_ns = now
+        session.fetches.last_ns = now
         return session
 
     old = begin()
     now = SECOND
     new = begin()
-    sessions._remove(old.id)
+    sessions.close(old.id)
     now = 100 * SECOND
-    new.pulse.last_ns = now
+    new.fetches.last_ns = now
     sessions.note({}, {"orders-0": None})  # the leader has appended
     assert follower.caught_up(6, now, 30 * SECOND)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from highwater_runtime.broker import Broker
+from highwater_runtime.log import loading
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.raft import replica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
@@ -41,3 +44,53 @@ def test_a_simulated_broker_answers_at_once_that_it_knows_nobody(make_cluster):
     answer = c.ask("broker-2", MetadataRequest(topics=None), 12)
     assert c.broker(2).broker_epoch == -1
     assert (answer.brokers, answer.topics) == ([], [])
+
+
+def test_a_broker_acts_on_metadata_only_once_its_logs_are_loaded(make_cluster, monkeypatch):
+    monkeypatch.setattr(loading, "AT_ONCE", 0)
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    c.produce(b"a", to=0)
+    c.sim.kill("broker-2")
+    held = []
+    go_on = loading.Loading._go_on
+
+    def hold(self):
+        held.append(self)
+
+    monkeypatch.setattr(loading.Loading, "_go_on", hold)
+    c.sim.start("broker-2")
+    c.until(lambda: c.broker(2) is not None and c.broker(2).broker_epoch >= 0)
+    c.run(2)
+    assert c.broker(2).partitions == {}
+    assert not c.unfenced(2)
+    monkeypatch.setattr(loading.Loading, "_go_on", go_on)
+    (one,) = held
+    go_on(one)
+    c.until(lambda: c.unfenced(2))
+    assert [p.log.log_end_offset for p in c.broker(2).partitions.values()] == [1]
+
+
+def test_a_start_replays_the_metadata_log_in_pieces(make_cluster, monkeypatch):
+    monkeypatch.setattr(replica, "MOST_AT_ONCE", 3)
+    c = make_cluster()
+    for i in range(10):
+        c.create_topic([0, 1, 2], f"t{i}")
+    events = []
+    on_commit = Broker.on_commit
+
+    def counted(self, base_offset, epoch, records, last_offset):
+        if self.options.node_id == 2:
+            events.append((c.sim.loop.events_run, c.sim.loop.now))
+        on_commit(self, base_offset, epoch, records, last_offset)
+
+    monkeypatch.setattr(Broker, "on_commit", counted)
+    c.sim.kill("broker-2")
+    c.run(20)
+    events.clear()
+    c.sim.start("broker-2")
+    c.until(lambda: c.unfenced(2))
+    assert len(c.broker(2).partitions) == 10
+    assert len(events) > 20
+    assert max(events.count(event) for event in events) <= 3
+    assert len({now for _, now in events[:20]}) <= 3, "nothing is waited for between two pieces"

@@ -22,6 +22,7 @@ from highwater_runtime.ports.trace import (
     PartitionChanged,
     RaftSnapshot,
     RaftStateChanged,
+    TransitionTaken,
 )
 
 MANY = 10_000
@@ -205,3 +206,15 @@ def test_what_was_counted_is_logged_when_the_node_ends(told: EventLog, loop: Loo
     told.close()
     assert [line for _, line, _ in lines.lines] == ["leaderships gained"]
     assert loop.timer is None
+
+
+def test_deleted_partitions_are_forgotten(told: EventLog, loop: Loop) -> None:
+    for name in ("orders-0", "orders-1"):  # the core knows orders-1
+        told.emit(leads(name))
+        told.emit(
+            IsrProposed(partition=name, leader_epoch=1, partition_epoch=1, isr=[1], isr_epochs=[7], reason="shrink")
+        )
+    told.emit(TransitionTaken(reason="directory-deleted"))
+    told.flush()
+    assert list(told._leads) == ["orders-1"]
+    assert list(told._proposed) == ["orders-1"]

@@ -14,7 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from highwater_runtime.host.posix_disk import PosixDisk
+from highwater_runtime.host.file_system import find_syncfs
+from highwater_runtime.host.posix_disk import MANY_PATHS, PosixDisk
 from highwater_runtime.sim import SimDisk
 
 PATHS = ["", "a", "b", "d", "d/a", "d/e", "d/e/a", "a/x", "missing/x", "d/e/f/g"]
@@ -209,3 +210,45 @@ def descriptors_of(name):
 
 def is_open(fd):
     return os.path.lexists(f"/proc/self/fd/{fd}")
+
+
+def test_many_files_are_synced_by_one_call_and_few_by_their_own(tmp_path, monkeypatch):
+    synced, system = [], []
+    disk = PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=lambda fd: system.append(os.fstat(fd).st_ino))
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    names = [f"f{i}" for i in range(MANY_PATHS)]
+    for name in names:
+        disk.open(name, create=True)
+    assert disk.fsync_all(names[1:]) == {}
+    assert synced == [(tmp_path / name).stat().st_ino for name in names[1:]]
+    assert system == []
+    synced.clear()
+    assert disk.fsync_all(names) == {}
+    assert system == [tmp_path.stat().st_ino]
+    assert synced == []
+    failures = disk.fsync_all([*names, "missing"])
+    assert {path: error.errno for path, error in failures.items()} == {"missing": errno.ENOENT}
+
+
+def test_when_a_file_system_cannot_be_synced_each_file_tells_whether_it_is_durable(tmp_path, monkeypatch):
+    def failing(fd):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    disk = PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=failing)
+    names = [f"f{i}" for i in range(MANY_PATHS)]
+    for name in names:
+        disk.open(name, create=True)
+    bad = (tmp_path / names[3]).stat().st_ino
+    monkeypatch.setattr(os, "fsync", lambda fd: failing(fd) if os.fstat(fd).st_ino == bad else None)
+    assert {path: error.errno for path, error in disk.fsync_all(names).items()} == {names[3]: errno.EIO}
+
+
+def test_the_file_system_of_this_machine_can_be_synced(tmp_path):
+    syncfs = find_syncfs()
+    if syncfs is None:
+        pytest.skip("needs Linux 5.8")
+    fd = os.open(tmp_path, os.O_RDONLY)
+    syncfs(fd)
+    os.close(fd)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        syncfs(fd)

@@ -93,9 +93,9 @@ def cache(world):
 
 
 def save(disk, cache):
-    errand = cache.save_later(lambda error: None)
-    do_now(disk, errand)
-    errand.done(None)
+    task = cache.save_later(lambda error: None)
+    do_now(disk, task)
+    task.done(None)
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ def test_the_same_epoch_again_changes_nothing_unless_it_began_earlier(cache):
 
 def test_the_checkpoint_is_kafkas_text(world, cache):
     assert cache.is_stale
-    errand = cache.save_later(lambda error: None)
-    do_now(world.disk, errand)
+    task = cache.save_later(lambda error: None)
+    do_now(world.disk, task)
     cache.assign(8, 30)
-    errand.done(None)
+    task.done(None)
     assert cache.is_stale, "it was written without the latest epoch"
     cache.truncate_from_end(30)
     save(world.disk, cache)

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.broker.controller_channel import ControllerChannel
@@ -31,6 +32,9 @@ from highwater_runtime.wire.messages.alter_partition_request import (
     PartitionData,
     TopicData,
 )
+
+MOST_TOGETHER: Final = 500
+"""Proposals in one request: neither controller nor leader works on more in one event."""
 
 RETRY_BACKOFF_NS = 50 * MS
 """Before a refused request is repeated (Kafka's AlterPartitionManager)."""
@@ -95,7 +99,11 @@ class AlterPartitionManager:
     def _send(self) -> None:
         if self._in_flight or not self._waiting:
             return
-        self._in_flight, self._waiting = self._waiting, {}
+        if len(self._waiting) <= MOST_TOGETHER:
+            self._in_flight, self._waiting = self._waiting, {}
+        else:
+            for key in list(islice(self._waiting, MOST_TOGETHER)):
+                self._in_flight[key] = self._waiting.pop(key)
         self._ask()
 
     def _ask(self) -> None:

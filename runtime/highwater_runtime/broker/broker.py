@@ -7,10 +7,10 @@
       controller ◄── Lifecycle ◄────────────┘                   ▼  │ ISR proposals
                      (registration, heartbeats)            Fetchers, AlterPartitionManager ──► controller
 
-Order of a start: open the data directory, observe the metadata log, register. When the registration of this very life
-has come back through the metadata log, the replicas are taken up as the metadata says, and the controller is asked to
-unfence the broker. Order of a clean stop: leaderships are moved away, fetches end, logs are flushed, and the
-clean-shutdown marker is written with the broker epoch.
+Order of a start: open the data directory, observe the metadata log, register. When the logs are loaded and the
+registration of this very life has come back through the metadata log, the replicas are taken up as the metadata says,
+and the controller is asked to unfence the broker. Order of a clean stop: leaderships are moved away, fetches end, logs
+are flushed, and the clean-shutdown marker is written with the broker epoch.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Broker:
         self._stopping = False
         self._held: list[InboundRequest] = []
         """Requests that wait for the first metadata."""
-        self._loader = MetadataLoader(self._has_own_registration, self._publish)
+        self._loader = MetadataLoader(self._may_publish, self._publish)
         self._logs = LogManager(
             ports,
             config,
@@ -183,7 +183,7 @@ class Broker:
     def start(self) -> None:
         """Load the data directory, observe the metadata log, register. Raises ``OSError`` where the disk fails."""
         options, config = self.options, self.options.config
-        self._logs.start()
+        self._logs.start(on_loaded=self._logs_loaded)
         self._replicas.start(
             AlterPartitionManager(
                 self._channel("alter-partition", config.request_timeout_ms),
@@ -231,6 +231,12 @@ class Broker:
         self._raft.start()
         self._lifecycle.start()
         self._after_event()
+
+    def _logs_loaded(self) -> None:
+        if self._lifecycle is not None and not self._stopping:  # else the start is still under way
+            self._loader.try_first_publication()
+            self._tell_if_caught_up()
+            self._after_event()
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Shut down with the controller's leave, flush, mark the shutdown as clean."""
@@ -292,6 +298,9 @@ class Broker:
 
     def _active_controller(self) -> int | None:
         return None if self._raft is None else self._raft.leader_id
+
+    def _may_publish(self, image: MetadataImage) -> bool:
+        return self._logs.is_loaded and self._has_own_registration(image)
 
     def _has_own_registration(self, image: MetadataImage) -> bool:
         own = image.brokers.get(self.options.node_id)

@@ -10,6 +10,8 @@ Rules in words:
 * A partition is in an incremental answer if it has records, an error or a diverging epoch, or if its HW or log start
   has moved since it was told. An error makes the next answer tell the HW again.
 * Partitions that had records go to the end of the line, so that all get their share of ``max_bytes``.
+* A session that names more than :data:`MOST_UNKNOWN` partitions that are unknown here is closed: its client begins
+  anew, or goes on with full fetches. Kafka keeps however many are named.
 * There are at most ``max.incremental.fetch.session.cache.slots`` sessions. A new one takes the place of one that was
   not used for two minutes; else of one that is older than that and has fewer partitions. Followers come before
   consumers. Where there is no place, the client is told session 0 and goes on with full fetches.
@@ -24,7 +26,8 @@ client knows all there is, and asks where the log ends for it. Sources of news:
 * somebody else asks in this session than before (a follower under another broker epoch): all of it.
 
 What an answer has looked at stays news until :mod:`~highwater_runtime.broker.apis.fetch` calls it quiet. A request in a
-follower's session is a fetch of its quiet partitions too, at the LEO: :class:`.Pulse` says when the last one was.
+follower's session is a fetch of its quiet partitions too, at the LEO: :class:`.SessionFetches` says when the last one
+was.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from highwater_runtime.broker.follower_state import FollowerState, Pulse
+from highwater_runtime.broker.follower_state import FollowerState, SessionFetches
 from highwater_runtime.broker.purgatory import Purgatory, WatchKey
 from highwater_runtime.ports import SECOND, Metrics
 from highwater_runtime.wire.codec import ZERO_UUID
@@ -48,11 +51,15 @@ TOPIC_IDS_SINCE: Final = 13
 EVICTION_AFTER_NS: Final = 120 * SECOND
 """How long a session is safe from others (Kafka's MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS)."""
 
+MOST_UNKNOWN: Final = 1000
+"""Partitions of a session that may be unknown here. Some are, while a follower is ahead of this broker's metadata."""
+
 SESSIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchsessions"
 PARTITIONS: Final = "kafka_server_fetchsessioncache_numincrementalfetchpartitionscached"
 EVICTIONS: Final = "kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total"
 
 _UNKNOWN: Final = -1
+_UNKNOWN_HERE: Final = (ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 Asker = tuple[int, int]
 """Replica id (−1: a consumer) and replica epoch of who asks."""
@@ -69,9 +76,9 @@ class AskedPartition:
     __slots__ = (
         "fetch",
         "high_watermark",
+        "kept_current",
         "log_start_offset",
         "place",
-        "pulsing",
         "session",
         "topic",
         "topic_id",
@@ -89,7 +96,7 @@ class AskedPartition:
         self.session: _Session | None = None
         self.watched: WatchKey | None = None
         """What marks it as news."""
-        self.pulsing: FollowerState | None = None
+        self.kept_current: FollowerState | None = None
         """While it is quiet: the follower for whom each request of the session is a fetch of it."""
 
     @property
@@ -109,10 +116,10 @@ class AskedPartition:
 
     def disturb(self) -> None:
         """It is news: its session's requests fetch it no more in silence."""
-        if self.pulsing is not None:
+        if self.kept_current is not None:
             assert self.session is not None
-            self.pulsing.leave_pulse(self.session.pulse)
-            self.pulsing = None
+            self.kept_current.end_fetch_by_session(self.session.fetches)
+            self.kept_current = None
 
 
 _PLACE: Final = attrgetter("place")
@@ -126,13 +133,13 @@ class _Session:
         "by_id",
         "created_ns",
         "epoch",
+        "fetches",
         "id",
         "last_place",
         "last_used_ns",
         "news",
         "partitions",
         "privileged",
-        "pulse",
     )
 
     def __init__(self, session_id: int, asker: Asker, *, privileged: bool, by_id: bool, now_ns: int) -> None:
@@ -141,7 +148,7 @@ class _Session:
         self.privileged = privileged
         self.by_id = by_id
         self.created_ns = self.last_used_ns = now_ns
-        self.pulse = Pulse()
+        self.fetches = SessionFetches()
         self.epoch = next_epoch(FIRST_EPOCH)
         """The epoch of the next request."""
         self.partitions: dict[_Key, AskedPartition] = {}
@@ -208,7 +215,7 @@ class SessionFetch:
         """The response for what was read of :attr:`news` (or of all that is asked), in its order."""
         if self.session is not None:
             return self._changes(self.session, topics)
-        if self._opens is None:
+        if self._opens is None or _too_many_unknown(topics):
             return FetchResponse(session_id=NO_SESSION, responses=topics)
         by_id, privileged, asker = self._opens
         session = self._sessions.create(len(self._named), asker, by_id=by_id, privileged=privileged)
@@ -236,6 +243,8 @@ class SessionFetch:
                         session.to_the_end(asked)
             if news:
                 told.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=news))
+        if _too_many_unknown(topics):
+            self._sessions.close(session.id)
         return FetchResponse(session_id=session.id, responses=told)
 
 
@@ -288,7 +297,7 @@ class FetchSessions:
         if body.session_epoch == FINAL_EPOCH and body.session_id == NO_SESSION:
             return SessionFetch(self, _asked(body, by_id=by_id))
         if body.session_epoch in (FIRST_EPOCH, FINAL_EPOCH):
-            self._remove(body.session_id)
+            self.close(body.session_id)
             opens = (by_id, privileged, asker) if body.session_epoch == FIRST_EPOCH else None
             return SessionFetch(self, _asked(body, by_id=by_id), opens=opens)
         session = self._sessions.get(body.session_id)
@@ -303,7 +312,7 @@ class FetchSessions:
             self.disturb(session)
         self._continue(session, body)
         if not session.partitions:
-            self._remove(session.id)
+            self.close(session.id)
             return SessionFetch(self, [])
         return SessionFetch(self, [], session=session)
 
@@ -350,8 +359,8 @@ class FetchSessions:
         if session is not None:
             session.news.pop(asked, None)
             if follower is not None:
-                follower.join_pulse(session.pulse)
-                asked.pulsing = follower
+                follower.fetch_by_session(session.fetches)
+                asked.kept_current = follower
 
     def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
         """Take in what was marked in an event."""
@@ -425,12 +434,13 @@ class FetchSessions:
             if not evictable or min(evictable) > (privileged, size, 0):
                 return False
             oldest = self._sessions[min(evictable)[2]]
-        self._remove(oldest.id)
+        self.close(oldest.id)
         self._metrics.counter(EVICTIONS)
         self._evicted()
         return True
 
-    def _remove(self, session_id: int) -> None:
+    def close(self, session_id: int) -> None:
+        """Forget a session, if it is there; fetches that wait in it are answered."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             for asked in session.partitions.values():
@@ -443,6 +453,12 @@ class FetchSessions:
         self._partitions += more_partitions
         self._metrics.gauge(SESSIONS, len(self._sessions))
         self._metrics.gauge(PARTITIONS, self._partitions)
+
+
+def _too_many_unknown(topics: list[FetchableTopicResponse]) -> bool:
+    """Whether what was read names more partitions that are unknown here than a session may. Errors are always news."""
+    unknown = sum(data.error_code in _UNKNOWN_HERE for topic in topics for data in topic.partitions)
+    return unknown > MOST_UNKNOWN
 
 
 def _asked(body: FetchRequest, *, by_id: bool) -> list[AskedPartition]:

@@ -11,7 +11,7 @@ Rules in words:
 * A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
 * What left the ISR must fetch once more before it joins again. Its log may be lost, and then it never does.
 * A request in a fetch session is a fetch of all its partitions, also of those that it does not name. One at the LEO, of
-  which nobody has anything to tell, is not looked at for that: it has the session's *pulse*.
+  which nobody has anything to tell, is not looked at for that: the session says when it was (:class:`SessionFetches`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNKNOWN_EPOCH: Final = -1
 
 
 @dataclass(slots=True, eq=False)
-class Pulse:
+class SessionFetches:
     """When a follower has asked last in a fetch session, the full fetch that opened it left out."""
 
     last_ns: int = 0
@@ -46,7 +46,7 @@ class FollowerState:
     leader_end_offset_at_last_fetch: int = UNKNOWN_OFFSET
     left_isr: bool = False
     """Out of the ISR, and silent since."""
-    _pulse: Pulse | None = None
+    _session_fetches: SessionFetches | None = None
     """Set while each request of a session is a fetch at the LEO, which has not moved since the first of them."""
 
     @classmethod
@@ -66,7 +66,7 @@ class FollowerState:
         self, offset: int, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ns: int
     ) -> None:
         """Take in a fetch at ``offset`` that arrived at ``now_ns``, when the leader's LEO was ``leader_end_offset``."""
-        self.leave_pulse()
+        self.end_fetch_by_session()
         if offset >= leader_end_offset:
             self.last_caught_up_ns = max(self.last_caught_up_ns, now_ns)
         elif self.leader_end_offset_at_last_fetch != UNKNOWN_OFFSET and offset >= self.leader_end_offset_at_last_fetch:
@@ -78,23 +78,23 @@ class FollowerState:
         self.leader_end_offset_at_last_fetch = leader_end_offset
         self.last_fetch_ns = now_ns
 
-    def join_pulse(self, pulse: Pulse) -> None:
+    def fetch_by_session(self, fetches: SessionFetches) -> None:
         """It has fetched at the LEO, and goes on to do so with each request of a session."""
-        self.leave_pulse()
-        self._pulse = pulse
+        self.end_fetch_by_session()
+        self._session_fetches = fetches
 
-    def leave_pulse(self, pulse: Pulse | None = None) -> None:
-        """What the session asks next is no longer a fetch at the LEO. ``pulse``: that of a session which it may have
-        left for another one before."""
-        if self._pulse is not None and pulse in (None, self._pulse):
-            self.last_fetch_ns = max(self.last_fetch_ns, self._pulse.last_ns)
-            self.last_caught_up_ns = max(self.last_caught_up_ns, self._pulse.last_ns)
+    def end_fetch_by_session(self, fetches: SessionFetches | None = None) -> None:
+        """What the session asks next is no longer a fetch at the LEO. ``fetches``: those of a session which it may
+        have left for another one before."""
+        if self._session_fetches is not None and fetches in (None, self._session_fetches):
+            self.last_fetch_ns = max(self.last_fetch_ns, self._session_fetches.last_ns)
+            self.last_caught_up_ns = max(self.last_caught_up_ns, self._session_fetches.last_ns)
             self.leader_end_offset_at_last_fetch = self.log_end_offset
-            self._pulse = None
+            self._session_fetches = None
 
     def caught_up(self, leader_end_offset: int, now_ns: int, lag_max_ns: int) -> bool:
         """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
         if self.log_end_offset == leader_end_offset:
             return True
-        last_ns = self.last_caught_up_ns if self._pulse is None else max(self.last_caught_up_ns, self._pulse.last_ns)
-        return now_ns - last_ns <= lag_max_ns
+        by_session = 0 if self._session_fetches is None else self._session_fetches.last_ns
+        return now_ns - max(self.last_caught_up_ns, by_session) <= lag_max_ns

@@ -115,7 +115,7 @@ class Leadership:
 
     def _match_followers(self) -> None:
         p, now = self._partition, self._partition.context.clock.now_ns()
-        p.context.unsettled(p)
+        p.context.review_later(p)
         known, self.followers = self.followers, {}
         members_before, self._members = self._members, p.isr.committed
         for b in p.replicas:
@@ -135,7 +135,7 @@ class Leadership:
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
-            p.context.unsettled(p)
+            p.context.review_later(p)
             self.advance_high_watermark()
         dated = info.max_timestamp if p.log.config.log_append_time else -1
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
@@ -169,7 +169,7 @@ class Leadership:
         leader_end = p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
         if offset < follower.log_end_offset:
-            p.context.unsettled(p)
+            p.context.review_later(p)
         if log_start_offset > max(follower.log_start_offset, 0):
             p.context.changed(p.name)  # a deletion of records may wait for that
         follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
@@ -214,7 +214,7 @@ class Leadership:
     # --- ISR ------------------------------------------------------------------------------------------------------
 
     @property
-    def is_settled(self) -> bool:
+    def is_fully_replicated(self) -> bool:
         """Whether time changes nothing: all replicas are in the ISR and have everything, and so says the HW."""
         p, end = self._partition, self._partition.log.log_end_offset
         return (

@@ -56,7 +56,8 @@ class PartitionContext:
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
         isr_changed: ``(key, expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
         start_moved: the log start of this partition is another.
-        unsettled: its leader has to be asked about its ISR from time to time, until :attr:`.Leadership.is_settled`.
+        review_later: its leader has to be asked about its ISR from time to time, until it
+            :attr:`.Leadership.is_fully_replicated`.
     """
 
     broker_id: int
@@ -72,7 +73,7 @@ class PartitionContext:
     appended: Callable[[str], None]
     isr_changed: Callable[[PartitionKey, bool, bool], None]
     start_moved: Callable[[PartitionKey], None] = lambda _: None
-    unsettled: Callable[[Partition], None] = lambda _: None
+    review_later: Callable[[Partition], None] = lambda _: None
     proposal_kept: bool = True
 
 

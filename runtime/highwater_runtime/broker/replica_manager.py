@@ -84,7 +84,7 @@ class ReplicaManager:
         self.deletions = deletions
         self._wake_ups = wake_ups
         self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
-        self._unsettled: dict[PartitionKey, Partition] = {}
+        self._to_review: dict[PartitionKey, Partition] = {}
         """Those whose ISR or HW may change with time."""
         self._closed = False
         self.on_changed: Callable[[PartitionKey], None] = lambda _: None
@@ -124,7 +124,7 @@ class ReplicaManager:
             appended=wake_ups.mark_appended,
             isr_changed=self._isr_changed,
             start_moved=self._start_moved,
-            unsettled=self._to_be_reviewed,
+            review_later=self._review_later,
             proposal_kept=options.switches.proposal_kept == "on",
         )
         self._fetchers = FetcherManager(
@@ -380,8 +380,8 @@ class ReplicaManager:
     def _start_moved(self, key: PartitionKey) -> None:
         self._fetchers.moved(key)
 
-    def _to_be_reviewed(self, partition: Partition) -> None:
-        self._unsettled[partition.key] = partition
+    def _review_later(self, partition: Partition) -> None:
+        self._to_review[partition.key] = partition
 
     def _schedule_isr_pass(self) -> None:
         # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
@@ -389,7 +389,7 @@ class ReplicaManager:
         self.ports.clock.call_later(period_ns, self._isr_pass)
 
     def _isr_pass(self) -> None:
-        self._under_review = list(reversed(self._unsettled))
+        self._under_review = list(reversed(self._to_review))
         self._review_slice()
 
     def _review_slice(self) -> None:
@@ -397,13 +397,13 @@ class ReplicaManager:
             return
         for _ in range(min(_REVIEWED_TOGETHER, len(self._under_review))):
             key = self._under_review.pop()
-            partition = self._unsettled.get(key)
+            partition = self._to_review.get(key)
             if partition is None:
                 continue
             if partition.leading is not None:
                 partition.leading.review_isr()
-            if partition.leading is None or partition.leading.is_settled:
-                del self._unsettled[key]
+            if partition.leading is None or partition.leading.is_fully_replicated:
+                del self._to_review[key]
         if self._under_review:
             self.ports.clock.call_later(0, self._review_slice)
             return

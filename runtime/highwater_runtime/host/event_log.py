@@ -84,6 +84,7 @@ class EventLog:
         self._partitions: dict[str, tuple[int, int]] = {}
         """Of a controller: leader and size of the ISR of each partition."""
         self._loaded = False
+        self._deleted = False
         self._is_active = False
         self._notes: Mapping[type[NodeEvent], Callable[[Any], None]] = {
             BecameLeader: self._became_leader,
@@ -113,6 +114,9 @@ class EventLog:
         if self._loaded:
             self._loaded = False
             self._learn_partitions()
+        if self._deleted:
+            self._deleted = False
+            self._forget_deleted()
         self._trace.flush()
 
     def close(self) -> None:
@@ -171,6 +175,8 @@ class EventLog:
     def _transition(self, event: TransitionTaken) -> None:
         if event.reason == "heartbeats-late":
             self._log.warning("no heartbeat was answered for two thirds of the session time-out")
+        elif event.reason == "directory-deleted":
+            self._deleted = True
 
     def _log_cut(self, event: LogCut) -> None:
         example = f"{event.partition} at {event.end_offset} ({event.offset} bytes)"
@@ -228,6 +234,12 @@ class EventLog:
         """A snapshot tells of no single partition: look them up, for the sake of what will change."""
         for name, leader, isr_size in self._known_partitions():
             self._partitions.setdefault(name, (leader, isr_size))
+
+    def _forget_deleted(self) -> None:
+        """A broker tells of no partition that it has no longer: keep those that its core still knows."""
+        known = {name for name, _, _ in self._known_partitions()}
+        self._leads = {name: None for name in self._leads if name in known}
+        self._proposed = {name: what for name, what in self._proposed.items() if name in known}
 
 
 def _leader(leader: int) -> str:

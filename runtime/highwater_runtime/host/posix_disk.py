@@ -15,8 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from typing import Final
 
+from highwater_runtime.host.file_system import SyncFileSystem, find_syncfs
 from highwater_runtime.ports import DiskJob, path_components
+
+MANY_PATHS: Final = 16
+"""From so many paths on, :meth:`PosixDisk.fsync_all` syncs the file system."""
 
 Task = Callable[[], None]
 OnSynced = Callable[[OSError | None], None]
@@ -110,6 +115,7 @@ class PosixDisk:
         post: runs a task on the event loop, from any thread (``loop.call_soon_threadsafe``).
         sync_all: applies a function that blocks to many paths (``executor.map``): the kernel lets fsyncs that wait
             together share a commit of its journal.
+        syncfs: makes a whole file system durable; None where it is not there. It takes the place of many fsyncs.
     """
 
     def __init__(
@@ -119,6 +125,7 @@ class PosixDisk:
         run_blocking: Callable[[Task], object],
         post: Callable[[Task], object],
         sync_all: SyncAll = map,
+        syncfs: SyncFileSystem | None = find_syncfs(),  # noqa: B008 - the same for all
     ) -> None:
         self._root = os.fspath(root)
         self._run_blocking = run_blocking
@@ -129,6 +136,7 @@ class PosixDisk:
         self._finished: list[Task] = []
         """Reports that a stall holds back."""
         self._sync_all = sync_all
+        self._syncfs = syncfs
         self._jobs: deque[tuple[DiskJob, OnSynced]] = deque()
         self._step_runs = False
         self._steps = Lock()
@@ -181,8 +189,23 @@ class PosixDisk:
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
         """See :class:`highwater_runtime.ports.Disk`."""
         once = list(dict.fromkeys(paths))
+        if len(once) >= MANY_PATHS and self._sync_file_system():
+            once = [path for path in once if not self.exists(path)]  # what is not there is not durable
         results = self._sync_all(self._sync_path, once)
         return {path: error for path, error in zip(once, results, strict=True) if error is not None}
+
+    def _sync_file_system(self) -> bool:
+        """Whether all that is in the data directory is durable now. On an error nobody knows of which file."""
+        if self._syncfs is None:
+            return False
+        fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._syncfs(fd)
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
 
     def _sync_path(self, path: str) -> OSError | None:
         try:

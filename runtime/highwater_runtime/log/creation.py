@@ -1,6 +1,6 @@
 """A new log: its directory, its first segment, and the topic id that it belongs to (KIP-516).
 
-It is an errand (:mod:`.write_behind`): nobody gets to see the log before all of it is durable, the name of its
+It is a task (:mod:`.write_behind`): nobody gets to see the log before all of it is durable, the name of its
 directory included. What a power loss leaves of an unfinished one is a directory without records, which a start takes
 for an empty log: with its topic id if that is there, else without one.
 """
@@ -45,7 +45,7 @@ class Creation:
         )
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`.write_behind.Errand`."""
+        """See :class:`.write_behind.DiskTask`."""
         disk.mkdir(self.path)
         self.loader.load()
         written = [join(self.path, file_name(self.loader.log_start_offset, LOG))]
@@ -55,7 +55,7 @@ class Creation:
         return written
 
     def install(self, disk: Disk) -> list[str]:
-        """See :class:`.write_behind.Errand`."""
+        """See :class:`.write_behind.DiskTask`."""
         if self.topic_id is not None:
             metadata = join(self.path, PARTITION_METADATA)
             disk.rename(metadata + TEMPORARY, metadata)

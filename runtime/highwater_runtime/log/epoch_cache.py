@@ -36,7 +36,7 @@ from typing import Final, NamedTuple
 from highwater_runtime.log.checkpoints import LEADER_EPOCHS, encode_epochs, read_epochs
 from highwater_runtime.log.errors import CorruptCheckpoint
 from highwater_runtime.log.names import join
-from highwater_runtime.log.write_behind import Errand, Replace
+from highwater_runtime.log.write_behind import DiskTask, Replace
 from highwater_runtime.ports.disk import Disk
 
 UNDEFINED_EPOCH: Final = -1
@@ -144,8 +144,8 @@ class EpochCache:
         self._starts.clear()
         self.is_stale = True
 
-    def save_later(self, on_done: Callable[[OSError | None], None]) -> Errand:
-        """An errand that makes the present state durable."""
+    def save_later(self, on_done: Callable[[OSError | None], None]) -> DiskTask:
+        """A task that makes the present state durable."""
         entries = self.entries
 
         def done(error: OSError | None) -> None:

@@ -42,13 +42,14 @@ from highwater_runtime.log.errors import (
     UnexpectedAppendOffset,
 )
 from highwater_runtime.log.flush import FlushDone
+from highwater_runtime.log.loading import FoundLog
 from highwater_runtime.log.producer_state import write_snapshot
 from highwater_runtime.log.readable_log import ReadableLog
 from highwater_runtime.log.records import BatchView, Buffer, iter_batches, patch_batch, set_max_timestamp, stamp_batch
 from highwater_runtime.log.recovery import Loader, Recovery, load_producers
 from highwater_runtime.log.results import AppendInfo, BatchMark
 from highwater_runtime.log.retention import deletable
-from highwater_runtime.log.write_behind import Closing, Errand, do_now
+from highwater_runtime.log.write_behind import Closing, DiskTask, do_now
 from highwater_runtime.ports.clock import Clock
 from highwater_runtime.ports.disk import Disk, DiskFile
 from highwater_runtime.ports.trace import (
@@ -84,9 +85,16 @@ class Log(ReadableLog):
         """Whether the files hold anything else than what the last clean stop left, or a creation."""
 
     @classmethod
-    def created(cls, errand: Creation, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
-        """The log that ``errand`` has made."""
-        log = cls(errand.loader, Recovery("created"), clock, errand.topic_id)
+    def created(cls, task: Creation, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
+        """The log that ``task`` has made."""
+        log = cls(task.loader, Recovery("created"), clock, task.topic_id)
+        log._report_loaded(trace, trace_appends)
+        return log
+
+    @classmethod
+    def loaded(cls, found: FoundLog, clock: Clock, trace: Trace | None, *, trace_appends: bool = True) -> Log:
+        """The log that was ``found`` on the disk."""
+        log = cls(found.loader, found.recovery, clock, found.topic_id)
         log._report_loaded(trace, trace_appends)
         return log
 
@@ -116,7 +124,7 @@ class Log(ReadableLog):
             CorruptCheckpoint: ``partition.metadata`` cannot be read.
         """
         if not disk.is_dir(directory):
-            errand = Creation(
+            task = Creation(
                 disk,
                 directory,
                 config,
@@ -125,8 +133,8 @@ class Log(ReadableLog):
                 log_start_offset=log_start_offset,
                 done=lambda _: None,
             )
-            do_now(disk, errand)
-            return cls.created(errand, clock, trace, trace_appends=trace_appends)
+            do_now(disk, task)
+            return cls.created(task, clock, trace, trace_appends=trace_appends)
         found = read_partition_metadata(disk, directory)
         if found is not None and topic_id is not None and found != topic_id:
             raise InconsistentTopicId(f"{directory} belongs to topic id {found.hex}, not {topic_id.hex}")
@@ -141,9 +149,7 @@ class Log(ReadableLog):
             recovery_point=recovery_point,
             log_start_offset=log_start_offset,
         )
-        log = cls(loader, loader.load(), clock, found or topic_id)
-        log._report_loaded(trace, trace_appends)
-        return log
+        return cls.loaded(FoundLog(loader, loader.load(), found or topic_id), clock, trace, trace_appends=trace_appends)
 
     def _report_loaded(self, trace: Trace | None, trace_appends: bool) -> None:
         self._trace, self._trace_appends = trace, trace_appends
@@ -583,8 +589,8 @@ class Log(ReadableLog):
         """Whether the checkpoint of epochs has to be written."""
         return self._offline is None and self._epochs.is_stale
 
-    def save_epochs_later(self, on_done: Callable[[], None]) -> Errand:
-        """An errand that writes the checkpoint of epochs; ``on_done`` runs at its end, whether or not it failed."""
+    def save_epochs_later(self, on_done: Callable[[], None]) -> DiskTask:
+        """A task that writes the checkpoint of epochs; ``on_done`` runs at its end, whether or not it failed."""
 
         def done(error: OSError | None) -> None:
             if error is not None:
@@ -602,14 +608,14 @@ class Log(ReadableLog):
             LogOffline: the disk failed; the log cannot be called clean then.
         """
         self._ensure_online()
-        errand = self.close_later(lambda: None)
+        task = self.close_later(lambda: None)
         with self._failures_end_it():
-            do_now(self._disk, errand)
-        errand.done(None)
+            do_now(self._disk, task)
+        task.done(None)
         self.abandon("closed")
 
-    def close_later(self, on_done: Callable[[], None]) -> Errand:
-        """As :meth:`close`, as an errand; nothing else may be done with the log from now on."""
+    def close_later(self, on_done: Callable[[], None]) -> DiskTask:
+        """As :meth:`close`, as a task; nothing else may be done with the log from now on."""
         chain, end_offset, producers = self._chain, self.log_end_offset, self._producers
         recovery_point = self.recovery_point
 

@@ -1,11 +1,12 @@
 """The owner of a data directory: every partition's log, and the files that speak of all of them.
 
 Nothing here waits for the disk while the broker runs: logs are made, deleted and closed, and checkpoints are written,
-as errands behind the broker's back (:mod:`.write_behind`), in the order in which they were asked for.
+as tasks behind the broker's back (:mod:`.write_behind`), in the order in which they were asked for.
 
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
-  would switch recovery off), then opens every log, with recovery unless the marker was there. All recovery points are
-  written after loading: stale and too high, one would vouch for bytes that were written anew since.
+  would switch recovery off), then opens every log (:mod:`.loading`), with recovery unless the marker was there. All
+  recovery points are written after loading: stale and too high, one would vouch for bytes that were written anew since.
+  Until then nothing is written, so a stop or a crash in between leaves things as they were.
 * From time to time it writes the recovery points, log start offsets and high watermarks (:mod:`.offset_checkpoints`).
 * A log is created off the broker's events, many in one batch, and is there once it is durable.
 * A partition that is deleted is renamed first (``orders-0.<uuid>-delete``), forgotten by the checkpoints, and removed
@@ -42,6 +43,7 @@ from highwater_runtime.log.compaction import Compaction
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.creation import Creation
 from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
+from highwater_runtime.log.loading import FoundLog, Loading, LogPlace
 from highwater_runtime.log.log import Log
 from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, TopicPartition, parse_partition_dir
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
@@ -54,6 +56,7 @@ _LONGEST_NAME: Final = 255
 _INITIAL_RETENTION_DELAY_MS: Final = 30_000
 _CLEANED_TOGETHER: Final = 200
 """Logs that one event looks through for what retention deletes."""
+_KEPT_CONFIGS: Final = 256
 _LEAST_DIRTY_SHARE: Final = 0.5
 """A log is compacted when so much of it was written since (Kafka's ``min.cleanable.dirty.ratio``)."""
 
@@ -64,7 +67,7 @@ class LogManager:
     A caller sets ``on_failed`` to hear of logs that go offline because of their files.
 
     ``clean_start``: the last incarnation was shut down cleanly, in broker epoch ``previous_broker_epoch`` (−1:
-    unknown). Both are known after :meth:`start`.
+    unknown). Both are known after :meth:`start`. ``is_loaded``: every log that was there is in ``logs``.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class LogManager:
         truncation_sync: bool = True,
     ) -> None:
         self.logs: dict[TopicPartition, Log] = {}
+        self.is_loaded = False
         self.clean_start = False
         self.previous_broker_epoch = -1
         self.on_failed: Callable[[TopicPartition], None] | None = None
@@ -91,7 +95,9 @@ class LogManager:
         self._checkpointed_hw: dict[TopicPartition, int] = {}
         self._behind = WriteBehind(ports.disk)
         self._checkpoints = OffsetCheckpoints(ports.disk, self._behind)
+        self._configs: dict[tuple[tuple[str, str], ...], LogConfig] = {}
         self._timers: dict[str, Timer] = {}
+        self._loading: Loading | None = None
         self._compacting: tuple[TopicPartition, Compaction] | None = None
         self._cleaning: list[TopicPartition] | None = None
         """Logs that the present pass of retention has still to look through, the next one last."""
@@ -101,12 +107,18 @@ class LogManager:
 
     # --- start -------------------------------------------------------------------------------------------------------
 
-    def start(self, topic_properties: Callable[[str], Mapping[str, str]] | None = None) -> None:
-        """Load every log and begin the periodic work. ``topic_properties`` gives a topic's own settings, if known.
+    def start(
+        self,
+        topic_properties: Callable[[str], Mapping[str, str]] | None = None,
+        on_loaded: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Load every log, then begin the periodic work. ``topic_properties`` gives a topic's own settings, if known.
+
+        ``on_loaded`` is called once :attr:`is_loaded` holds: within this call if there are few logs, or later.
 
         Raises:
             InconsistentMetaProperties: the directory belongs to another node or cluster.
-            OSError: the disk failed.
+            OSError: the disk failed. Of logs that are loaded later, it is raised in the event in which it comes.
         """
         ensure_meta_properties(self._disk, self._cluster_id, self._node_id)
         marker = take_clean_shutdown(self._disk)
@@ -115,6 +127,7 @@ class LogManager:
         recovery_points = self._read(RECOVERY_POINTS)
         start_offsets = self._read(LOG_START_OFFSETS)
         self._checkpointed_hw = self._read(HIGH_WATERMARKS)
+        places = []
         for name in self._disk.list():
             if name.endswith(DELETE_DIR) and self._disk.is_dir(name):
                 self._remove_dir_later(name)
@@ -122,17 +135,29 @@ class LogManager:
             tp = parse_partition_dir(name)
             if tp is None or name == METADATA_LOG_DIR or not self._disk.is_dir(name):
                 continue
-            self.logs[tp] = Log.open(
-                self._disk,
-                name,
-                self._log_config(topic_properties(tp.topic) if topic_properties else None),
-                self._ports.clock,
+            place = LogPlace(
+                partition=tp,
+                config=self._log_config(topic_properties(tp.topic) if topic_properties else None),
+                now_ms=self._ports.clock.wall_ms(),
                 clean=self.clean_start,
                 recovery_point=recovery_points.get(tp, 0),
                 log_start_offset=start_offsets.get(tp, 0),
-                trace=self._ports.trace,
             )
-            self._adopt(tp)
+            places.append(place)
+
+        def loaded() -> None:
+            self._all_loaded(start_offsets)
+            on_loaded()
+
+        self._loading = Loading(self._disk, places, self._take_in, loaded)
+        self._loading.begin()
+
+    def _take_in(self, tp: TopicPartition, found: FoundLog) -> None:
+        self.logs[tp] = Log.loaded(found, self._ports.clock, self._ports.trace)
+        self._adopt(tp)
+
+    def _all_loaded(self, start_offsets: Mapping[TopicPartition, int]) -> None:
+        self.is_loaded = True
         self._checkpointed_hw = {tp: hw for tp, hw in self._checkpointed_hw.items() if tp in self.logs}
         # A recovered log may end before the point to which it was durable once; nothing may vouch for what comes there.
         # None rises by that, so the leader epochs need not be durable first.
@@ -191,7 +216,15 @@ class LogManager:
                 return  # this log's failure, which _failed has noted
 
     def _log_config(self, properties: Mapping[str, str] | None) -> LogConfig:
-        return replace(LogConfig.of(self._config, properties), truncation_sync=self._truncation_sync)
+        """Many logs have the same settings, and share them."""
+        key = () if properties is None else tuple(properties.items())
+        config = self._configs.get(key)
+        if config is None:
+            if len(self._configs) >= _KEPT_CONFIGS:
+                self._configs.clear()
+            config = replace(LogConfig.of(self._config, properties), truncation_sync=self._truncation_sync)
+            self._configs[key] = config
+        return config
 
     # --- partitions --------------------------------------------------------------------------------------------------
 
@@ -220,11 +253,11 @@ class LogManager:
             if error is not None:
                 raise error
             if not self._is_shut_down:
-                log = self.logs[tp] = Log.created(errand, self._ports.clock, self._ports.trace)
+                log = self.logs[tp] = Log.created(task, self._ports.clock, self._ports.trace)
                 self._adopt(tp)
                 on_created(log)
 
-        errand = Creation(
+        task = Creation(
             self._disk,
             str(tp),
             self._log_config(properties),
@@ -232,7 +265,7 @@ class LogManager:
             now_ms=self._ports.clock.wall_ms(),
             done=done,
         )
-        self._behind.add(errand)
+        self._behind.add(task)
 
     def configure(self, topic: str, partition: int, properties: Mapping[str, str]) -> None:
         """Let a partition's log obey its topic's settings from now on."""
@@ -364,13 +397,20 @@ class LogManager:
     def shutdown(self, on_done: Callable[[OSError | None], None], *, broker_epoch: int = -1) -> None:
         """Flush and close everything, then leave the marker; ``on_done`` runs once, within this call or later.
 
-        With an error, or if a log has failed, there is no marker: the next start recovers. The error is that of a file
-        that all logs share. The logs must not be used after this call.
+        With an error, or if a log has failed or is not loaded yet, there is no marker: the next start recovers. The
+        error is that of a file that all logs share. The logs must not be used after this call.
         """
         self._is_shut_down = True
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+        if not self.is_loaded:
+            if self._loading is not None:
+                self._loading.stop()
+            for log in self.logs.values():
+                log.abandon("shut down")
+            on_done(None)
+            return
         self._abort_compaction()
         waiting = 1
 

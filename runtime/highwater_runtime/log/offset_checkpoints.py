@@ -90,7 +90,7 @@ class OffsetCheckpoints:
                 self._write_soon(path)
 
     def write_stale(self) -> None:
-        """Have whatever is not written yet written before any errand that comes later."""
+        """Have whatever is not written yet written before any task that comes later."""
         for path, file in self._files.items():
             if file.is_stale:
                 self._begin_write(path)

@@ -1,8 +1,8 @@
 """What a broker's logs want of the disk, done behind the broker's back and many at once.
 
 A checkpoint that is replaced, a log that is created, a directory that is set aside: each needs two fsyncs or more, for
-which no event of the broker may wait. They are *errands*: they queue up here, and go to the disk in batches as jobs
-(:meth:`highwater_runtime.ports.Disk.run_later`). A batch does one thing after the other for all of its errands, so that
+which no event of the broker may wait. They are *tasks*: they queue up here, and go to the disk in batches as jobs
+(:meth:`highwater_runtime.ports.Disk.run_later`). A batch does one thing after the other for all of its tasks, so that
 their fsyncs wait together:
 
 1. ``prepare``: write files under names that nobody reads, or move away what must go;
@@ -12,10 +12,10 @@ their fsyncs wait together:
 
 Rules in words:
 
-* Errands are done in the order in which they came. One batch holds errands of one kind, one for each path: so the
+* Disk tasks are done in the order in which they came. One batch holds tasks of one kind, one for each path: so the
   renamed directory of a deleted log is durable before the batch begins that makes a new one of the same name.
-* An errand is done once it is durable. Whoever relies on that waits for ``done``.
-* An error is that errand's affair alone; the others of its batch are done.
+* A task is done once it is durable. Whoever relies on that waits for ``done``.
+* An error is that task's affair alone; the others of its batch are done.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from highwater_runtime.ports.disk import Disk, DiskJob
 Done = Callable[[OSError | None], None]
 
 MOST_TOGETHER: Final = 64
-"""Errands in a batch."""
+"""Disk tasks in a batch."""
 
 
-class Errand(Protocol):
+class DiskTask(Protocol):
     """Something to do on the disk. ``path`` is what it is about, ``done`` hears of its end."""
 
     path: str
@@ -57,11 +57,11 @@ class Replace:
         self._encode = encode
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         return [write_temporary(disk, self.path, self._encode())]
 
     def install(self, disk: Disk) -> list[str]:
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         disk.rename(self.path + TEMPORARY, self.path)
         return [parent(self.path)]
 
@@ -75,12 +75,12 @@ class SetAside:
         self._target = target
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         disk.rename(self.path, self._target)
         return []
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         return [parent(self.path)]
 
 
@@ -92,12 +92,12 @@ class RemoveTree:
         self.done = done
 
     def prepare(self, disk: Disk) -> list[str]:
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         disk.remove_tree(self.path)
         return []
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         return [parent(self.path)]
 
 
@@ -110,73 +110,73 @@ class Closing:
         self._prepare = prepare
 
     def prepare(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         return self._prepare()
 
     def install(self, disk: Disk) -> list[str]:  # noqa: ARG002
-        """See :class:`Errand`."""
+        """See :class:`DiskTask`."""
         return [self.path]
 
 
 class WriteBehind:
-    """The queue of errands of one data directory, and the job that is under way."""
+    """The queue of tasks of one data directory, and the job that is under way."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        self._queue: deque[Errand] = deque()
+        self._queue: deque[DiskTask] = deque()
         self._is_busy = False
 
     def __len__(self) -> int:
-        """Errands that wait; those of the batch under way are not among them."""
+        """Disk tasks that wait; those of the batch under way are not among them."""
         return len(self._queue)
 
-    def add(self, errand: Errand) -> None:
-        """Do ``errand`` behind all that came before it."""
-        self._queue.append(errand)
+    def add(self, task: DiskTask) -> None:
+        """Do ``task`` behind all that came before it."""
+        self._queue.append(task)
         self._begin_batch()
 
     def _begin_batch(self) -> None:
         if self._is_busy or not self._queue:
             return
         self._is_busy = True
-        kind, batch = type(self._queue[0]), dict[str, Errand]()
+        kind, batch = type(self._queue[0]), dict[str, DiskTask]()
         while self._queue and len(batch) < MOST_TOGETHER:
-            errand = self._queue[0]
-            if type(errand) is not kind or errand.path in batch:
+            task = self._queue[0]
+            if type(task) is not kind or task.path in batch:
                 break
-            batch[errand.path] = self._queue.popleft()
+            batch[task.path] = self._queue.popleft()
         failures: dict[str, OSError] = {}
         job = _batch(self._disk, batch, failures)
         self._disk.run_later(job, partial(self._batch_done, batch, failures))
 
-    def _batch_done(self, batch: dict[str, Errand], failures: dict[str, OSError], error: OSError | None) -> None:
+    def _batch_done(self, batch: dict[str, DiskTask], failures: dict[str, OSError], error: OSError | None) -> None:
         self._is_busy = False
         self._begin_batch()
-        for path, errand in batch.items():
-            errand.done(failures.get(path, error))
+        for path, task in batch.items():
+            task.done(failures.get(path, error))
 
 
-def do_now(disk: Disk, errand: Errand) -> None:
-    """Do one errand before returning. Blocks the node; ``done`` is not called.
+def do_now(disk: Disk, task: DiskTask) -> None:
+    """Do one task before returning. Blocks the node; ``done`` is not called.
 
     Raises:
         OSError: the disk failed.
     """
     failures: dict[str, OSError] = {}
-    for _ in _batch(disk, {errand.path: errand}, failures):
+    for _ in _batch(disk, {task.path: task}, failures):
         pass
     for error in failures.values():
         raise error
 
 
-def _batch(disk: Disk, batch: dict[str, Errand], failures: dict[str, OSError]) -> DiskJob:
+def _batch(disk: Disk, batch: dict[str, DiskTask], failures: dict[str, OSError]) -> DiskJob:
     """The steps of a batch; notes by path what went wrong."""
     for installs in (False, True):
         to_sync: dict[str, list[str]] = {}
-        for path, errand in batch.items():
+        for path, task in batch.items():
             if path not in failures:
                 try:
-                    to_sync[path] = errand.install(disk) if installs else errand.prepare(disk)
+                    to_sync[path] = task.install(disk) if installs else task.prepare(disk)
                 except OSError as failure:
                     failures[path] = failure
         yield

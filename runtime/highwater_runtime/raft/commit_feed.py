@@ -2,16 +2,22 @@
 
 The order: the loss of leadership before any further commit, every commit in offset order, the gain of leadership
 after the commit of the leader's own LeaderChange record. A snapshot takes the place of all commits below its end.
+
+A node that starts replays the whole log. One event tells a bounded part of it: requests, and heartbeats, come between.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.snapshotting import Snapshot
+
+MOST_AT_ONCE: Final = 1000
+"""Records that one event tells, and those that complete a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +51,9 @@ class CommitFeed:
         """Load ``snapshot`` before the next commit is told."""
         self._snapshot = snapshot
 
-    def tell(self, high_watermark: int) -> bool:
-        """Bring the listener up to date; whether there was anything to tell.
+    def tell(self, high_watermark: int, most: int) -> tuple[bool, int]:
+        """Bring the listener up to date, with ``most`` records or few more; whether there was anything to tell, and how
+        many records.
 
         The listener may append or resign meanwhile: who leads is asked anew before and after every batch.
         """
@@ -54,17 +61,21 @@ class CommitFeed:
         if self._snapshot is not None:
             self._load(self._snapshot)
             told = True
-        if self.next_offset < high_watermark:
-            for batch in self._log.batches_between(self.next_offset, high_watermark):
+        begin = self.next_offset
+        if begin < high_watermark and most > 0:
+            for batch in self._log.batches_between(begin, high_watermark):
                 assert batch.base_offset == self.next_offset, f"told up to {self.next_offset}, then {batch.base_offset}"
                 assert batch.last_offset < high_watermark, f"the HW {high_watermark} cuts a batch in two"
                 self.next_offset = batch.last_offset + 1
                 values = [] if batch.is_control else [record.value or b"" for record in batch.records()]
                 self._listener.on_commit(batch.base_offset, batch.leader_epoch, values, batch.last_offset)
                 self._tell_leadership()
-            assert self.next_offset == high_watermark, f"the log ends at {self.next_offset}, below {high_watermark}"
+                if self.next_offset - begin >= most:
+                    break
+            else:
+                assert self.next_offset == high_watermark, f"the log ends at {self.next_offset}, below {high_watermark}"
             told = True
-        return told
+        return told, self.next_offset - begin
 
     def _load(self, snapshot: Snapshot) -> None:
         assert self._leadership().claim_from is None, f"a leader never loads a snapshot: {snapshot.id}"

@@ -21,7 +21,7 @@ from highwater_runtime.raft import messages
 from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
 from highwater_runtime.raft.canvass import Canvass
-from highwater_runtime.raft.commit_feed import CommitFeed, Leadership
+from highwater_runtime.raft.commit_feed import MOST_AT_ONCE, CommitFeed, Leadership
 from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
 from highwater_runtime.raft.errors import NotLeader, halt
@@ -123,6 +123,8 @@ class RaftReplica:
         self._high_watermark = 0
         self._role: Role | None = None
         self._is_settling = False
+        self._goes_on = False
+        """Whether an event is due that tells the listener more of what is committed."""
         self._is_closed = False
         self._on_stopped: Callable[[], None] | None = None
 
@@ -312,15 +314,25 @@ class RaftReplica:
         self._is_settling = True
         try:
             self._purgatory.recheck()
-            while self._feed.tell(self._high_watermark):
-                self._purgatory.recheck()
+            left, told = MOST_AT_ONCE, True
+            while told:
+                told, records = self._feed.tell(self._high_watermark, left)
+                left -= records
+                if told:
+                    self._purgatory.recheck()
         finally:
             self._is_settling = False
+        if self._feed.next_offset < self._high_watermark and not self._goes_on:
+            self._goes_on = True
+            self._call_later(0, self._go_on)
         self._applied_end = self._feed.next_offset
         self._barrier.recheck()
         self._metrics.report(self._quorum, self._log, self._high_watermark)
         if self._on_stopped is not None and not self._is_handing_over():
             self._close(self._on_stopped)
+
+    def _go_on(self) -> None:
+        self._goes_on = False  # what is left is told behind this event
 
     def _leadership(self) -> Leadership:
         claim_from = self._role.epoch_start if isinstance(self._role, Leading) else None

@@ -36,7 +36,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
     """Answer a ListOffsetsRequest."""
     body: ListOffsetsRequest = request.body
     # Kafka's clients of old know neither the leader epoch nor OFFSET_NOT_AVAILABLE.
-    unsettled = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
+    unknown_end_error = ErrorCode.OFFSET_NOT_AVAILABLE if request.version >= 5 else ErrorCode.LEADER_NOT_AVAILABLE
     topics = [
         ListOffsetsTopicResponse(
             name=topic.name,
@@ -44,7 +44,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
                 _refused(asked, ErrorCode.UNSUPPORTED_VERSION)
                 if request.version < FIRST_VERSION.get(asked.timestamp, 0)
                 else _answer(
-                    replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unsettled
+                    replicas.find_by_name(topic.name, asked.partition_index), asked, body.replica_id, unknown_end_error
                 )
                 for asked in topic.partitions
             ],
@@ -58,7 +58,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager) -> None:
 
 
 def _answer(
-    found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_id: int, unsettled_error: ErrorCode
+    found: Partition | ErrorCode, asked: ListOffsetsPartition, replica_id: int, unknown_end_error: ErrorCode
 ) -> ListOffsetsPartitionResponse:
     index = asked.partition_index
     if isinstance(found, ErrorCode):
@@ -69,13 +69,13 @@ def _answer(
     assert found.leading is not None
     log, high_watermark = found.log, found.high_watermark
     limit = log.log_end_offset if replica_id >= 0 else high_watermark
-    unsettled = replica_id < 0 and high_watermark < found.leading.start_offset
+    end_is_unknown = replica_id < 0 and high_watermark < found.leading.start_offset
     match asked.timestamp:
         case value if value in (EARLIEST, EARLIEST_LOCAL):
             return _response(index, offset=log.log_start_offset, leader_epoch=log.epoch_of(log.log_start_offset))
         case value if value == LATEST:
-            if unsettled:
-                return _response(index, unsettled_error)
+            if end_is_unknown:
+                return _response(index, unknown_end_error)
             return _response(index, offset=limit, leader_epoch=found.leader_epoch)
         case value if value == LATEST_TIERED:
             return _response(index)  # nothing is tiered
@@ -89,7 +89,7 @@ def _answer(
     if position is None:
         return _response(index)
     if position.offset >= limit:
-        return _response(index, unsettled_error if unsettled else ErrorCode.NONE)
+        return _response(index, unknown_end_error if end_is_unknown else ErrorCode.NONE)
     return _response(index, timestamp=position.timestamp, offset=position.offset, leader_epoch=position.leader_epoch)
 
 
