@@ -1,8 +1,8 @@
 """Complete the documentation site: pages from the repository's root, and the source files that pages link to.
 
-MkDocs reads this file as a hook (``mkdocs.yml``). On GitHub a page links to a source file by a relative path. There is no
-public address of the repository, so the site carries each linked file as a page of its own. A link to a file that does not
-exist is left as it is, and ``mkdocs build --strict`` reports it.
+MkDocs reads this file as a hook (``mkdocs.yml``). Pages link to source files by relative paths. The repository has no
+public address, so the site shows each linked file on a page of its own. A link to a missing file stays as it is, and
+``mkdocs build --strict`` reports it.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from highwater_runtime.ports import Trace
+from highwater_runtime.raft.errors import halt
 from highwater_runtime.raft.listener import RaftListener
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.snapshotting import Snapshot
@@ -32,11 +34,13 @@ class CommitFeed:
         listener: RaftListener,
         leadership: Callable[[], Leadership],
         on_loaded: Callable[[Snapshot], None],
+        trace: Trace,
     ) -> None:
         self._log = log
         self._listener = listener
         self._leadership = leadership
         self._on_loaded = on_loaded
+        self._trace = trace
         self._told: tuple[int | None, int] = (None, 0)
         self._snapshot: Snapshot | None = None
         self.next_offset = 0
@@ -57,7 +61,9 @@ class CommitFeed:
         if self.next_offset < high_watermark:
             for batch in self._log.batches_between(self.next_offset, high_watermark):
                 assert batch.base_offset == self.next_offset, f"told up to {self.next_offset}, then {batch.base_offset}"
-                assert batch.last_offset < high_watermark, f"the HW {high_watermark} cuts a batch in two"
+                if batch.last_offset >= high_watermark:
+                    what = f"the HW {high_watermark} lies inside of the batch at {batch.base_offset}"
+                    raise halt(self._trace, "raft-committed-data", batch.leader_epoch, None, what)
                 self.next_offset = batch.last_offset + 1
                 values = [] if batch.is_control else [record.value or b"" for record in batch.records()]
                 self._listener.on_commit(batch.base_offset, batch.leader_epoch, values, batch.last_offset)

@@ -116,7 +116,7 @@ class RaftReplica:
         )
         self._answering = Answering(self._shared, self)
         self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
-        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded)
+        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded, ports.trace)
         self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
         self._applied_end = 0
         self._metrics = RaftMetrics(ports.metrics, ports.clock.now_ns)
