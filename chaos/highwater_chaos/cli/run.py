@@ -33,7 +33,7 @@ def run(
         typer.Argument(
             metavar="EXPERIMENT",
             autocompletion=shipped_names_beginning,
-            help="Experiment files, or names of experiments that ship ('highwater scenarios' lists them).",
+            help="Experiment files, or names of shipped experiments ('highwater scenarios' lists them).",
         ),
     ],
     backend: Annotated[

@@ -31,7 +31,7 @@ def scenarios(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the experiments that ship.
+    """List the shipped experiments.
 
     Prints what each shows and what is expected of it.
     """

@@ -20,7 +20,7 @@ def validate(
         typer.Argument(
             metavar="EXPERIMENT",
             autocompletion=shipped_names_beginning,
-            help="Experiment files, or names of experiments that ship.",
+            help="Experiment files, or names of shipped experiments.",
         ),
     ],
     backend: Annotated[

@@ -71,8 +71,8 @@ class Agent:
         self._volumes = Volumes(settings.state, settings.volumes)
         for failure in self._volumes.mount_all():
             log(failure)
-        machine, said = open_run(settings.state)
-        for what in said:
+        machine, notes = open_run(settings.state)
+        for what in notes:
             log(what)
         self._wanted = threading.Event()
         configuration = _configuration()
@@ -169,8 +169,8 @@ class Agent:
                 self._failing.pop(pod.volume, None)
         except (Refusal, MachineError, OSError, ValueError) as error:
             metrics.VOLUME_FAILURES.inc()
-            said = error.body["found"] if isinstance(error, Refusal) else ""
-            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {said}".rstrip())
+            notes = error.body["found"] if isinstance(error, Refusal) else ""
+            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())
 
     def _remove_orphans(self) -> None:
         about = "volumes of deleted LogClusters"

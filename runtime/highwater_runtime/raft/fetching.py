@@ -62,7 +62,7 @@ class Fetching:
 
     @property
     def hears_leader(self) -> bool:
-        """Whether it has fetched from this leader, within the fetch time-out, and was not told of its end."""
+        """Whether it has fetched from this leader within the fetch time-out, and got no EndQuorumEpoch from it."""
         silence_ns = self._shared.ports.clock.now_ns() - self._heard_ns
         return self._has_heard and not self._is_hurried and silence_ns < self._shared.timing.fetch_ns
 

@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
     message: str
 
 
-class Loan:
+class BorrowedCluster:
     """What one experiment has of the LogCluster that it refers to; every method is idempotent.
 
     Args:

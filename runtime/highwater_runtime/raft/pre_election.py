@@ -15,7 +15,7 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.vote_response import VoteResponse
 
 
-class Canvass:
+class PreElection:
     """One round of pre-votes."""
 
     def __init__(self, shared: Shared, actions: Actions, state: Prospective) -> None:
