@@ -1,7 +1,7 @@
-"""``highwater-agent``: runs the node agent until SIGTERM.
+"""Run the node agent until SIGTERM (``highwater-agent``).
 
-Everything it is told comes from its environment (:mod:`~.settings`). What is in force stays in force when it ends: the
-next one goes on with it.
+Its settings come from the environment (:mod:`~.settings`). When it ends, faults stay in force, and the next agent
+continues with them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HUNG_AFTER: Final = 120.0
 
 
 def main() -> int:
-    """Exit status: 0 told to end, 1 the machine is not fit for it, 2 not configured."""
+    """Return the exit status: 0 after SIGTERM, 1 if the machine lacks an ability, 2 if it is not configured."""
     try:
         settings = Settings.from_environment(os.environ)
     except MachineError as error:
