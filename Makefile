@@ -5,11 +5,13 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint benchmark clean
+.PHONY: help setup demo test lint docs coverage benchmark clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
 	@echo "make test   lint, types, layers and all tests"
+	@echo "make docs   builds the documentation site into build/site"
+	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
 	@echo "make benchmark  loads real brokers, and Apache Kafka's beside them, for some minutes (docs/performance.md)"
 
@@ -30,6 +32,18 @@ lint: setup
 test: lint
 	@sh scripts/system-packages
 	$(BIN)/pytest -n 2 --dist worksteal
+
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+coverage: setup
+	@sh scripts/system-packages
+	@mkdir -p build/coverage
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report --format=total
 
 benchmark: setup
 	$(BIN)/python -m benchmarks.broker

@@ -1,6 +1,7 @@
-"""``highwater-operator``: serves LogClusters and ChaosExperiments of one API server until it is told to end.
+"""Serve the LogClusters and ChaosExperiments of one API server until SIGTERM (``highwater-operator``).
 
-One process, one replica (``Recreate``): what is under way is in the API server, so that the next one goes on.
+There is one process (one replica, ``Recreate``). All progress is stored in the API server, so the next process
+continues.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
 CANNOT_BEGIN: Final = 2
 _CHATTY: Final = ("aiohttp.access", "kopf.objects")
-"""A line for each health probe, and for each event of a watch: what came of it is told by what reconciles."""
+"""A line for each health probe, and for each event of a watch: reconciling reports its results itself."""
 
 _log = logging.getLogger(__name__)
 

@@ -68,11 +68,11 @@ def java_version(home: Path) -> str | None:
     """
     java = home / "bin" / "java"
     try:
-        told = _RELEASE.search((home / "release").read_text(encoding="utf-8", errors="replace"))
+        release = _RELEASE.search((home / "release").read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        told = None
-    if told is not None and os.access(java, os.X_OK):
-        return told.group(1)
+        release = None
+    if release is not None and os.access(java, os.X_OK):
+        return release.group(1)
     return _ask(java)
 
 

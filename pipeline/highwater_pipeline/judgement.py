@@ -106,8 +106,8 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
 def can_tell(name: str, facts: RunFacts) -> bool:
     """Whether the events that a check judges by were recorded, if any of that run were: some software tells only some
     of them, and from half of the events nothing follows, neither a pass nor a fail."""
-    told = facts.recorded_events
-    return told is None or all(kind in told for kind in NEEDED_EVENTS.get(name, ()))
+    recorded = facts.recorded_events
+    return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
 
 
 def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] | None = None) -> Judgement:
@@ -182,10 +182,10 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if unacknowledged:
         reasons.append(f"acks=0 acknowledges nothing{NOT_JUDGED}{', '.join(unacknowledged)}")
         missing = [name for name in missing if name not in unacknowledged]
-    untold = [name for name in missing if not can_tell(name, facts)]
-    if untold:
-        reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(untold)}")
-        missing = [name for name in missing if name not in untold]
+    unavailable = [name for name in missing if not can_tell(name, facts)]
+    if unavailable:
+        reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")
+        missing = [name for name in missing if name not in unavailable]
     if missing:
         what = " and ".join(
             what

@@ -10,14 +10,16 @@ from uuid import UUID
 import pytest
 
 from highwater_runtime.broker.alter_partition import MOST_TOGETHER, AlterPartitionManager, Answer, build_request
+from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, ControllerChannel, says_not_controller
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.lifecycle import Identity, Lifecycle, LifecycleState
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener
-from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from highwater_runtime.wire.messages.alter_partition_response import (
     AlterPartitionResponse,
     PartitionData,
@@ -29,6 +31,7 @@ from highwater_runtime.wire.messages.broker_registration_request import BrokerRe
 from highwater_runtime.wire.messages.broker_registration_response import BrokerRegistrationResponse
 from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult, CreateTopicsResponse
 from highwater_runtime.wire.messages.elect_leaders_response import ElectLeadersResponse
+from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 
 VOTERS = {1000: Endpoint("controller-0", 9093), 1001: Endpoint("controller-1", 9093)}
 A, B = (UUID(int=1), 0), (UUID(int=2), 0)
@@ -381,6 +384,44 @@ def test_a_registration_that_gives_the_same_epoch_changes_nothing(life, recorder
     assert not life.lifecycle.waits_for_metadata
     life.beat()
     assert states(recorder)[-3:] == [("starting", 7), ("recovery", 7), ("running", 7)]
+
+
+def test_a_registration_with_an_older_epoch_is_not_taken(life, recorder, fake_clock):
+    life.register(7)
+    life.beat(ErrorCode.STALE_BROKER_EPOCH)
+    before = life.lifecycle.broker_epoch
+    life.register(6)
+    assert life.lifecycle.broker_epoch == before == 7
+    assert states(recorder)[-1][0] == "starting"
+    fake_clock.advance(SECOND)
+    life.register(8)
+    assert life.lifecycle.broker_epoch == 8
+
+
+@pytest.mark.parametrize(("start", "length"), [(5, 10), (-3, 10), (10, 0), (10, -1)])
+def test_a_block_of_producer_ids_that_no_controller_gives_is_not_taken(ports, wire, fake_clock, start, length):
+    ids = ProducerIds(channel(ports, [1000]), fake_clock, 0, lambda: 7, give_up_after_ns=SECOND)
+    given: list[int] = []
+
+    def ask() -> None:
+        ids.handle(
+            InboundRequest(
+                InitProducerIdRequest(transactional_id=None),
+                4,
+                "t",
+                "t",
+                lambda answer: given.append(answer.producer_id),
+            )
+        )
+
+    ask()
+    wire.answer(AllocateProducerIdsResponse(producer_id_start=9, producer_id_len=1))
+    ask()
+    wire.answer(AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=length))
+    assert given == [9]
+    fake_clock.advance(100 * MS)
+    wire.answer(AllocateProducerIdsResponse(producer_id_start=20, producer_id_len=1))
+    assert given == [9, 20]
 
 
 def test_a_failed_heartbeat_is_repeated_after_the_interval(life, wire, fake_clock):

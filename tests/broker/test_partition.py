@@ -7,6 +7,7 @@ import pytest
 from highwater_runtime.broker.alter_partition import Answer
 from highwater_runtime.broker.truncation import EpochEnd
 from highwater_runtime.log.records import build_batch, iter_batches
+from highwater_runtime.metadata.image import MetadataReplayError
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
     BatchCommitted,
@@ -338,3 +339,11 @@ def test_a_replica_whose_partition_left_answers_nobody(bench):
     bench.partition.close()
     assert bench.partition.check_leader_epoch(-1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert bench.changed == [bench.partition.name]
+
+
+def test_metadata_that_contradicts_itself_is_refused(bench):
+    bench.become(1, epoch=3, partition_epoch=3)
+    with pytest.raises(MetadataReplayError, match="leader epoch of 3 or more, found 2"):
+        bench.become(2, epoch=2, partition_epoch=4)
+    with pytest.raises(MetadataReplayError, match=r"expected an ISR among \(1, 2\), found \(1, 3\)"):
+        bench.become(1, (1, 3), epoch=4, partition_epoch=4, replicas=(1, 2))

@@ -66,7 +66,15 @@ def test_a_power_loss_at_any_operation_leaves_the_old_state_or_the_new(keep: str
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b'{"leaderId": 1}', b'{"leaderId":1,"leaderEpoch":1,"votedId":1,"data_version":9}']
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"leaderId": 1}',
+        b'{"leaderId":1,"leaderEpoch":1,"votedId":1,"data_version":9}',
+        b'{"leaderId":1,"leaderEpoch":-4,"votedId":1}',
+    ],
 )
 def test_an_unreadable_file_is_refused(content: bytes) -> None:
     disk = SimDisk(1)

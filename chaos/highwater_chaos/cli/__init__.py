@@ -35,9 +35,9 @@ COMMANDS: Final = {
     "validate": "Check experiment files without running them.",
     "check": "Judge a recorded run again, on Spark.",
     "replay": "Run a recorded experiment again and compare.",
-    "report": "Draw the report of a recorded run again.",
-    "scenarios": "List the experiments that ship.",
-    "doctor": "Show what this machine can do.",
+    "report": "Draw the report of a recorded run.",
+    "scenarios": "List the shipped experiments.",
+    "doctor": "Show which faults this machine can inject.",
     "heal": "Undo what runs left behind.",
 }
 """How the help of each command begins. The command is the function of that name in the module of that name."""
@@ -76,7 +76,7 @@ def _highwater(
         bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Answer one question about a replicated log: was anything that the log said was safe ever lost?"""
+    """Test replicated logs in the style of Apache Kafka: did the log lose a record that it had acknowledged?"""
 
 
 def _not_wanted() -> None:

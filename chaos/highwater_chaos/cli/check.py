@@ -41,14 +41,14 @@ def check(
     ] = None,
     acks: Annotated[
         Acks | None,
-        typer.Option(show_default=False, help="The acks that producers asked for, where no run.json says so."),
+        typer.Option(show_default=False, help="The acks of the producers, if there is no run.json."),
     ] = None,
     idempotence: Annotated[
         bool | None,
-        typer.Option(show_default=False, help="Whether producers were idempotent, where no run.json says so."),
+        typer.Option(show_default=False, help="Whether producers were idempotent, if there is no run.json."),
     ] = None,
     retention: Annotated[
-        bool, typer.Option("--retention", help="Old records may have been deleted, where no run.json says so.")
+        bool, typer.Option("--retention", help="Old records may have been deleted, if there is no run.json.")
     ] = False,
     master: Annotated[
         str | None,

@@ -51,7 +51,7 @@ def up(
             help="The port of broker 0. The other brokers have the next ones.  [default: 9092]",
         ),
     ] = None,
-    wipe: Annotated[bool, typer.Option("--wipe", help="Begin with empty disks.")] = False,
+    wipe: Annotated[bool, typer.Option("--wipe", help="Start with empty disks.")] = False,
     as_json: _Json = False,
 ) -> int:
     """Start a cluster, wait until it works, and print how to reach it. Data are kept from one time to the next."""
@@ -72,7 +72,7 @@ def up(
 
 @cluster_app.command()
 def status(name: _Name = "default", as_json: _Json = False) -> int:
-    """Show a cluster's nodes and partitions. Exits 0 if all nodes work and all partitions take writes, 1 if not."""
+    """Show a cluster's nodes and partitions. Exits 0 if all of them work, else 1."""
     found = look(_existing(name))
     if as_json:
         print(json.dumps(found.to_json(), indent=2))
@@ -86,7 +86,7 @@ def down(
     name: _Name = "default",
     wipe: Annotated[bool, typer.Option("--wipe", help="Also delete the data of the cluster.")] = False,
 ) -> int:
-    """Stop a cluster's nodes cleanly. Fine where none runs."""
+    """Stop a cluster's nodes cleanly. Does nothing if none runs."""
     _existing(name)
     try:
         done = take_cluster_down(name, wipe=wipe, progress=lambda text: print(text, file=sys.stderr))

@@ -39,7 +39,7 @@ class Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Show what this machine can do.
+    """Show which faults this machine can inject.
 
     Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
     """

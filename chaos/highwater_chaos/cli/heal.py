@@ -36,14 +36,14 @@ def heal(
         typer.Option(metavar="NS", help="With --namespace: the namespace of the agents.  [default: highwater-system]"),
     ] = None,
     timeout: Annotated[
-        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: try again for this long what fails.")
+        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: retry failing steps for this long.")
     ] = 60,
 ) -> int:
     """Undo what runs left behind.
 
-    Undoes every fault of every run that is not in progress, and gives everything back. Heals this machine, or with
-    --namespace the experiments of a namespace of a cluster, and ends those. Needs neither the harness nor the operator.
-    Exits 1 if something is left.
+    Undoes every fault of every run that is not in progress, and removes what the run created. Heals this machine. With
+    --namespace, heals the experiments of a namespace of Kubernetes and ends them. Needs neither the harness nor the
+    operator. Exits 1 if something is left.
     """
     if namespace is not None:
         if run is not None or living:

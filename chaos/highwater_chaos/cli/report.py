@@ -27,7 +27,7 @@ def report(
         "runs"
     ),
 ) -> int:
-    """Draw the report of a recorded run again.
+    """Draw the report of a recorded run.
 
     Prints the path of report.html. Prints the run directory if the run was never judged: 'highwater check' judges it.
     """

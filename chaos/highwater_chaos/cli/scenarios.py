@@ -31,7 +31,7 @@ def scenarios(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """List the experiments that ship.
+    """List the shipped experiments.
 
     Prints what each shows and what is expected of it.
     """
@@ -110,7 +110,7 @@ Experiments = Annotated[
     typer.Argument(
         metavar="EXPERIMENT",
         autocompletion=shipped_names_beginning,
-        help="Experiment files, or names of experiments that ship ('highwater scenarios' lists them).",
+        help="Experiment files, or names of shipped experiments ('highwater scenarios' lists them).",
     ),
 ]
 """The argument of commands that take experiments; see :func:`files_of`."""

@@ -86,10 +86,10 @@ class WireAdmin:
         answers = await asyncio.gather(
             *(self._ask(self._at(one.endpoint), MetadataRequest(topics=None), _METADATA) for one in live)
         )
-        told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
-        if not told:
+        responses = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+        if not responses:
             raise AdminError(f"of {len(brokers)} registered brokers none that is unfenced tells of its partitions")
-        views = [_topics(answer) for answer in told]
+        views = [_topics(response) for response in responses]
         under_replicated = {
             partition.name
             for topics in views
@@ -133,14 +133,14 @@ class WireAdmin:
             name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in topic.config.items()
         }
         await self._carry_out(
-            lambda told: self._core.create_topic(
+            lambda on_outcome: self._core.create_topic(
                 topic.name,
                 partitions=topic.partitions,
                 replication_factor=topic.replication_factor,
                 assignment=topic.assignment,
                 config=config,
                 timeout_ns=_WRITE_S * SECOND,
-                on_outcome=told,
+                on_outcome=on_outcome,
             ),
             fine=ErrorCode.TOPIC_ALREADY_EXISTS,
         )
@@ -148,14 +148,16 @@ class WireAdmin:
     async def delete_topic(self, name: str) -> None:
         """See the protocol."""
         await self._carry_out(
-            lambda told: self._core.delete_topic(name, timeout_ns=_WRITE_S * SECOND, on_outcome=told),
+            lambda on_outcome: self._core.delete_topic(name, timeout_ns=_WRITE_S * SECOND, on_outcome=on_outcome),
             fine=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         )
 
     async def reassign(self, topic: str, partition: int, replicas: Sequence[int]) -> None:
         """See the protocol."""
         await self._carry_out(
-            lambda told: self._core.reassign(topic, partition, replicas, timeout_ns=_WRITE_S * SECOND, on_outcome=told)
+            lambda on_outcome: self._core.reassign(
+                topic, partition, replicas, timeout_ns=_WRITE_S * SECOND, on_outcome=on_outcome
+            )
         )
 
     async def unregister_broker(self, broker: int) -> None:
@@ -167,11 +169,11 @@ class WireAdmin:
     async def _carry_out(self, begin: Callable[[OnOutcome], None], fine: ErrorCode | None = None) -> None:
         done: asyncio.Future[AdminOutcome] = asyncio.get_running_loop().create_future()
 
-        def told(outcome: AdminOutcome) -> None:
+        def on_outcome(outcome: AdminOutcome) -> None:
             if not done.done():
                 done.set_result(outcome)
 
-        self._node.run(lambda: begin(told))
+        self._node.run(lambda: begin(on_outcome))
         outcome = await self._unless_ended(done)
         if outcome.error is not None and (fine is None or not outcome.error.startswith(fine.name)):
             raise AdminError(f"{outcome.what}: {outcome.error}")
@@ -191,11 +193,11 @@ class WireAdmin:
     async def _ask(self, to: Endpoint, request: ApiMessage, version: int) -> Any:
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-        def told(response: Any) -> None:
+        def on_response(response: Any) -> None:
             if not answer.done():
                 answer.set_result(response)
 
-        self._node.run(lambda: self._node.network.send(to, request, version, told, timeout_ns=_READ_S * SECOND))
+        self._node.run(lambda: self._node.network.send(to, request, version, on_response, timeout_ns=_READ_S * SECOND))
         return await self._unless_ended(answer)
 
     async def _unless_ended(self, answer: asyncio.Future[Any]) -> Any:
@@ -229,7 +231,7 @@ def _topics(answer: MetadataResponse) -> dict[str, TopicView]:
 
 
 def _latest(views: Sequence[dict[str, TopicView]]) -> dict[str, TopicView]:
-    """Every topic that any broker knows, as told by the one that knows the latest leader epochs of it."""
+    """Every topic that any broker knows, as reported by the broker that knows its latest leader epochs."""
     found: dict[str, TopicView] = {}
     for topics in views:
         for name, topic in topics.items():

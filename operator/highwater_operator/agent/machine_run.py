@@ -28,26 +28,26 @@ def open_run(state: Path) -> tuple[MachineRun, list[str]]:
     """
     root = state / "runs"
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
-    said: list[str] = []
+    notes: list[str] = []
     kept: MachineRun | None = None
     for path in run_directories(root):
         try:
             if kept is None and RunInfo.read(path).owned():
                 overdue = undo_run(path, "restart", _is_overdue)
-                said += [f"overdue, undone: {what}" for what in overdue.undone]
-                said += [f"overdue, in the way: {what}" for what in overdue.left]
+                notes += [f"overdue, undone: {what}" for what in overdue.undone]
+                notes += [f"overdue, in the way: {what}" for what in overdue.left]
                 run = MachineRun.attach(path.name, root=root)
                 if run.outstanding():
                     kept = run
                     continue
             ended = end_run(path, "restart")
-            said += [f"of an earlier run, undone: {what}" for what in ended.undone]
-            said += [f"of an earlier run, left: {what}" for what in ended.left]
+            notes += [f"of an earlier run, undone: {what}" for what in ended.undone]
+            notes += [f"of an earlier run, left: {what}" for what in ended.left]
         except RunGoneError:
             continue  # its guardian was faster
     run = kept or MachineRun.open(label="highwater-agent", root=root, owner=Identity.of(1))
     run.ensure_guarded()
-    return run, said
+    return run, notes
 
 
 def _is_overdue(entry: Entry) -> bool:

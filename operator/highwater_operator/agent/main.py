@@ -1,7 +1,7 @@
-"""``highwater-agent``: runs the node agent until SIGTERM.
+"""Run the node agent until SIGTERM (``highwater-agent``).
 
-Everything it is told comes from its environment (:mod:`~.settings`). What is in force stays in force when it ends: the
-next one goes on with it.
+Its settings come from the environment (:mod:`~.settings`). When it ends, faults stay in force, and the next agent
+continues with them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HUNG_AFTER: Final = 120.0
 
 
 def main() -> int:
-    """Exit status: 0 told to end, 1 the machine is not fit for it, 2 not configured."""
+    """Return the exit status: 0 after SIGTERM, 1 if the machine lacks an ability, 2 if it is not configured."""
     try:
         settings = Settings.from_environment(os.environ)
     except MachineError as error:
@@ -71,8 +71,8 @@ class Agent:
         self._volumes = Volumes(settings.state, settings.volumes)
         for failure in self._volumes.mount_all():
             log(failure)
-        machine, said = open_run(settings.state)
-        for what in said:
+        machine, notes = open_run(settings.state)
+        for what in notes:
             log(what)
         self._wanted = threading.Event()
         configuration = _configuration()
@@ -169,8 +169,8 @@ class Agent:
                 self._failing.pop(pod.volume, None)
         except (Refusal, MachineError, OSError, ValueError) as error:
             metrics.VOLUME_FAILURES.inc()
-            said = error.body["found"] if isinstance(error, Refusal) else ""
-            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {said}".rstrip())
+            notes = error.body["found"] if isinstance(error, Refusal) else ""
+            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())
 
     def _remove_orphans(self) -> None:
         about = "volumes of deleted LogClusters"

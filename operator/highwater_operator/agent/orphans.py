@@ -76,7 +76,7 @@ class Grace:
         self._since = {key: self._since.get(key, now) for key in found}
         return [one for key, one in found.items() if now - self._since[key] >= self.seconds]
 
-    def anew(self) -> None:
+    def restart(self) -> None:
         """It could not be seen: whatever was an orphan must be seen to be one for as long again."""
         self._since.clear()
 
@@ -121,7 +121,7 @@ class Collector:
         try:
             orphans = self._orphans()
         except Refusal:
-            self._grace.anew()
+            self._grace.restart()
             raise
         self._again = {name: at for name, at in self._again.items() if any(one.name == name for one in orphans)}
         for record in self._grace.over(orphans, now):

@@ -117,15 +117,15 @@ class Faults:
 
     def recover(self) -> list[str]:
         """After a start: what the agent before this one was in the middle of is undone. Returns what was done."""
-        said = []
+        failures = []
         for record in self._records.all():
             if record.state == "injecting":
                 with self._only(record.id):
                     error = "the agent ended while it injected this; it may have happened, and is undone"
                     self._end(replace(record, error=error), "failed", "restart")
-                    said.append(f"fault {record.id} ({record.kind}): {error}")
+                    failures.append(f"fault {record.id} ({record.kind}): {error}")
         self._records.forget_old()
-        return said
+        return failures
 
     def tick(self) -> None:
         """Look after what is in force: note what the guardian has undone, undo what is overdue."""
@@ -162,8 +162,8 @@ class Faults:
             refused = isinstance(error, Refusal)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
             left = self._undone(context.id)
-            said = "; ".join([str(error), *left])
-            self._records.put(replace(record, state="inForce" if left else "failed", error=said))
+            failures = "; ".join([str(error), *left])
+            self._records.put(replace(record, state="inForce" if left else "failed", error=failures))
             raise
         metrics.INJECTIONS.labels(request.kind, "injected").inc()
         metrics.INJECTION_SECONDS.labels(request.kind).observe(time.monotonic() - began)

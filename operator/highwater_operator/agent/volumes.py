@@ -236,14 +236,14 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     Raises:
         ValueError: for a size or a file system that cannot be read.
     """
-    said = pod.labels | pod.annotations
-    if said.get(CRASHABLE) != "true":
+    declared = pod.labels | pod.annotations
+    if declared.get(CRASHABLE) != "true":
         return None
-    kind = said.get(FILE_SYSTEM, "ext4")
+    kind = declared.get(FILE_SYSTEM, "ext4")
     if kind not in ("ext4", "xfs"):
         raise ValueError(f"{FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
-    size: Any = parse_quantity(said.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
-    cluster = said.get(CLUSTER_UID, "")
-    retain = said.get(WHEN_DELETED) == RETAIN
+    size: Any = parse_quantity(declared.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
+    cluster = declared.get(CLUSTER_UID, "")
+    retain = declared.get(WHEN_DELETED) == RETAIN
     return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster, retain=retain)

@@ -91,13 +91,16 @@ class ExperimentPace:
 
 @dataclass(frozen=True, slots=True)
 class ExperimentContext:
-    """The API server, runners, agents. ``told``: what was told of each experiment by this operator, by uid."""
+    """The API server, runners, agents.
+
+    ``reported_phases``: the last phase for which this operator emitted an Event, by uid of the experiment.
+    """
 
     kube: Kube
     runners: RunnerSettings
     agents: AgentSettings
     pace: ExperimentPace = ExperimentPace()
     now: Callable[[], datetime] = now_utc
-    told: dict[str, str] = field(default_factory=dict)
+    reported_phases: dict[str, str] = field(default_factory=dict)
     open_admin: OpenAdmin = wire_admin
     judging: JudgingSettings = field(default_factory=JudgingSettings)

@@ -27,9 +27,9 @@ from highwater_chaos.backends.kubernetes.healing import heal
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_operator.experiments import metrics
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal
+from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
-from highwater_operator.experiments.loan import Loan, Waiting
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, UID_LABEL, job_name, runner_job, why_ended
 from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
 from highwater_operator.kube import Json
@@ -61,7 +61,7 @@ class _Look:
         self._found: Json = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", **found}
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
-        self._loan = Loan(context, self._found)
+        self._borrowed = BorrowedCluster(context, self._found)
 
     @property
     def _uid(self) -> str:
@@ -80,7 +80,7 @@ class _Look:
             case "Judging" if self._condition(RECORDED, "True"):
                 return await self._judge()
             case "Completed":
-                return await self._loan.give_back(self._status.get("completedAt")) or _DONE
+                return await self._borrowed.give_back(self._status.get("completedAt")) or _DONE
             case "Refused":
                 return _DONE
             case "Aborting":
@@ -91,10 +91,10 @@ class _Look:
     # --- beginning ---
 
     async def _examine(self) -> Outcome:
-        verdict = await self._loan.examine() if self._loan.wanted else examine(self._found)
+        verdict = await self._borrowed.examine() if self._borrowed.wanted else examine(self._found)
         if isinstance(verdict, Waiting):
             return await self._wait(verdict)
-        if not isinstance(verdict, Rejection) and not self._loan.wanted:
+        if not isinstance(verdict, Rejection) and not self._borrowed.wanted:
             taken = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
             if taken is not None and taken["metadata"].get("deletionTimestamp") and not self._owns(taken):
                 return Outcome(self._context.pace.ending)  # of an experiment of this name that is just going
@@ -107,13 +107,13 @@ class _Look:
         if isinstance(verdict, Rejection):
             ended = refusal(verdict)
             seen = {"completedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
-            await self._loan.give_back(None)
+            await self._borrowed.give_back(None)
             await self._write({**ended.status, **seen}, *ended.conditions)
             await self._tell_phase("Refused")
             return _DONE
         if FINALIZER not in (self._metadata.get("finalizers") or []):
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
-        await self._loan.take()
+        await self._borrowed.take()
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
         later = ("SteadyState", "Injected", "Healed", "Completed", "Passed")
         unknown = [(kind, "Unknown", "NotYet", "not yet") for kind in later]
@@ -133,7 +133,7 @@ class _Look:
         return Outcome(self._context.pace.ending)
 
     async def _start(self) -> Outcome:
-        experiment = await self._loan.resolve() if self._loan.wanted else examine(self._found)
+        experiment = await self._borrowed.resolve() if self._borrowed.wanted else examine(self._found)
         if isinstance(experiment, Rejection):  # an operator of another version had accepted it
             return await self._abort(f"not accepted any more: {experiment.message}")
         await self._kube.apply(runner_job(self._context, self._found, experiment))
@@ -152,7 +152,7 @@ class _Look:
         job = await self._kube.get(JOB, namespace, name)
         if job is None:
             recorded = self._condition(RECORDED) or {}
-            waiting = await self._undo(RUNNER) or await self._loan.give_back(recorded.get("lastTransitionTime"))
+            waiting = await self._undo(RUNNER) or await self._borrowed.give_back(recorded.get("lastTransitionTime"))
             if waiting is not None:
                 return waiting
             await self._kube.apply(judge_job(self._context, self._found))
@@ -208,11 +208,11 @@ class _Look:
             await self._write({"phase": "Aborting", "reason": "deleted before it was over"})
             await self._tell("Warning", "Aborting", "deleted before it was over")
             return Outcome(0.0)
-        waiting = await self._undo() or await self._loan.give_back(self._metadata["deletionTimestamp"])
+        waiting = await self._undo() or await self._borrowed.give_back(self._metadata["deletionTimestamp"])
         if waiting is not None:
             return waiting
         await self._set_finalizers([one for one in finalizers if one != FINALIZER])
-        self._context.told.pop(self._uid, None)
+        self._context.reported_phases.pop(self._uid, None)
         return _DONE
 
     async def _undo(self, *components: str) -> Outcome | None:
@@ -225,7 +225,7 @@ class _Look:
             await self._note(healing.journal, healing.left, healing.unseen)
         if healing.left:
             return Outcome(self._context.pace.healing)
-        if self._loan.wanted:
+        if self._borrowed.wanted:
             return None
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
         if cluster is not None and self._owns(cluster):
@@ -238,8 +238,8 @@ class _Look:
         if left:
             condition = ("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
         elif unseen:
-            said = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
-            condition = ("Healed", "Unknown", "NotSeen", said[:2000])
+            message = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
+            condition = ("Healed", "Unknown", "NotSeen", message[:2000])
         else:
             condition = ("Healed", "True", "Verified", "nothing of any fault is left")
         if self._condition("Healed", condition[1], condition[3]) is None or journal != self._status.get("journal"):
@@ -308,9 +308,9 @@ class _Look:
 
     async def _tell_phase(self, phase: str) -> None:
         """An Event for each phase that the runner went through, as far as the operator saw it."""
-        if not phase or self._context.told.get(self._uid) == phase:
+        if not phase or self._context.reported_phases.get(self._uid) == phase:
             return
-        self._context.told[self._uid] = phase
+        self._context.reported_phases[self._uid] = phase
         if phase == "Completed":
             verdict, reason = self._status.get("verdict", ""), self._status.get("reason", "")
             metrics.VERDICTS.labels(verdict or "inconclusive").inc()

@@ -92,6 +92,6 @@ def _end_of(pod: Json) -> str | None:
         ended = (one.get("state") or {}).get("terminated") or {}
         if ended.get("exitCode"):
             words = str(ended.get("message") or "").strip().splitlines()
-            said = f": {words[-1]}" if words else ""
-            return f"{ended.get('reason', 'Error')}, exit status {ended['exitCode']}{said}"
+            detail = f": {words[-1]}" if words else ""
+            return f"{ended.get('reason', 'Error')}, exit status {ended['exitCode']}{detail}"
     return None

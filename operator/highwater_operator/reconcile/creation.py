@@ -39,15 +39,15 @@ async def why_not_created(
     except Refused as error:  # an operator that is newer than its ClusterRole
         _log.warning("why pods are missing cannot be read: %s", error)
         return None
-    told = [
+    refusals = [
         why
         for (one, gone), events in zip(short.items(), lists, strict=True)
         if (why := refusal(one, gone, events)) is not None
     ]
-    if not told:
+    if not refusals:
         return None
-    hint = [_PRIVILEGED.format(namespace=namespace)] if any("hostPath" in why for why in told) else []
-    return ". ".join([*told, *hint])
+    hint = [_PRIVILEGED.format(namespace=namespace)] if any("hostPath" in why for why in refusals) else []
+    return ". ".join([*refusals, *hint])
 
 
 def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str | None:
@@ -60,8 +60,8 @@ def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str 
         if named is None or not (created or event.get("reason") == "FailedCreate"):
             continue  # among others: that a claim was created says nothing of its pod
         # In the same second the success counts: a refusal that lasts is told again.
-        told = (_time(event), created, _WHY.sub("", message))
-        latest[named[1]] = max(told, latest.get(named[1], told))
+        outcome = (_time(event), created, _WHY.sub("", message))
+        latest[named[1]] = max(outcome, latest.get(named[1], outcome))
     for pod in missing:
         _, created, why = latest.get(pod, ("", True, ""))
         if not created:

@@ -109,7 +109,7 @@ def merged(
             is_news = type_ == "Degraded" and verdict.status == "True"
         else:
             is_news = (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason)
-        if is_news and all(told[1:] != verdict[1:] for _, told in changed):
+        if is_news and all(earlier[1:] != verdict[1:] for _, earlier in changed):
             changed.append((type_, verdict))
     new = {**status, "observedGeneration": generation, "conditions": conditions}
     if all(old.get(key) == value for key, value in new.items()):

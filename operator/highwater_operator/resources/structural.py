@@ -61,7 +61,7 @@ class _Converter:
             return self._union(node, within)
         made: dict[str, Any] = {}
         if description := node.get("description"):
-            made["description"] = _told(description, node)
+            made["description"] = _with_limits(description, node)
         made |= {key: node[key] for key in _KEPT if key in node}
         if "const" in node:
             made["enum"] = [node["const"]]
@@ -106,7 +106,7 @@ class _Converter:
             return self.convert({**options[0], **beside}, within)
         made = _text_or_number(options) or dict(_ANYTHING)
         if "description" in beside:
-            made["description"] = _told(beside["description"], beside)
+            made["description"] = _with_limits(beside["description"], beside)
         if beside.get("default") is not None:
             made["default"] = beside["default"]
         return made
@@ -188,7 +188,7 @@ _RESERVED: Final = frozenset(
 ) | {"let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"}
 
 
-def _told(text: str, field: Mapping[str, Any]) -> str:
+def _with_limits(text: str, field: Mapping[str, Any]) -> str:
     """A description with what ``kubectl explain`` does not show by itself: bounds and default."""
     parts = [_one_paragraph(text).removesuffix(".")]
     low, high = field.get("minimum"), field.get("maximum")

@@ -275,9 +275,9 @@ def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list
     """Values that clients were told stand in [offset, end), who was told, and the rows that say so. A send that began
     after the batch was committed is not in it: it took the place of what was lost."""
     at = ints(unit.history, "offset")
-    told = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
-    told &= ints(unit.history, "invoke_time") <= committed_ns
-    found = unit.history.filter(pa.array(told)).slice(0, SHOWN).to_pylist()
+    acknowledged = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
+    acknowledged &= ints(unit.history, "invoke_time") <= committed_ns
+    found = unit.history.filter(pa.array(acknowledged)).slice(0, SHOWN).to_pylist()
     told_to = dict.fromkeys(who(row) for row in found)
     return [row["value"] for row in found], list(told_to), [row["row"] for row in found]
 

@@ -103,11 +103,13 @@ def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
     if moved.num_rows:
         epoch = ints(moved, "leader_epoch")
         final = int(ints(moved, "offset")[epoch == epoch.max()][-1])
-    told = of_kind(events, "high-watermark", "became-leader", "became-follower")
-    node, names = codes(told, "node")
+    reports = of_kind(events, "high-watermark", "became-leader", "became-follower")
+    node, names = codes(reports, "node")
     last = np.zeros(len(names), np.int64)
     np.maximum.at(last, node, np.arange(len(node)))
-    own = {broker_of(name or ""): int(offset) for name, offset in zip(names, ints(told, "offset")[last], strict=True)}
+    own = {
+        broker_of(name or ""): int(offset) for name, offset in zip(names, ints(reports, "offset")[last], strict=True)
+    }
     return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}
 
 

@@ -100,9 +100,9 @@ class _Logs:
     @classmethod
     def of(cls, unit: Unit) -> _Logs:
         """Those of one partition of one topic."""
-        told = recorded(unit.facts, *_LIFE, *_APPENDS)
+        is_recorded = recorded(unit.facts, *_LIFE, *_APPENDS)
         otherwise = YES if unit.facts.settings.deletes(unit.partition) is False else UNKNOWN
-        events = of_kind(unit.events, *_LIFE, "log-appended") if told else unit.events.slice(0, 0)
+        events = of_kind(unit.events, *_LIFE, "log-appended") if is_recorded else unit.events.slice(0, 0)
         by_leader = events.filter(
             pa.array(~is_any(events, "kind", "log-appended") | is_any(events, "reason", "leader"))
         )

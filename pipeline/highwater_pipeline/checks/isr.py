@@ -1,6 +1,6 @@
 """isr-incomplete: a member of the controller's ISR lacks a record below the HW (LeaderCandidateCompleteness).
 
-Whoever is in the ISR may be elected, so whoever is in the ISR must have everything that is committed. Members are
+Every member of the ISR may be elected, so every member must have all committed records. Members are
 judged once their *current incarnation* has registered: before that the controller cannot know that the broker came back
 with less, and at that moment it must take it out of the ISR. An instance is a member and the time for which it lacks
 records.

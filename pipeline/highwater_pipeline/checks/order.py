@@ -94,8 +94,8 @@ def send_order(unit: Unit, seen: Seen, orders: list[VersionOrder], promises: Pro
         wrong, perhaps = (
             steps.where(_is_back(seen, steps) & (steps.inside == inside)) for steps in (certain, possible)
         )
-        told = _finding(seen, wrong, how)
-        found[name] = Finding(told.count, told.examples, max(len(perhaps.after) - told.count, 0), promises.why)
+        proven = _finding(seen, wrong, how)
+        found[name] = Finding(proven.count, proven.examples, max(len(perhaps.after) - proven.count, 0), promises.why)
     to = seen.offset[certain.after]
     skips = certain.inside & ~_is_back(seen, certain) & orders[0].between(certain.past, to)
     found["int-send-skip"] = _finding(seen, certain.where(skips), "stands behind a record of another operation")

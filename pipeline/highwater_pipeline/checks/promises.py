@@ -56,21 +56,21 @@ class Promises:
 
 def recorded(facts: RunFacts, *kinds: str) -> bool:
     """Whether node events of these kinds were recorded in full."""
-    told = facts.recorded_events
-    return facts.has_events and (told is None or all(kind in told for kind in kinds))
+    recorded_kinds = facts.recorded_events
+    return facts.has_events and (recorded_kinds is None or all(kind in recorded_kinds for kind in kinds))
 
 
 def _placed(unit: Unit, seen: Seen) -> tuple[Ints, str]:
     acks = unit.facts.settings.acks
     if acks == "all":
         return np.full(len(seen.offset), YES, np.int64), ""
-    told = recorded(unit.facts, "log-appended", "batch-committed")
-    placed = np.full(len(seen.offset), NO if acks is not None and told else UNKNOWN, np.int64)
-    if told:
+    are_recorded = recorded(unit.facts, "log-appended", "batch-committed")
+    placed = np.full(len(seen.offset), NO if acks is not None and are_recorded else UNKNOWN, np.int64)
+    if are_recorded:
         placed[_passed_high_watermark(unit, seen)] = YES
     if acks is None:
         return placed, "it is not known which acks the producers asked for"
-    if told:
+    if are_recorded:
         return placed, ""
     return placed, f"with acks={acks} only node events show which records passed the high watermark"
 

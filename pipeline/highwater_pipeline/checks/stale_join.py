@@ -43,11 +43,11 @@ def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
         before = np.flatnonzero(state_offsets < request["metadata_offset"])
         old_isr = isrs[int(before[-1])].as_py() if len(before) else [request["broker"]]
         members = zip(request["isr"], request["isr_epochs"], request["registered_epochs"], strict=True)
-        for member, told, in_force in members:
+        for member, sent, in_force in members:
             if member in old_isr:
                 continue
             proposal = _proposal(proposals, request, member)
-            claimed = told if told != UNKNOWN or proposal is None else _epoch_in(proposal, member)
+            claimed = sent if sent != UNKNOWN or proposal is None else _epoch_in(proposal, member)
             if claimed != UNKNOWN:
                 stale, again = claimed != in_force, None
             else:

@@ -128,12 +128,12 @@ def _misfit(key: str, table: pa.Table, decision: Decision) -> tuple[str, Example
     shown = [_Operation.of(table, int(at)) for at in decision.order[-SHOWN:]]
     example: Example = {
         "key": key,
-        "operation": _Operation.of(table, decision.misfit).told(),
+        "operation": _Operation.of(table, decision.misfit).as_json(),
         "prefix": {
             "operations": fits,
             "last_row": int(row[row < misfit["row"]].max(initial=-1)),
             "is_longest": True,
-            "ends": [operation.told() for operation in shown],
+            "ends": [operation.as_json() for operation in shown],
         },
         "value": value,
         "held": end.value if end is not None else None,
@@ -157,7 +157,7 @@ def _only_refuted(key: str, table: pa.Table, decision: Decision) -> tuple[str, E
             "operations": len(known),
             "last_row": last_row,
             "is_longest": False,
-            "ends": [_Operation.of(table, int(at)).told() for at in decision.order[-SHOWN:]],
+            "ends": [_Operation.of(table, int(at)).as_json() for at in decision.order[-SHOWN:]],
         },
         "rows": rows_of("operations", [last_row]),
         "story": (
@@ -186,7 +186,7 @@ class _Operation(msgspec.Struct, frozen=True):
             row["row"],
         )  # fmt: skip
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         return {
             name: value
             for name, value in msgspec.structs.asdict(self).items()

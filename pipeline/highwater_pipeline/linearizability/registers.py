@@ -76,8 +76,8 @@ def register_history(operations: pa.Table) -> pa.Table:
     length = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
     # A failed or unknown completion need not repeat what it was: then the invocation says it.
     source = np.where((length[ends] == 0) & (invoke_of[ends] >= 0), invoke_of[ends], ends)
-    told = length[source] > 0
-    ends, source = ends[told], source[told]
+    nonempty = length[source] > 0
+    ends, source = ends[nonempty], source[nonempty]
     # What nothing completes begins at its invocation like all others; it never ends.
     invoked = np.where(invoke_of[ends] >= 0, invoke_of[ends], ends)
     flat = pc.list_flatten(values.take(pa.array(source, pa.int64())))

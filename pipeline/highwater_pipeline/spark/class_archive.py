@@ -47,7 +47,7 @@ def archive_path(java: Java) -> Path:
 
 
 def jvm_options(java: Java) -> list[str]:
-    """What a JVM needs to be told to use the archive; nothing where there is none."""
+    """Return the JVM options that use the archive; none if there is no archive."""
     path = archive_path(java)
     return ["-Xshare:auto", f"-XX:SharedArchiveFile={path}"] if path.exists() and " " not in str(path) else []
 

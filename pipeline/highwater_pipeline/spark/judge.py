@@ -88,10 +88,10 @@ def spark_judge_store(spark: SparkSession, store: Path | str, checks: Sequence[s
     names = selected(checks)
     runs = stored_runs(Path(store).absolute())
     units = [(run, str(unit)) for run, stored in enumerate(runs) for unit in stored.units]
-    told = [msgspec.json.encode(stored.facts) for stored in runs]
+    facts_json = [msgspec.json.encode(stored.facts) for stored in runs]
     tasks = max(1, min(len(units), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
     rows = spark.range(0, len(units), 1, tasks)
-    found = rows.mapInArrow(_store_checker(units, told, names), _FINDINGS).collect()
+    found = rows.mapInArrow(_store_checker(units, facts_json, names), _FINDINGS).collect()
     judged = _units_by_run(found)
     return [merge(stored.facts, judged.get(number, ()), names) for number, stored in enumerate(runs)]
 
@@ -132,14 +132,14 @@ def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[p
     except (BadTable, OSError) as error:
         yield _chunk(run, None, "error", 0, b"", str(error).encode())
         return
-    told = msgspec.json.encode(facts)
-    yield _chunk(run, None, "run", 0, told, b"")
+    facts_json = msgspec.json.encode(facts)
+    yield _chunk(run, None, "run", 0, facts_json, b"")
     for unit in units:
         for part in _TABLES:
             table: pa.Table = getattr(unit, part)
             for number, start in enumerate(range(0, max(table.num_rows, 1), CHUNK_ROWS)):
                 payload = _to_ipc(table.slice(start, CHUNK_ROWS))
-                yield _chunk(run, unit.partition, part, number, told, payload)
+                yield _chunk(run, unit.partition, part, number, facts_json, payload)
 
 
 def _chunk(run: int, partition: str | None, part: str, number: int, facts: bytes, payload: bytes) -> pa.RecordBatch:
@@ -159,7 +159,7 @@ def _checker(names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
 def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
     """One group of chunks, in any order: a unit of a run, or what is said of the run as a whole."""
     rows = chunks.to_pylist()
-    run, partition, told = rows[0]["run"], rows[0]["partition"], rows[0]["facts"]
+    run, partition, facts_json = rows[0]["run"], rows[0]["partition"], rows[0]["facts"]
     if partition is None:
         passed_on = [{name: row[name] for name in _FINDINGS_SCHEMA.names} for row in rows]
         return pa.Table.from_pylist(passed_on, schema=_FINDINGS_SCHEMA)
@@ -168,23 +168,23 @@ def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
         pa.concat_tables([_from_ipc(row["payload"]) for row in rows if row["part"] == part]).combine_chunks()
         for part in _TABLES
     )
-    unit = Unit(msgspec.json.decode(told, type=RunFacts), partition, history, events, replica_log)
+    unit = Unit(msgspec.json.decode(facts_json, type=RunFacts), partition, history, events, replica_log)
     found = msgspec.json.encode(check_unit(unit, names))
     return pa.Table.from_pylist(
-        [{"run": run, "part": "findings", "facts": told, "payload": found}], schema=_FINDINGS_SCHEMA
+        [{"run": run, "part": "findings", "facts": facts_json, "payload": found}], schema=_FINDINGS_SCHEMA
     )
 
 
 def _store_checker(
-    units: Sequence[tuple[int, str]], told: Sequence[bytes], names: Sequence[str]
+    units: Sequence[tuple[int, str]], facts_json: Sequence[bytes], names: Sequence[str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():
                 run, path = units[number]
-                unit = read_unit(msgspec.json.decode(told[run], type=RunFacts), Path(path))
+                unit = read_unit(msgspec.json.decode(facts_json[run], type=RunFacts), Path(path))
                 found = msgspec.json.encode(check_unit(unit, names))
-                row = {"run": run, "part": "findings", "facts": told[run], "payload": found}
+                row = {"run": run, "part": "findings", "facts": facts_json[run], "payload": found}
                 yield pa.RecordBatch.from_pylist([row], schema=_FINDINGS_SCHEMA)
 
     return check

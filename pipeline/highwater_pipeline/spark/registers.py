@@ -28,9 +28,9 @@ from highwater_pipeline.tables import load_run
 _BATCH_ROWS: Final = 1 << 16
 _SQL_TYPES: Final = {"string": "string", "int64": "bigint", "int8": "tinyint"}
 _ROWS: Final = (
-    ", ".join(f"`{field.name}` {_SQL_TYPES[str(field.type)]}" for field in REGISTER_HISTORY) + ", told binary"
+    ", ".join(f"`{field.name}` {_SQL_TYPES[str(field.type)]}" for field in REGISTER_HISTORY) + ", payload binary"
 )
-_ROWS_SCHEMA: Final = REGISTER_HISTORY.append(pa.field("told", pa.binary()))
+_ROWS_SCHEMA: Final = REGISTER_HISTORY.append(pa.field("payload", pa.binary()))
 _FINDINGS: Final = "part string, payload binary"
 _FINDINGS_SCHEMA: Final = pa.schema([("part", pa.string()), ("payload", pa.binary())])
 
@@ -91,20 +91,20 @@ def _rows_of_run(path: str) -> Iterator[pa.RecordBatch]:
         return
     yield _without_key("facts", msgspec.json.encode(facts_of(tables)))
     history = register_history(tables.operations)
-    told = pa.nulls(history.num_rows, pa.binary())
-    yield from history.append_column(_ROWS_SCHEMA.field("told"), told).to_batches(_BATCH_ROWS)
+    payload = pa.nulls(history.num_rows, pa.binary())
+    yield from history.append_column(_ROWS_SCHEMA.field("payload"), payload).to_batches(_BATCH_ROWS)
 
 
 def _without_key(part: str, payload: bytes) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{"client": part, "told": payload}], schema=_ROWS_SCHEMA)
+    return pa.RecordBatch.from_pylist([{"client": part, "payload": payload}], schema=_ROWS_SCHEMA)
 
 
 def _checker(limits: Limits) -> Callable[[pa.Table], pa.Table]:
     def check(rows: pa.Table) -> pa.Table:
         key = rows["key"][0].as_py()
         if key is None:
-            told = [{"part": row["client"], "payload": row["told"]} for row in rows.to_pylist()]
-            return pa.Table.from_pylist(told, schema=_FINDINGS_SCHEMA)
+            findings = [{"part": row["client"], "payload": row["payload"]} for row in rows.to_pylist()]
+            return pa.Table.from_pylist(findings, schema=_FINDINGS_SCHEMA)
         # A shuffle keeps no order; the order of rows is the order in which things happened.
         table = rows.select(REGISTER_HISTORY.names).sort_by("row").combine_chunks()
         verdict = msgspec.json.encode(check_key(key, table, limits))

@@ -89,7 +89,7 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
         conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
     # The JVM inherits no stream of ours: stdout may be somebody's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryDirectory() as stand_in:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as stand_in:
         environment = {
             "JAVA_HOME": str(home_for_spark(java, Path(stand_in))),
             "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
@@ -102,11 +102,11 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
         try:
             with _set(environment):
                 # A process has one JVM for Spark: a second session finds that of the first.
-                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
+                gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
                 SparkContext(conf=conf, gateway=gateway)
         except (PySparkException, Py4JError) as error:
             raise SparkFailed(
-                f"Spark did not start on {master} with Java {java.version}: {_first_lines(error)}: {_tail(said)}"
+                f"Spark did not start on {master} with Java {java.version}: {_first_lines(error)}: {_tail(output)}"
             ) from error
     return SparkSession.builder.getOrCreate()
 
@@ -131,6 +131,6 @@ def _first_lines(error: Exception) -> str:
     return " ".join(str(error).split("\n\tat ")[0].split())
 
 
-def _tail(said: IO[bytes], size: int = 2000) -> str:
-    said.seek(0)
-    return said.read()[-size:].decode("utf-8", "replace").strip()
+def _tail(output: IO[bytes], size: int = 2000) -> str:
+    output.seek(0)
+    return output.read()[-size:].decode("utf-8", "replace").strip()

@@ -191,10 +191,13 @@ class Lifecycle:
     def _registered(self, response: Any) -> None:
         if self.state in (LifecycleState.CONTROLLED_SHUTDOWN, LifecycleState.STOPPED):
             return
-        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+        if (
+            isinstance(response, RpcFailure)
+            or response.error_code != ErrorCode.NONE
+            or response.broker_epoch < max(self.broker_epoch, 0)  # no controller gives an epoch that goes back
+        ):
             self._ports.clock.call_later(REGISTRATION_BACKOFF_NS, self._register)
             return
-        assert response.broker_epoch >= self.broker_epoch, "broker epochs only grow"
         if response.broker_epoch > self.broker_epoch:
             self.broker_epoch = response.broker_epoch
             self._caught_up = False

@@ -33,6 +33,7 @@ from highwater_runtime.log.errors import LogError
 from highwater_runtime.log.log import Log, StartReason
 from highwater_runtime.log.records import BatchView, iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
+from highwater_runtime.metadata.image import MetadataReplayError
 from highwater_runtime.ports import Clock, Trace
 from highwater_runtime.ports.trace import BecameFollower
 from highwater_runtime.wire.errors import ErrorCode
@@ -183,10 +184,12 @@ class Partition:
         """Take over a state of the metadata: lead, follow, or learn of a new ISR or assignment."""
         if state.partition_epoch < self.partition_epoch:
             return
-        assert state.leader_epoch >= self.leader_epoch, (
-            f"{self.name}: leader epoch back from {self.leader_epoch} to {state.leader_epoch}"
-        )
-        assert set(state.isr) <= set(state.replicas), f"{self.name}: ISR {state.isr} of replicas {state.replicas}"
+        if state.leader_epoch < self.leader_epoch:
+            raise MetadataReplayError(
+                f"{self.name}: expected a leader epoch of {self.leader_epoch} or more, found {state.leader_epoch}"
+            )
+        if not set(state.isr) <= set(state.replicas):
+            raise MetadataReplayError(f"{self.name}: expected an ISR among {state.replicas}, found {state.isr}")
         new_leader_epoch = state.leader_epoch > self.leader_epoch
         # At the same partition epoch an AlterPartition answer came first, and a later proposal may be under way.
         isr_is_news = state.partition_epoch > self.partition_epoch or not self.context.proposal_kept

@@ -23,7 +23,7 @@ from highwater_runtime.host.security import node_security
 _LOOK_AGAIN_S: Final = 0.05
 
 _EPILOGUE: Final = """\
-the configuration file has Java's properties format and Kafka's names; a minimum for a broker:
+the configuration file has Java's properties format and Kafka's names. A minimal file for a broker:
 
   process.roles=broker
   node.id=0
@@ -33,12 +33,12 @@ the configuration file has Java's properties format and Kafka's names; a minimum
   log.dirs=/var/lib/highwater/broker-0
 
 signals:
-  SIGTERM, SIGINT   stop cleanly: hand leaderships over, flush, exit; a second one: exit at once
+  SIGTERM, SIGINT   stop cleanly: move leaderships, flush, exit. A second signal: exit at once
 
 exit status:
   0   stopped cleanly
-  1   disk failure, halt, bug, address or data directory in use, or told to exit at once; the log says which
-  2   the configuration cannot be used; standard error has a line for each thing that is wrong
+  1   disk failure, halt, bug, address or data directory in use, or a second signal; the log says which
+  2   the configuration cannot be used; standard error has one line for each error
 """
 
 
@@ -56,19 +56,19 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         "--wait-for",
         metavar="DIRECTORY",
         type=Path,
-        help="begin once this directory is there: a volume that somebody else has yet to mount",
+        help="start when this directory exists: another process mounts it",
     )
     parser.add_argument(
         "--hold-files",
         metavar="PREFIX",
         type=Path,
-        help="begin once there is no file whose path begins so: each is somebody's who keeps the node down",
+        help="start when no file has a path with this prefix: such a file keeps the node down",
     )
     parser.add_argument(
         "--log-level",
         default="INFO",
         choices=("DEBUG", "INFO", "WARNING", "ERROR"),
-        help="least level of what is logged (default: %(default)s)",
+        help="the lowest level that is logged (default: %(default)s)",
     )
     options = parser.parse_args(arguments)
     try:

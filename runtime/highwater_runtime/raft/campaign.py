@@ -42,11 +42,7 @@ class Campaign:
         answer = answer_of(response)
         if answer is not None and self._actions.learned(answer):
             return
-        granted = answer is not None and answer.vote_granted
-        assert not granted or (answer is not None and answer.epoch == self._state.epoch), (
-            f"a vote for another epoch: {answer}"
-        )
-        self._tally.record(voter, granted)
+        self._tally.record(voter, answer is not None and answer.grants_in(self._state.epoch))
         if self._tally.is_won:
             self._actions.won(self._tally.granting)
         elif self._tally.is_lost:

@@ -50,7 +50,7 @@ def grants_vote(state: State, epoch: int, candidate_id: int, candidate_log: LogE
 
 
 def grants_pre_vote(state: State, candidate_log: LogEnd, own_log: LogEnd, *, hears_leader: bool) -> bool:
-    """Whether a voter in ``state`` would not mind an election that such a candidate would win (KIP-650).
+    """Whether a voter in ``state`` grants a pre-vote for a candidate with this log (KIP-650).
 
     ``hears_leader``: it follows a leader and has fetched from it within the fetch time-out. What it voted so far does
     not matter: the election would be one of the next epoch.
@@ -123,7 +123,7 @@ class Timing:
 
     @property
     def begin_epoch_ns(self) -> int:
-        """A voter that has not fetched for so long is told of the epoch again: half a fetch time-out."""
+        """A voter that has not fetched for this long gets BeginQuorumEpoch again: half a fetch time-out."""
         return self.fetch_ns // 2
 
     @property

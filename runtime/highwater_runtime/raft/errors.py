@@ -1,4 +1,4 @@
-"""Why an append was refused."""
+"""Errors of the quorum: broken invariants, invalid responses, appends to a replica that does not lead."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ def halt(trace: Trace, invariant: str, epoch: int, leader_id: int | None, what: 
     """Report the broken ``invariant`` and make the error to raise."""
     trace.emit(RaftBroken(epoch=epoch, leader=-1 if leader_id is None else leader_id, reason=invariant))
     return QuorumBrokenError(what)
+
+
+class InvalidResponse(Exception):  # noqa: N818 - like the errors of a log
+    """A response that no correct leader sends. The follower changes nothing and sends the request again later."""
 
 
 class NotLeader(PortableError):  # noqa: N818 - the field's word for it

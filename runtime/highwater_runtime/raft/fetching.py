@@ -9,15 +9,20 @@ begins anew with it (KIP-630).
 
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
 observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
+
+A response that no correct leader sends changes nothing. The replica fetches again after a back-off, and such a response
+does not count as a sign of life of the leader.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from highwater_runtime.log.errors import LogError
 from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
+from highwater_runtime.raft.errors import InvalidResponse
 from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchAsk, fetch, fetched_of
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.snapshots import SnapshotId
@@ -57,7 +62,7 @@ class Fetching:
 
     @property
     def hears_leader(self) -> bool:
-        """Whether it has fetched from this leader, within the fetch time-out, and was not told of its end."""
+        """Whether it has fetched from this leader within the fetch time-out, and got no EndQuorumEpoch from it."""
         silence_ns = self._shared.ports.clock.now_ns() - self._heard_ns
         return self._has_heard and not self._is_hurried and silence_ns < self._shared.timing.fetch_ns
 
@@ -114,19 +119,25 @@ class Fetching:
         answer, data = parts
         if self._actions.learned(answer):
             return
-        if answer.error is not ErrorCode.NONE:
+        is_of_leader = (answer.epoch, answer.leader_id) == (self._shared.quorum.epoch, self._leader_id)
+        if answer.error is not ErrorCode.NONE or not is_of_leader:
             self._failed()
             return
-        assert (answer.epoch, answer.leader_id) == (self._shared.quorum.epoch, self._leader_id), (
-            f"{answer} as one who follows {self._leader_id} in epoch {self._shared.quorum.epoch}"
-        )
+        snapshot_id = SnapshotId(data.snapshot_id.end_offset, data.snapshot_id.epoch)
+        try:
+            if snapshot_id.end_offset < 0:
+                self._take(data)
+            elif not 0 < snapshot_id.epoch <= answer.epoch:
+                raise InvalidResponse(f"snapshot {snapshot_id}: expected an epoch from 1 to {answer.epoch}")
+        except (InvalidResponse, LogError):
+            self._failed()
+            return
         self._heard()
         self._failures = 0
         self._is_sure = True
-        if data.snapshot_id.end_offset >= 0:
-            self._download(SnapshotId(data.snapshot_id.end_offset, data.snapshot_id.epoch))
+        if snapshot_id.end_offset >= 0:
+            self._download(snapshot_id)
         else:
-            self._take(data)
             self._fetch_when_durable()
 
     def _heard(self) -> None:

@@ -1,8 +1,7 @@
 """The leader: appends, answers fetches, moves the HW, and resigns when it has lost the majority (KIP-595).
 
 * Its epoch begins with a LeaderChange record. The HW moves only once it covers that.
-* Voters that do not fetch are told of the epoch (BeginQuorumEpoch) until they do, ever less often down to twice a
-  fetch time-out.
+* Voters that do not fetch get BeginQuorumEpoch until they fetch, with growing intervals up to half a fetch time-out.
 * Check-quorum: when the majority has not fetched within 1.5 fetch time-outs, it resigns.
 """
 
@@ -106,12 +105,12 @@ class Leading:
         has_news = (
             diverging is not None
             or ask.offset < log.end_offset
-            or (progress is not None and progress.told_high_watermark < self._actions.high_watermark)
+            or (progress is not None and progress.sent_high_watermark < self._actions.high_watermark)
         )
         if may_wait and not has_news:
             return None
         if progress is not None:
-            progress.told_high_watermark = self._actions.high_watermark
+            progress.sent_high_watermark = self._actions.high_watermark
         records = log.read(ask.offset, ask.max_bytes) if diverging is None and ask.offset < log.end_offset else b""
         return fetched(
             answer,

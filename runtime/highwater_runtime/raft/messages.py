@@ -93,6 +93,10 @@ class Answer(NamedTuple):
     leader_id: int
     vote_granted: bool = False
 
+    def grants_in(self, epoch: int) -> bool:
+        """Return whether this is a vote in ``epoch``. A vote with an error or of another epoch does not count."""
+        return self.vote_granted and self.error is ErrorCode.NONE and self.epoch == epoch
+
 
 # --- requests --------------------------------------------------------------------------------------------------------
 

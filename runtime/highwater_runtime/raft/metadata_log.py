@@ -21,7 +21,7 @@ from highwater_runtime.log.results import AppendInfo
 from highwater_runtime.ports import Clock, Disk, Trace
 from highwater_runtime.ports.trace import RaftAppended, RaftTruncated
 from highwater_runtime.raft.election import LogEnd
-from highwater_runtime.raft.errors import halt
+from highwater_runtime.raft.errors import InvalidResponse, halt
 
 _REWRITE_BYTES: Final = 1 << 20
 
@@ -128,14 +128,21 @@ class MetadataLog:
         return info.last_offset
 
     def append_fetched(self, records: bytes, epoch: int) -> None:
-        """Append what the leader of ``epoch`` sent, whole batches that begin at the log's end; a cut-off one at the
-        end of ``records`` is left out."""
+        """Append the batches that the leader of ``epoch`` sent. Leave out a batch that is cut off at the end.
+
+        Raises:
+            InvalidResponse: a batch is not at the log's end, or its epoch is out of order; nothing was appended.
+            LogError: a batch is corrupt; nothing was appended.
+        """
         whole, expected, last_epoch = 0, self.end_offset, self.last_epoch
         for batch in iter_batches(records):
-            assert batch.base_offset == expected, f"fetched a batch at {batch.base_offset}, asked for {expected}"
-            assert last_epoch <= batch.leader_epoch <= epoch, (
-                f"batch at {batch.base_offset} has epoch {batch.leader_epoch}, expected {last_epoch} to {epoch}"
-            )
+            if batch.base_offset != expected:
+                raise InvalidResponse(f"expected a batch at offset {expected}, found one at {batch.base_offset}")
+            if not last_epoch <= batch.leader_epoch <= epoch:
+                raise InvalidResponse(
+                    f"batch at offset {expected}: expected an epoch from {last_epoch} to {epoch}, "
+                    f"found {batch.leader_epoch}"
+                )
             whole += batch.size_in_bytes
             expected, last_epoch = batch.last_offset + 1, batch.leader_epoch
         if whole == 0:
@@ -238,11 +245,17 @@ class MetadataLog:
         return end
 
     def truncate_to_diverging(self, diverging: LogEnd, high_watermark: int, epoch: int) -> None:
-        """Cut back to where this log and the one that told ``diverging`` may still agree."""
+        """Truncate to the offset up to which this log and the leader's may agree.
+
+        Raises:
+            InvalidResponse: ``diverging`` leaves nothing to truncate.
+            QuorumBrokenError: the truncation would remove committed records.
+        """
         own = self.end_of_epoch(diverging.epoch)
         target = min(own.offset, diverging.offset) if own.epoch == diverging.epoch else own.offset
         before = self.end_offset
-        assert target < before, f"told that the log diverges at {diverging}, but it ends at {self.end}"
+        if not 0 <= target < before:
+            raise InvalidResponse(f"expected a diverging epoch below the log's end {self.end}, found {diverging}")
         if target < high_watermark:
             what = f"would cut the log to {target}, below the committed {high_watermark}"
             raise halt(self._trace, "raft-committed-data", epoch, None, what)

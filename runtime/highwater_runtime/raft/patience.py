@@ -1,8 +1,8 @@
-"""When a voter without leader stands at the latest, from one role to the next.
+"""The election time-out of a voter, kept from one role to the next.
 
-A candidate with a log that nobody can vote for bumps the epoch again and again, and each time the others go to
-*unattached* anew. If their election time-out began anew with it, those that could win would never stand. So the
-deadline stays: it is renewed by a vote that was given, by standing oneself, and by a leader, by nothing else.
+A candidate whose log is too short for every vote bumps the epoch again and again, and each time the others become
+*unattached*. If that restarted their election time-out, voters that could win would never become candidates. So only
+three events renew the deadline: a vote that was granted, a candidacy of this voter, and a leader.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from highwater_runtime.raft.election import Timing
 
 
 class Patience:
-    """One voter's deadline."""
+    """The deadline of one voter."""
 
     def __init__(self, timing: Timing, clock: Clock, random: Random) -> None:
         self._timing = timing
@@ -23,17 +23,17 @@ class Patience:
         self._deadline_ns: int | None = None
 
     def renew(self) -> int:
-        """Begin a new election time-out; returns it."""
+        """Start a new election time-out. Return it in nanoseconds."""
         timeout_ns = self._timing.election_timeout_ns(self._random)
         self._deadline_ns = self._clock.now_ns() + timeout_ns
         return timeout_ns
 
     def left_ns(self) -> int:
-        """What is left of the time-out that runs; a new one where none does."""
+        """Return the rest of the current time-out in nanoseconds. Start a new one if there is none."""
         if self._deadline_ns is None:
             return self.renew()
         return max(self._deadline_ns - self._clock.now_ns(), 0)
 
     def forget(self) -> None:
-        """There is a leader."""
+        """Stop the time-out, because there is a leader."""
         self._deadline_ns = None

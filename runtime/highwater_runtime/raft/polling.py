@@ -1,4 +1,4 @@
-"""Asking the other voters for a vote or a pre-vote: each until it has answered, or the role that asks is over."""
+"""Ask the other voters for a vote or a pre-vote, each until it responds or the role ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from highwater_runtime.wire.messages.vote_response import VoteResponse
 def poll_voters(
     shared: Shared, scope: Scope, ballot: Ballot, version: int, on_response: Callable[[int, VoteResponse], None]
 ) -> None:
-    """Send ``ballot`` to all other voters; ``on_response`` gets each one's answer. What fails is sent again."""
+    """Send ``ballot`` to all other voters. ``on_response`` gets each response. Failed requests are sent again."""
     request = vote(shared.cluster_id, ballot)
 
     def ask(voter: int, failures: int) -> None:

@@ -1,6 +1,6 @@
-"""What a leader knows of the other replicas, and what follows from it: the HW, check-quorum, the line of successors.
+"""What a leader knows of the other replicas, and what follows: the HW, check-quorum, the order of successors.
 
-Pure: times come in as arguments, and nothing here acts.
+Pure functions: times are arguments.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 class ReplicaProgress:
     """One other replica as seen from the leader.
 
-    ``end_offset`` what it has on disk (−1 before it fetched in this epoch), ``heard_ns`` when it last fetched (at
-    first: when the epoch began), ``told_high_watermark`` the HW of the last answer it was sent, ``caught_up_ns`` when
-    it last held all that the leader had, ``leader_end`` where the leader ended at its last fetch.
+    ``end_offset``: its durable end (−1 before it fetched in this epoch). ``heard_ns``: time of its last fetch (at
+    first: begin of the epoch). ``sent_high_watermark``: the HW of the last response to it. ``caught_up_ns``: time at
+    which it last had all records of the leader. ``leader_end``: end of the leader's log at its last fetch.
     """
 
     heard_ns: int
     end_offset: int = -1
-    told_high_watermark: int = -1
+    sent_high_watermark: int = -1
     caught_up_ns: int | None = None
     leader_end: int = -1
 
     def fetched(self, offset: int, leader_end: int, now_ns: int) -> None:
-        """Take note of a fetch at ``offset``, while the leader's log ends at ``leader_end``. Set ``heard_ns`` later."""
+        """Record a fetch at ``offset`` while the leader's log ends at ``leader_end``. Set ``heard_ns`` later."""
         if offset >= leader_end:
             self.caught_up_ns = now_ns
         elif 0 <= self.leader_end <= offset:
@@ -46,28 +46,28 @@ class LeaderProgress:
         self._majority = (len(others) + 1) // 2 + 1
 
     def of(self, replica_id: int, now_ns: int) -> ReplicaProgress:
-        """The replica's record; one that is no voter is an observer from its first fetch on."""
+        """Return the progress of a replica. A replica that is not a voter becomes an observer with its first fetch."""
         voter = self.voters.get(replica_id)
         if voter is not None:
             return voter
         return self.observers.setdefault(replica_id, ReplicaProgress(now_ns))
 
     def high_watermark(self, own_flushed_end: int) -> int | None:
-        """The offset that a majority of voters has on disk, the leader included.
+        """Return the offset up to which a majority of voters is durable, the leader included.
 
-        None while that covers no record of this epoch: until then nothing may be called committed.
+        Return None while that covers no record of this epoch, because then nothing counts as committed.
         """
         ends = sorted([own_flushed_end, *(progress.end_offset for progress in self.voters.values())], reverse=True)
         reached = ends[self._majority - 1]
         return reached if reached > self.epoch_start else None
 
     def majority_heard_ns(self) -> int | None:
-        """The latest time by which a majority, the leader included, had fetched; None: the leader is one alone."""
+        """Return the latest time (ns) since which a majority, leader included, has fetched. None for a single voter."""
         if self._majority == 1:
             return None
         heard = sorted((progress.heard_ns for progress in self.voters.values()), reverse=True)
         return heard[self._majority - 2]
 
     def successors(self) -> tuple[int, ...]:
-        """The other voters, the most caught up first, ties by id."""
+        """Return the other voters, the most caught-up first, ties by id."""
         return tuple(sorted(self.voters, key=lambda voter: (-self.voters[voter].end_offset, voter)))

@@ -52,7 +52,7 @@ class FetchPurgatory:
         """Answer the fetch now or let it wait.
 
         A replica has one fetch under way: an earlier one that still waits is of a connection that broke. It is
-        answered first, so that what it is told is not taken for told.
+        answered first: the replica never sees that response.
         """
         for key, waiting in list(self._waiting.items()):
             if ask.replica_id >= 0 and waiting.ask.replica_id == ask.replica_id:

@@ -71,6 +71,8 @@ class QuorumStateStore:
             ) from error
         if content.data_version != 0:
             raise QuorumStateError(f"{path}: expected data_version 0, found {content.data_version}")
+        if content.leader_epoch < 0:
+            raise QuorumStateError(f"{path}: expected a leaderEpoch of 0 or more, found {content.leader_epoch}")
         return ElectionState(content.leader_epoch, _id_or_none(content.leader_id), _id_or_none(content.voted_id))
 
     def save(self, state: ElectionState) -> None:

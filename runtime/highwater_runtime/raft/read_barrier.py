@@ -1,14 +1,13 @@
 """Linearizable reads at any replica, voter or observer, leader or not (KIP-650).
 
-A read asks the leader how far it must have applied (ReadOffset), is held until this replica's listener has been told
-that far, and is then let through: the state machine now holds all that was acknowledged before the read began. One
-that is held too long gets REQUEST_TIMED_OUT, and its client may try another node.
+A read asks the leader up to which offset it must be applied (ReadOffset). It is held until this replica's listener has
+applied that offset. Then the state has everything that was acknowledged before the read began. A read that is held too
+long gets REQUEST_TIMED_OUT, and its client may try another node.
 
-**One question at a time, for many reads**: its answer is good for all reads that were here when it was sent. A failed
-one is repeated after a back-off; one that went to a leader which is none any more is asked anew at once.
+**One request at a time, for many reads**: its response is valid for all reads that were held when it was sent. A failed
+request is sent again after a back-off. If the leader was deposed, the next leader is asked at once.
 
-**No wake-up can be lost**, since nothing is ever woken: after every event of the replica the reads that wait are held
-against how far the listener is.
+**No wake-up can be lost**: after every event of the replica, all held reads are compared with the applied offset.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class ReadBarrier:
 
     Args:
         ask_self: :meth:`RaftReplica.read_offset`, for when this replica leads.
-        applied_end: end (exclusive) of what the listener was told.
+        applied_end: exclusive end of the batches that the listener has applied.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class ReadBarrier:
         return self._shared.quorum.epoch, -1 if leader_id is None else leader_id
 
     def _ask(self) -> None:
-        """Ask for all reads that are here and know nothing yet; what an earlier question brings counts no more."""
+        """Ask for all held reads without an offset. The response to an earlier request is ignored from now on."""
         if not any(held.offset is None for held in self._held.values()):
             self._asked = None
             return

@@ -4,8 +4,8 @@ The replica holds what outlives a role (state, log, HW, waiting fetches, the lis
 goes from role to role. The rules are elsewhere: the states in :mod:`.states`, the decisions of an election in
 :mod:`.election`, what each role does in its own module.
 
-Every event (request, answer, timer, flush) runs to its end and then *settles*: waiting fetches are judged anew, the
-listener is told what is new, the gauges are set.
+After every event (request, response, timer, flush) the replica checks waiting fetches again, notifies the listener, and
+sets the gauges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from highwater_runtime.ports.trace import RaftHighWatermark
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.answering import Answering
 from highwater_runtime.raft.campaign import Campaign
-from highwater_runtime.raft.canvass import Canvass
 from highwater_runtime.raft.commit_feed import MOST_AT_ONCE, CommitFeed, Leadership
 from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
@@ -32,6 +31,7 @@ from highwater_runtime.raft.messages import Answer, FetchAsk
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.metrics import RaftMetrics
 from highwater_runtime.raft.patience import Patience
+from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.raft.purgatory import FetchPurgatory
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.quorum_state_store import QuorumStateStore
@@ -116,7 +116,7 @@ class RaftReplica:
         )
         self._answering = Answering(self._shared, self)
         self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
-        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded)
+        self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded, ports.trace)
         self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
         self._applied_end = 0
         self._metrics = RaftMetrics(ports.metrics, ports.clock.now_ns)
@@ -152,7 +152,7 @@ class RaftReplica:
 
     @property
     def leader_id(self) -> int | None:
-        """Who leads :attr:`epoch`; ``None`` where that is not known."""
+        """The leader of :attr:`epoch`; None if it is not known."""
         return self._quorum.leader_id
 
     @property
@@ -246,10 +246,10 @@ class RaftReplica:
         return last_offset
 
     def read_offset(self, on_answer: OnReadOffset) -> None:
-        """Tell how far a read must have applied to see all that was acknowledged before; leader only.
+        """Return the offset that a read must apply to see everything that was acknowledged before; leader only.
 
-        ``on_answer`` is called once, now or later: with NOT_LEADER_OR_FOLLOWER where this replica does not lead or
-        its leadership ends, with REQUEST_TIMED_OUT where no majority confirms it in time. With the switch
+        ``on_answer`` is called once, now or later: with NOT_LEADER_OR_FOLLOWER if this replica does not lead or
+        its leadership ends, with REQUEST_TIMED_OUT if no majority confirms it in time. With the switch
         ``read-offset`` at ``unconfirmed`` the answer is what this leader has applied, at once (KIP-650's draft).
         """
         if self._is_closed:
@@ -271,13 +271,13 @@ class RaftReplica:
     def write_snapshot(self, end_offset: int, records: list[bytes]) -> bool:
         """Keep ``records`` as the state of all below ``end_offset``, durably, and let older parts of the log go.
 
-        ``end_offset`` is the end of a batch that the listener was told of. Returns False, and does nothing, where a
-        snapshot that reaches as far is there already.
+        ``end_offset`` is the end of a batch that the listener got. Return False, and do nothing, if there is already a
+        snapshot up to that offset.
 
         Raises:
             OSError: the disk failed.
         """
-        assert end_offset <= self._feed.next_offset, f"a snapshot up to {end_offset}, told {self._feed.next_offset}"
+        assert end_offset <= self._feed.next_offset, f"a snapshot up to {end_offset}, above {self._feed.next_offset}"
         return self._snapshots.write(end_offset, records)
 
     def resign(self) -> None:
@@ -287,7 +287,7 @@ class RaftReplica:
     def stop(self, on_stopped: Callable[[], None] = lambda: None) -> None:
         """Leave cleanly, then call ``on_stopped`` once.
 
-        A leader resigns first and waits until the others have been told, or another leads, or a request time-out is
+        A leader resigns first. It waits until all voters have responded, another voter leads, or a request time-out is
         over. From then on this replica refuses every request with BROKER_NOT_AVAILABLE.
         """
         assert self._on_stopped is None, "stop was called before"
@@ -314,11 +314,11 @@ class RaftReplica:
         self._is_settling = True
         try:
             self._purgatory.recheck()
-            left, told = MOST_AT_ONCE, True
-            while told:
-                told, records = self._feed.tell(self._high_watermark, left)
+            left, is_news = MOST_AT_ONCE, True
+            while is_news:
+                is_news, records = self._feed.notify(self._high_watermark, left)
                 left -= records
-                if told:
+                if is_news:
                     self._purgatory.recheck()
         finally:
             self._is_settling = False
@@ -365,7 +365,7 @@ class RaftReplica:
             case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
                 role = Fetching(self._shared, self, leader_id)
             case Prospective() as prospective:
-                role = Canvass(self._shared, self, prospective)
+                role = PreElection(self._shared, self, prospective)
             case Candidate() as candidate:
                 role = Campaign(self._shared, self, candidate)
             case Leader() as leader:
@@ -440,7 +440,7 @@ class RaftReplica:
         self.go(Leader(self.epoch, self.node_id, granting))
 
     def give_up(self, successors: tuple[int, ...]) -> None:
-        """Lead no more; see :class:`.scope.Actions`."""
+        """Resign; see :class:`.scope.Actions`."""
         self.go(Resigned(self.epoch, self.node_id, successors))
 
     def commit_up_to(self, offset: int, leader_id: int) -> None:
@@ -451,7 +451,7 @@ class RaftReplica:
         self._shared.ports.trace.emit(RaftHighWatermark(offset=offset, epoch=self.epoch, leader=leader_id))
 
     def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
-        """Begin anew with a snapshot of the leader's; see :class:`.scope.Actions`."""
+        """Replace log and state by a snapshot of the leader; see :class:`.scope.Actions`."""
         assert not self.is_leader, "a leader never loads a snapshot"
         if snapshot_id.end_offset <= self._high_watermark:
             return  # an older answer: what it stands for is here already
@@ -473,10 +473,10 @@ class RaftReplica:
 
     def _stop_waiting(self) -> None:
         if isinstance(self._role, Resigning):
-            self._role.untold.clear()
+            self._role.unnotified.clear()
 
     def _is_handing_over(self) -> bool:
-        return isinstance(self._role, Resigning) and bool(self._role.untold)
+        return isinstance(self._role, Resigning) and bool(self._role.unnotified)
 
     def _close(self, on_stopped: Callable[[], None]) -> None:
         assert not self._is_closed

@@ -1,6 +1,7 @@
-"""A resigned leader: tells the voters that its epoch is over (EndQuorumEpoch), then waits like any voter.
+"""A resigned leader sends EndQuorumEpoch to the voters, then waits like any voter.
 
-It answers nobody as a leader. It may stand again after an election time-out; one that is shutting down does not.
+It refuses requests that need a leader. After an election time-out it may become candidate again, unless it is shutting
+down.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from highwater_runtime.raft.states import Resigned
 
 
 class Resigning:
-    """A former leader in its epoch. :attr:`untold` are the voters that have not answered yet."""
+    """A former leader in its epoch. :attr:`unnotified` are the voters that have not responded yet."""
 
     def __init__(self, shared: Shared, actions: Actions, state: Resigned) -> None:
         self.scope = Scope(shared)
         self._shared = shared
         self._actions = actions
         self._state = state
-        self.untold = dict.fromkeys(state.successors, True)
+        self.unnotified = dict.fromkeys(state.successors, True)
 
     def start(self) -> None:
-        """Tell the others; a single voter stands again at once, there is nobody to wait for."""
+        """Send EndQuorumEpoch. A single voter becomes candidate at once."""
         if not self._state.successors:
             self._actions.stand(0)
             return
@@ -41,7 +42,7 @@ class Resigning:
             if isinstance(response, RpcFailure):
                 self.scope.later(retry_backoff_ns(failures + 1), lambda: self._tell(voter, failures + 1))
                 return
-            del self.untold[voter]
+            del self.unnotified[voter]
             answer = answer_of(response)
             if answer is not None:
                 self._actions.learned(answer)

@@ -1,8 +1,8 @@
 """What the roles of a replica share, and the span of one role's life.
 
-A replica plays one role at a time (wait, canvass, campaign, lead, resign, fetch), for one state in one epoch. All that
-a role begins (timers, requests) belongs to its :class:`Scope` and ends with it: no late answer and no forgotten timer
-of a former role ever reaches the replica.
+A replica has one role at a time (waiting, pre-election, campaign, leading, resigning, fetching), for one state in one
+epoch. All timers and requests of a role belong to its :class:`Scope` and end with it. So no late response and no timer
+of a former role reaches the replica.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ class Actions(Protocol):
 
     @property
     def high_watermark(self) -> int:
-        """What this replica knows to be committed (exclusive end)."""
+        """The exclusive end of what this replica knows to be committed."""
 
     def learned(self, answer: Answer) -> bool:
-        """Take up the epoch and leader that another node knows; whether that ended the role."""
+        """Adopt the epoch and leader that another node knows. Return whether that ended the role."""
 
     def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
-        """Stand for election in the next epoch, after ``retries`` failed elections in a row. Ends the role.
+        """Become candidate in the next epoch, after ``retries`` failed elections in a row. Ends the role.
 
-        With pre-vote a voter asks first, except where the leader itself has called for the election.
+        With pre-vote, become prospective first, unless the leader itself asked for the election.
         """
 
     def would_win(self) -> None:
-        """Stand: a majority would grant. Ends the role."""
+        """Become candidate, since a majority granted its pre-votes. Ends the role."""
 
     def won(self, granting: tuple[int, ...]) -> None:
-        """Lead: a majority granted. Ends the role."""
+        """Become leader, since a majority granted its votes. Ends the role."""
 
     def give_up(self, successors: tuple[int, ...]) -> None:
-        """Lead no more. Ends the role."""
+        """Resign. Ends the role."""
 
     def commit_up_to(self, offset: int, leader_id: int) -> None:
-        """All below ``offset`` is committed, says the leader. Does not end the role."""
+        """Advance the HW to ``offset`` (exclusive). Does not end the role."""
 
     def take_snapshot(self, snapshot_id: SnapshotId, data: bytes, leader_id: int) -> None:
-        """Begin anew with a snapshot of the leader's, if it is whole and ahead. Does not end the role."""
+        """Replace log and state by a snapshot of the leader, if it is complete and ahead. Does not end the role."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """One replica's surroundings. ``event`` wraps a callback so that the replica settles after it."""
+    """What all roles of a replica share. ``event`` runs a callback, then brings replica and listener up to date."""
 
     node_id: int
     endpoints: Mapping[int, Endpoint]
@@ -72,7 +72,7 @@ class Shared:
 
 
 class Scope:
-    """The span of one role."""
+    """The lifetime of one role."""
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -82,7 +82,7 @@ class Scope:
         self.is_open = True
 
     def close(self) -> None:
-        """End the role: nothing it began calls back from now on."""
+        """End the role. Cancel its timers and ignore responses to its requests."""
         self.is_open = False
         for timer in self._timers.values():
             timer.cancel()
@@ -95,7 +95,7 @@ class Scope:
         self._endings.append(callback)
 
     def later(self, delay_ns: int, callback: Callable[[], None]) -> None:
-        """Run ``callback`` after ``delay_ns``, if the role still plays then."""
+        """Run ``callback`` after ``delay_ns``, unless the role has ended."""
         key, self._next_timer = self._next_timer, self._next_timer + 1
 
         def due() -> None:
@@ -107,7 +107,7 @@ class Scope:
     def send(
         self, voter: int, request: ApiMessage, version: int, on_response: Callable[[Any], None], *, channel: str
     ) -> None:
-        """Send to a voter; ``on_response`` gets the response or a failure, if the role still plays then."""
+        """Send to a voter. ``on_response`` gets the response or an ``RpcFailure``, unless the role has ended."""
 
         def answered(response: Any) -> None:
             if self.is_open:
@@ -125,7 +125,7 @@ class Role(Protocol):
     scope: Scope
 
     def start(self) -> None:
-        """Begin. May end the role at once (a single voter wins when it stands)."""
+        """Begin the role. May end it at once (a single voter wins its election)."""
 
     def on_flushed(self) -> None:
-        """The log is durable further than before."""
+        """React to a larger flushed end of the log."""

@@ -2,65 +2,69 @@
 
 Theory of operation
 ===================
-The metadata log ``__cluster_metadata-0`` is replicated by Raft turned round: the leader does not push, the others
-**fetch**. A fixed set of *voters* (the controllers) elects a leader and decides what is committed; any number of
-*observers* (the brokers) fetch as voters do, but count for nothing.
+The metadata log ``__cluster_metadata-0`` is replicated by pull-based Raft: the leader does not push, the others
+**fetch**. A fixed set of *voters* (the controllers) elects a leader and decides what is committed. Any number of
+*observers* (the brokers) fetch like voters, but do not count.
 
-**Epochs.** Time is cut into epochs, numbered upwards. Each has at most one leader, since a voter gives at most one
-vote in an epoch, a leader needs a majority's, and any two majorities share a voter. Every message carries its
-sender's epoch. Who is behind is refused and told of the newer epoch; who learns of a newer epoch joins it at once.
-Epoch, vote and leader are **durable before they are used** (:mod:`~highwater_runtime.raft.quorum_state_store`):
-a voter that loses power cannot vote a second time, a leader cannot come back to lead the epoch it led before.
+**Epochs.** Epochs are numbered. Each has at most one leader: a voter gives at most one vote in an epoch, a leader needs
+the votes of a majority, and any two majorities share a voter. Every message has the epoch of its sender. If the sender
+is behind, the response is an error with the newer epoch. A replica that learns of a newer epoch joins it at once.
+Epoch, vote and leader are **durable before they are used** (:mod:`~highwater_runtime.raft.quorum_state_store`). So a
+voter that loses power cannot vote twice, and a leader that restarts cannot lead the same epoch again.
 
-**Elections.** A voter that hears from no leader for a while (election time-out while it knows none, fetch time-out
-while it follows one) first asks whether it would be elected (below), then becomes *candidate* in the next epoch, votes
-for itself and asks the others. They vote for it if
-they have not voted otherwise and its log is **at least as complete** as theirs: its last epoch is higher, or equal and
-the log no shorter. Time-outs are drawn at random, and failed candidates wait ever longer (binary exponential back-off),
-so that ties break.
+**Elections.** A voter becomes *candidate* if it has not heard from a leader for a time-out: the fetch time-out if it
+follows a leader, the election time-out if it knows none. It sends pre-votes first (below). A candidate is in the next
+epoch, votes for itself, and asks the other voters. A voter grants its vote if it has not voted for another candidate
+and the candidate's log is **at least as complete** as its own: the last epoch is higher, or it is equal and the log is
+not shorter. Time-outs are random, and failed candidates wait longer each time (binary exponential back-off), so ties
+end.
 
-**Pre-vote.** A voter that is cut off and stood at every time-out would come back with an epoch far above all others'
-and depose a leader that was well. So it becomes *prospective* first: it asks for a *pre-vote* in the epoch in which it
-is, and neither bumps nor writes anything. Asked so, a leader refuses; a follower refuses that has fetched from its
-leader in this epoch and within the fetch time-out; every other voter compares logs as for a vote. A pre-vote binds
-nobody: two prospective voters grant each other's. With a majority of grants the prospective voter becomes candidate.
-Refused by a majority, or without one in time, it goes back to its leader and fetches on where it had one (if that is
-alive after all, all is well; if not, the voter is no longer one that hears from it, and grants the pre-votes of
-others), else it backs off and asks again. So a voter that can reach the others, but not the leader whom they hear,
-does not take the leadership away, to lose it to the other side in turn. A voter that does not know the flag
-(UNSUPPORTED_VERSION) cannot refuse: it counts as a grant, and its vote will tell. There is nobody to disturb where the
-leader itself has called for an election (EndQuorumEpoch): the one in line is candidate at once.
+**Pre-vote.** Without it, a voter that is cut off would bump its epoch at every time-out. When it comes back, it would
+depose a healthy leader. So a voter becomes *prospective* first: it asks for *pre-votes* in its current epoch, and
+neither bumps nor writes anything.
 
-**Replication.** A fetch names the offset it wants and the epoch of the record before it. The leader compares this
-with its own log: where the two differ it answers with the *diverging epoch* (the largest epoch it shares and where
-that ends) and the replica cuts its log back, then asks again. So two logs that agree at an offset and epoch agree on
-everything below (log matching). A fetch also says: *all below its offset is on my disk*. A replica flushes before it
-fetches on, and the leader counts its own log up to where it is flushed, no further.
+* A leader refuses a pre-vote. So does a follower that has fetched from its leader in this epoch within the fetch
+  time-out. Every other voter compares logs as for a vote.
+* A pre-vote is not a promise: two prospective voters grant each other's.
+* With a majority of grants the prospective voter becomes candidate.
+* If a majority refuses, or there is no majority in time, the voter follows its former leader again. If the leader is
+  alive, nothing has changed. If not, the voter no longer hears from it, and grants the pre-votes of others. If it had
+  no leader, it backs off and asks again. So a voter that reaches the others but not their leader does not depose that
+  leader.
+* A voter that does not know pre-votes (UNSUPPORTED_VERSION) cannot refuse. It counts as a grant, and its vote decides.
+* If the leader itself asks for an election (EndQuorumEpoch), the first successor becomes candidate at once.
 
-**Commitment.** The high watermark (HW) is the offset that a majority of the voters has reached on disk, but a leader
-moves it only once it covers a record of its own epoch: the *LeaderChange* record with which every leader begins. (A
-record of an older epoch on a majority could still be overwritten; below a record of this epoch nothing can.) Others
-learn the HW from the answers to their fetches. What is below the HW is never cut back, on no replica.
+**Replication.** A fetch has an offset and the epoch of the record before it. The leader compares this with its log. If
+the logs differ, the response has the *diverging epoch* (the largest epoch of the leader's log that is not above the
+fetched one, and its end offset). The replica truncates its log and fetches again. So if two logs agree at an offset and
+epoch, they agree on everything below (log matching). A fetch also promises that *everything below its offset is
+durable* on the sender. So a replica flushes before it fetches again, and the leader counts its own log up to its
+flushed end.
 
-**Giving up.** A leader from which a majority of voters has not fetched for 1.5 fetch time-outs has probably lost them:
-it *resigns* (check-quorum). A resigned leader keeps its epoch, leads no more, tells the voters (EndQuorumEpoch, with
-the most caught-up first in line for the next election) and waits. A leader that restarts comes back *resigned*, since
-what it appended last may be gone.
+**Commitment.** The high watermark (HW) is the offset up to which a majority of the voters is durable. A leader advances
+it only when it covers a record of the leader's own epoch: the *LeaderChange* record with which every leader begins. (A
+record of an older epoch on a majority may still be overwritten; below a record of this epoch nothing can be.) Other
+replicas learn the HW from fetch responses. No replica ever truncates below the HW.
+
+**Resigning.** If a majority of voters has not fetched from a leader for 1.5 fetch time-outs, the leader has probably
+lost them, and it *resigns* (check-quorum). A resigned leader keeps its epoch but does not lead. It sends EndQuorumEpoch
+to the voters, with successors in the order of their logs, and waits. A leader that restarts is *resigned*, because its
+last appends may be lost.
 
 States and transitions
 ======================
-Every transition out of the table below is an assertion. ``next`` is epoch + 1, ``higher`` any higher epoch::
+A transition that is not in the table is a bug (an assertion). ``next`` is epoch + 1, ``higher`` any higher epoch::
 
-    unattached  knows the epoch, no leader, has not voted in it
-    voted       has voted for another (or, after a restart, for itself) in this epoch
-    prospective hears from no leader, and asks whether it would be elected; keeps the vote it gave in this epoch
-    candidate   has voted for itself and asks the others
+    unattached  knows the epoch, but no leader; has not voted in it
+    voted       has voted for another voter in this epoch (or, after a restart, for itself)
+    prospective hears from no leader, and asks for pre-votes; keeps its vote of this epoch
+    candidate   has voted for itself, and asks for votes
     leader      was elected
-    resigned    was leader of this epoch and is no more
+    resigned    was leader of this epoch, and does not lead
     follower    a voter that fetches from a leader
-    observer    no voter; fetches from a leader
+    observer    not a voter; fetches from a leader
 
-With the switch ``pre-vote`` off, and after EndQuorumEpoch, a voter goes to candidate past prospective.
+With the switch ``pre-vote`` off, and after EndQuorumEpoch, a voter becomes candidate without being prospective.
 """
 
 from __future__ import annotations
@@ -134,7 +138,7 @@ class Leader:
 
 @dataclass(frozen=True, slots=True)
 class Resigned:
-    """Led ``epoch`` and leads no more; ``successors`` are the other voters, the one to take over first."""
+    """Led ``epoch`` and has resigned. ``successors`` are the other voters, most complete log first."""
 
     NAME: ClassVar[str] = "resigned"
     epoch: int
@@ -275,7 +279,7 @@ def election_state(state: State) -> ElectionState:
 def state_after_restart(saved: ElectionState, node_id: int, voters: tuple[int, ...], log_epoch: int) -> State:
     """The state in which a replica comes back with ``saved`` on disk and ``log_epoch`` as its log's last epoch."""
     if saved.epoch < log_epoch:
-        # Only where the file was lost and the log was not: whoever led the log's epoch, this replica cannot know.
+        # The file was lost and the log was not: this replica cannot know the leader of the log's epoch.
         return Unattached(log_epoch)
     if node_id not in voters:
         return Unattached(saved.epoch) if saved.leader_id not in voters else Observer(saved.epoch, saved.leader_id)
@@ -291,8 +295,7 @@ def state_after_restart(saved: ElectionState, node_id: int, voters: tuple[int, .
 
 
 def leader_of(state: State) -> int | None:
-    """Who leads, as far as ``state`` knows. A resigned leader does not name itself: it leads no more. Nor does a
-    prospective voter name the leader it no longer hears."""
+    """Return the leader that ``state`` knows. Return None for a resigned leader and for a prospective voter."""
     match state:
         case Follower(leader_id=leader_id) | Observer(leader_id=leader_id):
             return leader_id

@@ -1,4 +1,4 @@
-"""A voter without a leader: unattached, or voted for another. It waits for news, and stands when there are none."""
+"""A voter without a leader (unattached or voted) becomes candidate when its election time-out is over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from highwater_runtime.raft.states import Voted
 
 
 class Waiting:
-    """Waits for what is left of its election time-out, a new one where it has just voted."""
+    """Waits for the rest of its election time-out, or for a new one if it has just voted."""
 
     def __init__(self, shared: Shared, actions: Actions) -> None:
         self.scope = Scope(shared)
@@ -15,7 +15,7 @@ class Waiting:
         self._actions = actions
 
     def start(self) -> None:
-        """Set the time-out; a single voter has nobody to wait for."""
+        """Set the time-out. A single voter becomes candidate at once."""
         if not self._shared.quorum.others:
             self._actions.stand(0)
             return

@@ -14,7 +14,7 @@ from .conftest import ROOT, pods
 KUBERNETES = "1.34.0"
 NOT_KUBERNETES_OWN = {"PodMonitor", "PrometheusRule"}
 IMAGE = re.compile(r"highwater/(node|operator|agent|pipeline):(\S+)")
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+VERSION = yaml.safe_load((ROOT / "helm/highwater/Chart.yaml").read_text())["appVersion"]
 FORBIDDEN_RESOURCES = {"secrets", "nodes", "nodes/proxy", "pods/exec", "clusterroles", "roles", "rolebindings"}
 
 
@@ -161,7 +161,8 @@ def test_every_image_is_one_of_ours(packaged):
 
 def test_versions_agree():
     chart = yaml.safe_load((ROOT / "helm/highwater/Chart.yaml").read_text())
-    assert chart["version"] == chart["appVersion"] == VERSION
+    assert chart["version"] == chart["appVersion"]
+    assert f"## {VERSION}\n" in (ROOT / "CHANGELOG.md").read_text(), "images are tagged by the last release"
 
 
 def test_entry_points_exist(packaged):

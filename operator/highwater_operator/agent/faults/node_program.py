@@ -66,9 +66,11 @@ class MessagesKind:
             }
         context.make(Instruction(socket, "dropRule", {"key": context.id}, "hasRule", "addRule", params))
         there = tell(socket, "hasRule", {"key": context.id}) is True
-        said = "says that the rule is in force" if there else "does not know the rule"
+        claim = "says that the rule is in force" if there else "does not know the rule"
         whom = f" from {', '.join(params['sources'])}" if params["sources"] else ""
-        return [Evidence(f"the node {said}: {params['action']} {params['rpc']}{whom}", there, details={"rule": params})]
+        return [
+            Evidence(f"the node {claim}: {params['action']} {params['rpc']}{whom}", there, details={"rule": params})
+        ]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """The rule is gone, or the node that had it."""

@@ -74,14 +74,18 @@ class ProducerIds:
 
     def _allocated(self, response: Any) -> None:
         self._asking = False
-        if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
+        if (
+            isinstance(response, RpcFailure)
+            or response.error_code != ErrorCode.NONE
+            or response.producer_id_start < self._end  # ids that this broker may have given out already
+            or response.producer_id_len <= 0
+        ):
             now = self._clock.now_ns()
             while self._waiting and self._waiting[0][1] <= now + RETRY_BACKOFF_NS:
                 self._waiting.popleft()[0].reply(_refusal(ErrorCode.REQUEST_TIMED_OUT))
             self._asking = True
             self._clock.call_later(RETRY_BACKOFF_NS, self._again)
             return
-        assert response.producer_id_start >= self._end, "blocks only go up"
         self._next = response.producer_id_start
         self._end = response.producer_id_start + response.producer_id_len
         self._serve()

@@ -1,14 +1,15 @@
-"""Which groups are here: one *shard* for each partition of ``__consumer_offsets`` that this broker leads.
+"""The groups of this broker: one *shard* for each partition of ``__consumer_offsets`` that it leads.
 
 Rules in words:
 
-* A shard lives for one leader epoch. A new one begins with loading the partition, even on the same broker: what was
-  kept in memory may rest on appends that never were committed.
-* While a shard loads, COORDINATOR_LOAD_IN_PROGRESS; where the partition is led elsewhere, NOT_COORDINATOR; before this
-  broker has any metadata, COORDINATOR_NOT_AVAILABLE.
-* When the leadership ends, everything in memory goes, and whoever waits is told NOT_COORDINATOR.
-* A write that ends after its shard has is answered and otherwise without effect: its group is dead.
-* Once in ``offsets.retention.check.interval.ms`` expired offsets and groups without use are forgotten, with tombstones.
+* A shard exists for one leader epoch. A new shard first loads the partition, even on the same broker, because the state
+  in memory may include appends that were never committed.
+* While a shard loads, the response is COORDINATOR_LOAD_IN_PROGRESS. If another broker leads the partition, it is
+  NOT_COORDINATOR. If this broker has no metadata yet, it is COORDINATOR_NOT_AVAILABLE.
+* When the leadership ends, the state in memory is dropped, and all waiting requests get NOT_COORDINATOR.
+* If a write completes after its shard has ended, its request gets a response, but nothing else happens: its group is
+  dead.
+* Every ``offsets.retention.check.interval.ms`` expired offsets and unused groups are deleted, by tombstones.
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ class GroupCoordinator:
         offsets: Mapping[TopicPartition, CommittedOffset],
         on_done: Callable[[ErrorCode], None],
     ) -> None:
-        """Write commits; ``on_done`` once they are committed, or with what the client is to be told."""
+        """Write commits. Call ``on_done`` when they are committed, or with the error for the client."""
 
         def written(outcome: Written) -> None:
             committed = outcome.error is ErrorCode.NONE

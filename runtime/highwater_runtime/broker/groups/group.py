@@ -1,16 +1,16 @@
-"""One group: its members, what protocol they agree on, and its generation. Decisions without time-outs and answers.
+"""One group: its members, their common protocol, and its generation. Pure decisions: no time-outs, no responses.
 
 Rules in words:
 
-* All members have one *protocol type* ("consumer", "connect") and at least one *protocol* (assignor) in common; who
-  would leave the group without any is refused. The protocol of a generation is the one that most members prefer
-  among those that all of them know.
-* A *generation* is one set of members under one protocol. It begins when everybody has joined (or time is up), with a
-  number one higher, also when nobody is left.
-* The *leader* is the member that computes the assignment: the first one that came, else one that has rejoined.
-* A member with a ``group.instance.id`` is *static* (KIP-345): who comes back under that name takes over its place under
-  a new member id, and the earlier id is fenced.
-* A *pending* member (KIP-394) has been given an id, and has not joined under it yet.
+* All members have one *protocol type* ("consumer", "connect") and at least one *protocol* (assignor) in common. If a
+  new member would leave no common protocol, it is refused. The protocol of a generation is the one that most members
+  prefer among those that all of them support.
+* A *generation* is one set of members with one protocol. It begins when all members have joined (or time is up). Its
+  number is one higher, even if no member is left.
+* The *leader* is the member that computes the assignment: the first one that joined, else one that has rejoined.
+* A member with a ``group.instance.id`` is *static* (KIP-345). If a client joins with the same instance id, it takes
+  over the place of that member with a new member id, and the earlier member id is fenced.
+* A *pending* member (KIP-394) has got a member id, and has not joined with it yet.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Protocol(NamedTuple):
 
 
 class JoinedMember(NamedTuple):
-    """A member as the group's leader is told of it."""
+    """A member in the JoinGroup response of the leader."""
 
     member_id: str
     instance_id: str | None
@@ -253,7 +253,7 @@ class Group:
     # --- subscriptions --------------------------------------------------------------------------------------------
 
     def subscribed_topics(self) -> frozenset[str] | None:
-        """Topics that consumers of this generation subscribe to; ``None`` where that cannot be told."""
+        """Return the topics to which consumers of this generation subscribe; None if they are not known."""
         if self.protocol_type != CONSUMER_PROTOCOL_TYPE or not self.members or self.protocol is None:
             return None
         topics: list[str] = []

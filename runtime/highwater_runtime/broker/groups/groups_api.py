@@ -27,7 +27,7 @@ NOT_FOUND_SINCE: Final = 6
 
 
 def list_groups(request: InboundRequest, coordinator: GroupCoordinator) -> None:
-    """Answer a ListGroupsRequest: the groups of this broker alone. Incomplete, and told so, while one is loaded."""
+    """Respond to a ListGroupsRequest with the groups of this broker, or with an error while one is loaded."""
     body: ListGroupsRequest = request.body
     states = [state.lower() for state in body.states_filter]
     types = [kind.lower() for kind in body.types_filter]

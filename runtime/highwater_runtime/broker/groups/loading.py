@@ -1,8 +1,8 @@
-"""A partition of ``__consumer_offsets`` read back: who becomes its leader has to know its groups first.
+"""Load the groups of a partition of ``__consumer_offsets`` when this broker becomes its leader.
 
-Everything up to the LEO at the beginning of the leadership is read, for a leader's log is what its followers will have.
-It is read a slice at a time with other events between, so that a large partition holds up nobody. The last record of
-each key counts (:mod:`.records`); kinds of keys that are not known here are passed over, as Kafka does.
+The loader reads up to the LEO at the start of the leadership, because the followers will get the leader's log. It reads
+a slice at a time, with other events in between, so that a large partition does not block the broker. The last record of
+each key counts (:mod:`.records`). Unknown kinds of keys are ignored, as in Kafka.
 """
 
 from __future__ import annotations

@@ -1,19 +1,20 @@
 """JoinGroup, SyncGroup, Heartbeat, LeaveGroup: what moves a group from state to state, and the time-outs that do.
 
-A rebalance in words: whatever changes the set of members (or the leader's wish) makes the group prepare a rebalance.
-Members learn of it by their heartbeats and join again. When all have, or the longest rebalance time-out is over, who
-has not come is out, the generation begins, and each join is answered; the leader is told of all members. He sends the
-assignment with his SyncGroup; it is written to ``__consumer_offsets``, and once that is committed each SyncGroup is
-answered. A group that was empty waits ``group.initial.rebalance.delay.ms`` instead, and again for that long whenever
-somebody came meanwhile, so that consumers that start together are balanced once.
+A rebalance in words: every change of the set of members starts a rebalance; the leader can start one too. Members learn
+of it from their heartbeats and join again. When all have joined, or the longest rebalance time-out is over, members
+that did not join are removed, the generation begins, and every JoinGroup gets its response. That of the leader lists
+all members. The leader sends the assignment with its SyncGroup. The coordinator writes it to ``__consumer_offsets``.
+When that is committed, every SyncGroup gets its response. A group that was empty waits
+``group.initial.rebalance.delay.ms`` instead. It waits again if a member joined in that time, so that consumers that
+start together are balanced once.
 
 Time-outs:
 
-* A session ends when nothing was heard of a member for its session time-out. A member whose JoinGroup or SyncGroup
-  waits for others is alive as long as it waits. Only the *first* join of a member has a time-out of its own, five
-  minutes: its client knows no member id, so a retry makes another member and this one would wait for ever.
-* Who has been answered his join and does not send SyncGroup within the rebalance time-out is out.
-* A member id that was given out (MEMBER_ID_REQUIRED) is forgotten after the session time-out.
+* The session of a member ends when no request of it arrived for its session time-out. While its JoinGroup or SyncGroup
+  waits for other members, it does not end. Only the *first* join of a member has a time-out, of five minutes: its
+  client has no member id yet, so a retry creates another member, and this one would wait forever.
+* A member that got its JoinGroup response but sends no SyncGroup within the rebalance time-out is removed.
+* A member id without a member (MEMBER_ID_REQUIRED) expires after the session time-out.
 """
 
 from __future__ import annotations

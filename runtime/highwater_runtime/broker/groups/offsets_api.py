@@ -2,10 +2,11 @@
 
 Rules in words:
 
-* Members commit in their generation: another one is ILLEGAL_GENERATION, and between JoinGroup and the assignment
-  REBALANCE_IN_PROGRESS. So no offset is overwritten by who owned the partition before.
-* Who assigns its partitions itself names no generation and no member, and may commit as long as the group is Empty.
-* A commit shows that its member is alive.
+* Members commit in their generation. Another generation is ILLEGAL_GENERATION; between JoinGroup and the assignment it
+  is REBALANCE_IN_PROGRESS. So the earlier owner of a partition cannot overwrite an offset.
+* A client that assigns its partitions itself sends no generation and no member id. It may commit while the group is
+  Empty.
+* A commit keeps the session of its member alive.
 * Old offsets are read while newer ones are being written, unless the reader asks for stable ones
   (UNSTABLE_OFFSET_COMMIT).
 * Offsets of topics that members of the group subscribe to are not deleted (GROUP_SUBSCRIBED_TO_TOPIC).
@@ -47,7 +48,7 @@ from highwater_runtime.wire.messages.offset_fetch_response import (
 MANY_GROUPS_SINCE: Final = 8
 """OffsetFetch: the version from which on one request asks for several groups."""
 TOP_LEVEL_ERROR_SINCE: Final = 2
-"""OffsetFetch: before that, an error that concerns all is told of each partition."""
+"""OffsetFetch: in earlier versions, an error of the whole request is in each partition."""
 
 Asked = list[tuple[str, list[int]]]
 """Topics, each with partition indexes."""

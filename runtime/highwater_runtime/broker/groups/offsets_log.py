@@ -1,8 +1,8 @@
-"""Appends to a partition of ``__consumer_offsets`` on its leader, answered once they are committed.
+"""Append to a partition of ``__consumer_offsets`` on its leader, and call back when the append is committed.
 
-As a produce with acks=all: refused before the append while the ISR is too small, and waiting for the HW after it. What
-a client may be told of that is not a producer's business but a coordinator's, so errors are translated: whatever may
-pass by itself is COORDINATOR_NOT_AVAILABLE, and lost leadership is NOT_COORDINATOR.
+This works like a Produce request with acks=all: the append is refused while the ISR is too small, and then waits for
+the HW. The errors of a producer are translated into those of a coordinator. The tables follow Kafka's classic
+coordinator (up to 3.9), except that a commit that times out is COORDINATOR_NOT_AVAILABLE, as in Kafka 4.0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FOR_OFFSETS: Final[Mapping[ErrorCode, ErrorCode]] = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
 }
-"""What who commits offsets is told of an append's error; others are told as they are."""
+"""The error of an OffsetCommit by the error of its append. Other errors stay as they are."""
 
 FOR_GROUPS: Final[Mapping[ErrorCode, ErrorCode]] = {
     **FOR_OFFSETS,
@@ -36,7 +36,7 @@ FOR_GROUPS: Final[Mapping[ErrorCode, ErrorCode]] = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""What members are told of an append that was to persist their group."""
+"""The error of a SyncGroup by the error of the append of the group."""
 
 
 class Written(NamedTuple):
@@ -97,5 +97,5 @@ class _Append:
         return True
 
     def expire(self) -> None:
-        """It is in the log, but nobody knows whether it will stay."""
+        """Time out: the record is in the log, but it is unknown whether it will be committed."""
         self._on_written(Written(ErrorCode.REQUEST_TIMED_OUT, self._base_offset))

@@ -1,8 +1,8 @@
 """Groups and committed offsets as records of ``__consumer_offsets``, byte for byte as Apache Kafka writes them.
 
-An offset's record has (group, topic, partition) as its key, a group's record the group: each record stands for what
-the key is bound to from there on, and a record without value (a tombstone) unbinds it. So whoever reads a partition
-from its beginning, keeping the last record of each key, has everything; and compaction may keep just those.
+The key of an offset's record is (group, topic, partition); the key of a group's record is the group. The last record of
+a key is its value, and a record without a value (a tombstone) deletes it. So the state is the last record of each key,
+and compaction may remove all others.
 
 Which partition: Java's ``String.hashCode`` of the group id, without its sign, modulo the number of partitions.
 """

@@ -1,9 +1,8 @@
-"""Sessions: who is not heard of for its session time-out is out.
+"""Sessions: a member is removed if no request of it arrives for its session time-out.
 
-A heartbeat only moves the member's deadline. The timer fires when it was first due and is set anew for the rest, which
-costs a timer per session time-out and not one per heartbeat. A member whose JoinGroup or SyncGroup waits for others is
-alive as long as it waits (its session begins anew with the answer), unless it has joined for the first time: a new
-member that is waited for is given a time of its own.
+A heartbeat only moves the deadline of the member. When the timer fires, it is set again for the rest. So there is one
+timer per session time-out, not one per heartbeat. While the JoinGroup or SyncGroup of a member waits for other members,
+its session does not end, and it starts again with the response. The first join of a member has a time-out of its own.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@
                                       │                                                    │ committed
                                       └──────────── join, leave, failure ─────── Stable ◄──┘
 
-Any state may become Dead: the group was deleted, or this broker no longer coordinates it. A dead group is answered for
-as if it were not here, whoever still holds it.
+Any state may become Dead: the group was deleted, or this broker no longer coordinates it. Responses for a dead group
+are those for an unknown group.
 """
 
 from __future__ import annotations

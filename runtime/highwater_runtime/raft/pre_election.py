@@ -15,7 +15,7 @@ from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.vote_response import VoteResponse
 
 
-class Canvass:
+class PreElection:
     """One round of pre-votes."""
 
     def __init__(self, shared: Shared, actions: Actions, state: Prospective) -> None:
@@ -46,7 +46,7 @@ class Canvass:
             answer = answer_of(response)
             if answer is not None and self._is_news(voter, answer) and self._actions.learned(answer):
                 return
-            granted = answer is not None and answer.vote_granted
+            granted = answer is not None and answer.grants_in(self._state.epoch)
         self._tally.record(voter, granted)
         if self._is_over:
             return

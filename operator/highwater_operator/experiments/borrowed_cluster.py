@@ -1,4 +1,4 @@
-"""A LogCluster that runs is lent to one experiment at a time, and comes back as it was.
+"""An experiment borrows a running LogCluster, one experiment at a time, and returns it unchanged.
 
 Who holds it is in its ``status.experiment``, written against the object's version, so that of two experiments that want
 it at once one comes second. It is held from before the experiment is Pending until it is Completed or let go of; the
@@ -36,7 +36,7 @@ class Waiting(NamedTuple):
     message: str
 
 
-class Loan:
+class BorrowedCluster:
     """What one experiment has of the LogCluster that it refers to; every method is idempotent.
 
     Args:

@@ -1,0 +1,41 @@
+"""The documentation site builds. Broken links, broken anchors and unlisted pages fail the build."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+
+
+def build(configuration: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", configuration, "--site-dir", site]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+
+
+def test_the_site_builds_with_every_page_and_linked_source(tmp_path: Path) -> None:
+    done = build(ROOT / "mkdocs.yml", tmp_path)
+    assert done.returncode == 0, done.stderr
+    for page in (ROOT / "docs").glob("*.md"):
+        assert (tmp_path / f"{page.stem}.html").is_file(), page
+    assert "HW" in (tmp_path / "source/runtime/highwater_runtime/broker/isr.py.html").read_text(encoding="utf-8")
+
+
+def test_what_breaks_the_site_fails_the_build(tmp_path: Path) -> None:
+    pages = tmp_path / "docs"
+    pages.mkdir()
+    (pages / "index.md").write_text("# Page\n\n[a](nowhere.md) [b](nowhere.py) [c](#nowhere)\n", encoding="utf-8")
+    (pages / "unlisted.md").write_text("# Page\n", encoding="utf-8")
+    configuration = tmp_path / "mkdocs.yml"
+    configuration.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: {pages}\nhooks: []\ntheme: {{name: mkdocs}}\nplugins: []\n"
+        "nav: [{Page: index.md}]\n",
+        encoding="utf-8",
+    )
+    done = build(configuration, tmp_path / "site")
+    assert done.returncode != 0
+    for complaint in ("'nowhere.md'", "'nowhere.py'", "#nowhere", "unlisted.md"):
+        assert complaint in done.stderr

@@ -1,0 +1,106 @@
+"""What a peer sends is checked by errors, not by assertions: the rules hold under ``python -O`` too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_runtime.log.records import HEADER_SIZE
+from highwater_runtime.raft import answering, leading, messages
+from highwater_runtime.raft.election import LogEnd
+from highwater_runtime.raft.errors import QuorumBrokenError
+
+EPOCH_AT = 12  # of a batch's leader epoch, which its CRC does not cover
+Fetched = dict[str, Any]
+
+
+def number_added(records: bytes, at: int, size: int, more: int) -> bytes:
+    changed = int.from_bytes(records[at : at + size]) + more
+    return records[:at] + changed.to_bytes(size) + records[at + size :]
+
+
+def with_records(change: Any) -> Any:
+    return lambda answer, said: said | ({"records": change(said["records"])} if said.get("records") else {})
+
+
+TAMPERED: dict[str, Any] = {
+    "a batch beyond the end of the log": with_records(lambda r: number_added(r, 0, 8, 1)),
+    "a batch of an epoch to come": with_records(lambda r: number_added(r, EPOCH_AT, 4, 1)),
+    "a corrupt batch": with_records(lambda r: r[:HEADER_SIZE] + bytes(b ^ 1 for b in r[HEADER_SIZE:])),
+    "bytes that are no batch": with_records(lambda r: bytes(len(r))),
+    "a divergence above the end": lambda answer, said: said | {"diverging": LogEnd(answer.epoch, 1 << 40)},
+    "a divergence below zero": lambda answer, said: said | {"diverging": LogEnd(answer.epoch, -7)},
+    "a snapshot of an epoch to come": lambda answer, said: said | {"snapshot": LogEnd(answer.epoch + 1, 1 << 40)},
+    "a snapshot without epoch": lambda answer, said: said | {"snapshot": LogEnd(-1, 1 << 40)},
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_a_follower_takes_nothing_from_such_a_response(cluster, monkeypatch, what: str) -> None:
+    c = cluster(1, 1)
+    c.await_leader()
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    observer = c.raft("broker-0")
+    end, build = observer.log_end_offset, messages.fetched
+    monkeypatch.setattr(leading, "fetched", lambda answer, **said: build(answer, **TAMPERED[what](answer, said)))
+    c.append(b"b")
+    c.run_ms(600)
+    assert (observer.log_end_offset, c.running) == (end, ["controller-0", "broker-0"])
+    monkeypatch.setattr(leading, "fetched", build)
+    c.await_everywhere([b"a", b"b"])
+
+
+def test_a_follower_ignores_records_of_one_that_does_not_lead(cluster, monkeypatch) -> None:
+    c = cluster(1, 1)
+    c.await_leader()
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    end, build = c.raft("broker-0").log_end_offset, messages.fetched
+    monkeypatch.setattr(leading, "fetched", lambda answer, **said: build(answer._replace(epoch=0), **said))
+    c.append(b"b")
+    c.run_ms(600)
+    assert c.raft("broker-0").log_end_offset == end
+
+
+def test_a_high_watermark_inside_of_a_batch_halts(cluster, monkeypatch) -> None:
+    c = cluster(1, 1)
+    c.await_leader()
+    build = messages.fetched
+
+    def tampered(answer: Any, **said: Any) -> Any:
+        return build(answer, **said | {"high_watermark": said["high_watermark"] - 1})
+
+    c.append(b"a")
+    c.await_everywhere([b"a"])
+    monkeypatch.setattr(leading, "fetched", tampered)
+    monkeypatch.setattr(c.referee, "_judge_committed", lambda node, event: None)  # else the referee stops the run first
+    c.append(b"b", b"c")
+    with pytest.raises(AssertionError, match="raft-committed-data"):
+        c.run_ms(600)
+    (crash,) = c.sim.node("broker-0").crashes
+    assert isinstance(crash.error, QuorumBrokenError)
+    assert "inside of the batch" in str(crash.error)
+
+
+def test_a_vote_of_another_epoch_does_not_count(cluster, monkeypatch) -> None:
+    build = messages.reply
+
+    def tampered(request: Any, answer: Any) -> Any:
+        return build(request, answer._replace(epoch=answer.epoch - 1, vote_granted=True))
+
+    monkeypatch.setattr(answering.messages, "reply", tampered)
+    c = cluster(3)
+    c.run_ms(1500)
+    assert c.leader is None
+
+
+@pytest.mark.skipif(not __debug__, reason="this is the run under -O")
+def test_all_of_this_holds_without_assertions() -> None:
+    command = [sys.executable, "-O", "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
