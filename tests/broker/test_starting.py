@@ -8,6 +8,7 @@ from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft import replica
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
+from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 
 
@@ -94,3 +95,26 @@ def test_a_start_replays_the_metadata_log_in_pieces(make_cluster, monkeypatch):
     assert len(events) > 20
     assert max(events.count(event) for event in events) <= 3
     assert len({now for _, now in events[:20]}) <= 3, "nothing is waited for between two pieces"
+
+
+def test_logs_of_topics_that_were_deleted_meanwhile_go_and_no_others(make_cluster):
+    c = make_cluster()
+    kept = c.create_topic([0, 1, 2], "kept")
+    c.create_topic([0, 1, 2], "gone")
+    c.create_topic([0, 1, 2], "again")
+    c.sim.kill("broker-2")
+    disk = c.sim.node("broker-2").disk
+    for name in ("gone", "again"):
+        c.ask("broker-0", DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=30_000), 6)
+    c.until(lambda: not c.leads(0, "gone-0") and not c.leads(0, "again-0"))
+    again = c.create_topic([0, 1, 2], "again")
+    assert {"kept-0", "gone-0", "again-0"} <= set(disk.list())
+    c.sim.start("broker-2")
+    c.until(lambda: c.unfenced(2))
+    c.run(1)
+    assert [name for name in disk.list() if name.startswith("gone-0.")]
+    assert "gone-0" not in disk.list()
+    assert {key[0] for key in c.broker(2).partitions} == {kept, again}
+    assert {"kept-0", "again-0"} <= set(disk.list())
+    c.run(70)
+    assert not [name for name in disk.list() if name.endswith("-delete")]

@@ -163,6 +163,58 @@ def test_sequences_count_up_without_gaps_and_at_most_five_are_in_flight(scripted
     assert [kind for kind, _ in outcomes(producer)] == ["ok"] * 8
 
 
+def batch_of(request):
+    """(base sequence, values) of the batch in a Produce request."""
+    (batch,) = iter_batches(request.body.topic_data[0].partition_data[0].records)
+    return batch.base_sequence, [int(record.value) for record in batch.records()]
+
+
+def test_what_waits_for_the_same_partition_goes_in_one_batch(scripted, start, outcomes):
+    held, seen = [], []
+    scripted.broker.produce = held.append
+    producer = start(stop_after=9, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=80)
+    scripted.simulator.run_for(SECOND)
+    assert [batch_of(request)[0] for request in held] == [0, 1, 2, 3, 4], "nothing waits until five are in flight"
+
+    def produce(request):
+        sequence, values = batch_of(request)
+        seen.append((sequence, len(values)))
+        return 0, sequence
+
+    scripted.broker.produce = produce
+    for request in held:
+        scripted.broker.on_request(request)
+    assert [kind for kind, _ in outcomes(producer)] == ["ok"] * 9
+    assert seen[5:] == [(5, 4)]
+    done = [operation.value[0] for operation in scripted.recorder.operations if operation.type == "ok"]
+    assert [(one.value, one.offset) for one in done] == [(value, value - 1) for value in range(1, 10)]
+
+
+@pytest.mark.parametrize("last", [0, ErrorCode.MESSAGE_TOO_LARGE])
+def test_a_batch_is_repeated_as_it_was_and_shares_one_outcome(scripted, start, outcomes, last):
+    held, seen, loop = [], [], scripted.simulator.loop
+    scripted.broker.produce = held.append
+    producer = start(stop_after=7, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=1000)
+
+    def produce(request):
+        sequence, values = batch_of(request)
+        if sequence < 5:
+            return 0, sequence
+        seen.append((sequence, values))
+        if len(seen) == 1:
+            loop.call_at(loop.now + 20 * MS, lambda: producer._begin(("orders", 0)))  # while the repetition waits
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return last if last and sequence == 5 else (0, sequence)
+
+    scripted.broker.produce = produce
+    for request in held:
+        scripted.broker.on_request(request)
+    kinds = [kind for kind, _ in outcomes(producer)]
+    assert seen[:2] == [(5, [6, 7])] * 2, "a broker recognises a repetition by its records"
+    assert kinds == ["ok"] * 5 + ["fail" if last else "ok"] * 2 + ["ok"]
+    assert seen[2:] == ([] if last else [(7, [8])]), "a batch that is given up ends its producer epoch"
+
+
 def test_after_a_failure_batches_are_repeated_in_order(scripted, start, outcomes):
     seen = []
 

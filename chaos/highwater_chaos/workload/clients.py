@@ -21,7 +21,7 @@ from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_setti
 from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import MergedHistory
-from highwater_chaos.workload.producer import ProducerOptions
+from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions
 from highwater_chaos.workload.registers import RegisterOptions
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
@@ -267,6 +267,8 @@ class Clients:
             ack_timeout_ns=workload.ack_timeout,
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
+            # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
+            batch_bytes=BATCH_BYTES if Capability.CLIENT_PROCESSES in self._backend.capabilities else 0,
             max_open=max(_MAX_OPEN, int(workload.rate / workload.producers)),
         )
 

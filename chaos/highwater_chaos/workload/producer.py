@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, MetadataCache, PartitionKey, key_name
@@ -34,6 +34,8 @@ from highwater_runtime.wire.messages.produce_response import PartitionProduceRes
 
 PRODUCE_VERSION: Final = 10
 INIT_PRODUCER_ID_VERSION: Final = 4
+BATCH_BYTES: Final = 16_384
+"""Default of Kafka's ``batch.size``."""
 VALUES_PER_PRODUCER: Final = 1_000_000_000
 """Values are unique per run: producer *i* counts up from ``i`` times this, plus one."""
 _LAST_EPOCH: Final = 32766
@@ -41,6 +43,8 @@ _LATE_NS: Final = 1 * MS
 """A timer that comes later than this is late: the sends that it missed are made up for. In the simulator none is."""
 _MADE_UP_NS: Final = 1 * SECOND
 """Sends of so much time are made up for; where a client is further behind, they are left out."""
+_LEAST_RECORD_BYTES: Final = 20
+"""What a record takes beside its padding, more or less."""
 _SEQUENCES: Final = 2**31
 
 
@@ -69,12 +73,22 @@ class ProducerOptions:
     probed: Sequence[PartitionKey] | None = None
     """Write one record to each of these partitions, as soon as it is known, and nothing else."""
     max_in_flight: int = 5
+    batch_bytes: int = 0
+    """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; nobody
+    waits for more of them, as with ``linger.ms=0``). 0: each goes alone."""
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
 
-class _Send:
-    """One record on its way: an operation of the history."""
+class _Record(NamedTuple):
+    """One operation of the history: a value, and the process that sends it."""
+
+    value: int
+    process: int
+
+
+class _Batch:
+    """Records of one partition on their way: they are sent, repeated, acknowledged and given up together."""
 
     __slots__ = (
         "attempts",
@@ -84,35 +98,36 @@ class _Send:
         "in_flight",
         "key",
         "may_be_appended",
-        "process",
+        "records",
         "sequence",
-        "value",
     )
 
-    def __init__(self, key: PartitionKey, value: int, process: int, deadline_ns: int) -> None:
+    def __init__(self, key: PartitionKey, deadline_ns: int) -> None:
         self.key = key
-        self.value = value
+        self.records: list[_Record] = []
         self.deadline_ns = deadline_ns
-        self.process = process
         self.attempts = 0
         self.in_flight = False
         self.may_be_appended = False
         self.sequence = -1
+        """That of the first record; −1 before the first attempt."""
         self.epoch = -1
         self.done = False
 
-    def micro_op(self, offset: int | None = None) -> tuple[MicroOp]:
-        return (MicroOp("send", key_name(self.key), offset, self.value),)
+    @property
+    def takes_more(self) -> bool:
+        """Whether it has not been sent: a repetition must be recognised by its records."""
+        return self.attempts == 0 and self.sequence < 0 and not self.done
 
 
 class _Partition:
-    """Sends of one partition in order: those waiting, how many are in flight, the next sequence number."""
+    """Batches of one partition in order: those waiting, how many are in flight, the next sequence number."""
 
     __slots__ = ("backoff_until_ns", "in_flight", "next_sequence", "waiting")
 
     def __init__(self) -> None:
-        self.waiting: deque[_Send] = deque()
-        self.in_flight: list[_Send] = []
+        self.waiting: deque[_Batch] = deque()
+        self.in_flight: list[_Batch] = []
         self.next_sequence = 0
         self.backoff_until_ns = 0
 
@@ -133,11 +148,12 @@ class RecordingProducer:
         self._held_up: dict[int, dict[PartitionKey, None]] = {}
         """Those among them, by leader, that wait for an answer of it."""
         self._in_flight: dict[int, int] = {}
-        self._by_deadline: deque[_Send] = deque()
-        """All sends that may still expire, oldest first; those with an outcome leave when they come to the front."""
+        self._by_deadline: deque[_Batch] = deque()
+        """All batches that may still expire, oldest first; those with an outcome leave when they come to the front."""
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
         self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
+        self._most_together = max(1, options.batch_bytes // (options.record_size + _LEAST_RECORD_BYTES))
         self._to_probe = None if options.probed is None else list(options.probed)
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
@@ -210,15 +226,19 @@ class RecordingProducer:
             self._begin(keys[self._ports.random.randrange(len(keys))])
 
     def _begin(self, key: PartitionKey) -> None:
-        send = _Send(key, self._next_value, -1, self._ports.clock.now_ns() + self._options.delivery_timeout_ns)
+        options, value = self._options, self._next_value
         self._next_value += 1
-        send.process = self._recorder.invoke(self._options.name, "send", send.micro_op())
+        process = self._recorder.invoke(options.name, "send", (MicroOp("send", key_name(key), None, value),))
         self.open_sends += 1
-        self._partition(key).waiting.append(send)
+        waiting = self._partition(key).waiting
+        if not waiting or not waiting[-1].takes_more or len(waiting[-1].records) >= self._most_together:
+            batch = _Batch(key, self._ports.clock.now_ns() + options.delivery_timeout_ns)
+            waiting.append(batch)
+            self._by_deadline.append(batch)
+            if len(self._by_deadline) == 1:
+                self._ports.clock.call_later(options.delivery_timeout_ns, self._expire_late)
+        waiting[-1].records.append(_Record(value, process))
         self._waiting[key] = None
-        self._by_deadline.append(send)
-        if len(self._by_deadline) == 1:
-            self._ports.clock.call_later(self._options.delivery_timeout_ns, self._expire_late)
         self._send_waiting(key)
 
     def _partition(self, key: PartitionKey) -> _Partition:
@@ -248,28 +268,28 @@ class RecordingProducer:
             if self._in_flight.get(leader.node_id, 0) >= self._options.max_in_flight:
                 self._held_up.setdefault(leader.node_id, {})[key] = None
                 return
-            send = partition.waiting[0]
-            repeats = send.attempts > 0 or any(other.attempts > 1 for other in partition.in_flight)
+            batch = partition.waiting[0]
+            repeats = batch.attempts > 0 or any(other.attempts > 1 for other in partition.in_flight)
             if self._options.idempotence and repeats and partition.in_flight:
                 return
             partition.waiting.popleft()
-            self._send(partition, send, leader.node_id)
+            self._send(partition, batch, leader.node_id)
         self._waiting.pop(key, None)
 
-    def _send(self, partition: _Partition, send: _Send, node_id: int) -> None:
+    def _send(self, partition: _Partition, batch: _Batch, node_id: int) -> None:
         options = self._options
-        send.attempts += 1
-        if options.idempotence and send.sequence < 0:
-            send.sequence, send.epoch = partition.next_sequence, self._producer_epoch
-            partition.next_sequence = (partition.next_sequence + 1) % _SEQUENCES
+        batch.attempts += 1
+        if options.idempotence and batch.sequence < 0:
+            batch.sequence, batch.epoch = partition.next_sequence, self._producer_epoch
+            partition.next_sequence = (partition.next_sequence + len(batch.records)) % _SEQUENCES
         records = build_batch(
-            [Record(value=str(send.value).encode().ljust(options.record_size))],
+            [Record(value=str(record.value).encode().ljust(options.record_size)) for record in batch.records],
             producer_id=self._producer_id if options.idempotence else -1,
-            producer_epoch=send.epoch,
-            base_sequence=send.sequence,
+            producer_epoch=batch.epoch,
+            base_sequence=batch.sequence,
             timestamp_ms=self._ports.clock.wall_ms(),
         )
-        topic, index = send.key
+        topic, index = batch.key
         request = ProduceRequest(
             acks=options.acks,
             timeout_ms=self._ack_timeout_ms,
@@ -280,32 +300,32 @@ class RecordingProducer:
         endpoint = self._metadata.endpoint(node_id)
         if options.acks == 0:
             self._ports.network.send(endpoint, request, PRODUCE_VERSION, _ignore, timeout_ns=options.request_timeout_ns)
-            self._complete_info(send, "acks=0: nobody says whether it was written")
+            self._complete_info(batch, "acks=0: nobody says whether it was written")
             return
-        send.in_flight = True
-        partition.in_flight.append(send)
+        batch.in_flight = True
+        partition.in_flight.append(batch)
         self._in_flight[node_id] = self._in_flight.get(node_id, 0) + 1
         self._ports.network.send(
             endpoint,
             request,
             PRODUCE_VERSION,
-            lambda response: self._answered(partition, send, node_id, response),
+            lambda response: self._answered(partition, batch, node_id, response),
             timeout_ns=options.request_timeout_ns,
         )
 
     def _answered(
-        self, partition: _Partition, send: _Send, node_id: int, response: ProduceResponse | RpcFailure
+        self, partition: _Partition, batch: _Batch, node_id: int, response: ProduceResponse | RpcFailure
     ) -> None:
-        send.in_flight = False
-        partition.in_flight.remove(send)
+        batch.in_flight = False
+        partition.in_flight.remove(batch)
         self._in_flight[node_id] -= 1
         if isinstance(response, RpcFailure):
-            send.may_be_appended = True
+            batch.may_be_appended = True
             self._metadata.refresh()
-            self._retry(partition, send, response.value)
+            self._retry(partition, batch, response.value)
         else:
-            self._judge(partition, send, response.responses[0].partition_responses[0])
-        self._send_after_answer(send.key, node_id)
+            self._judge(partition, batch, response.responses[0].partition_responses[0])
+        self._send_after_answer(batch.key, node_id)
 
     def _send_after_answer(self, key: PartitionKey, node_id: int) -> None:
         """Send what waited for an answer about this partition, or by this broker."""
@@ -321,58 +341,58 @@ class RecordingProducer:
             del held_up[first]
             self._send_waiting(first)
 
-    def _judge(self, partition: _Partition, send: _Send, answer: PartitionProduceResponse) -> None:
-        if send.done:
+    def _judge(self, partition: _Partition, batch: _Batch, answer: PartitionProduceResponse) -> None:
+        if batch.done:
             return
         match answer.error_code:
             case ErrorCode.NONE:
-                self._complete_ok(send, answer.base_offset)
+                self._complete_ok(batch, answer.base_offset)
                 return
             case ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
                 # It is there already, so long ago that the broker has forgotten where.
-                self._complete_ok(send, None)
+                self._complete_ok(batch, None)
                 return
             case _:
                 pass
         error = error_name(answer.error_code)
         if answer.error_code not in self._refusals:
-            send.may_be_appended = True
+            batch.may_be_appended = True
         if answer.error_code in FATAL:
-            self._give_up(send, error)
+            self._give_up(batch, error)
         elif answer.error_code in (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.UNKNOWN_PRODUCER_ID):
             self._must_bump = True
-            self._retry(partition, send, error)
-        elif answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not self._waits_for_earlier(send):
+            self._retry(partition, batch, error)
+        elif answer.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and not self._waits_for_earlier(batch):
             # The broker misses what it had acknowledged: no repetition helps, only a new epoch.
-            self._give_up(send, error)
+            self._give_up(batch, error)
         else:
             if answer.error_code != ErrorCode.NOT_ENOUGH_REPLICAS:
                 self._metadata.refresh()
-            self._retry(partition, send, error)
+            self._retry(partition, batch, error)
 
-    def _waits_for_earlier(self, send: _Send) -> bool:
-        partition = self._partitions[send.key]
+    def _waits_for_earlier(self, batch: _Batch) -> bool:
+        partition = self._partitions[batch.key]
         return any(
-            not other.done and 0 <= other.sequence < send.sequence
+            not other.done and 0 <= other.sequence < batch.sequence
             for other in (*partition.in_flight, *partition.waiting)
         )
 
-    def _retry(self, partition: _Partition, send: _Send, error: str) -> None:
-        if send.done:
+    def _retry(self, partition: _Partition, batch: _Batch, error: str) -> None:
+        if batch.done:
             return
-        if send.epoch != self._producer_epoch and send.may_be_appended:
+        if batch.epoch != self._producer_epoch and batch.may_be_appended:
             # Its sequence number belongs to an epoch that is over: a repetition could not be recognised.
-            self._give_up(send, error)
+            self._give_up(batch, error)
             return
         waiting = partition.waiting
         position = 0
         if self._options.idempotence:
-            while position < len(waiting) and 0 <= waiting[position].sequence < send.sequence:
+            while position < len(waiting) and 0 <= waiting[position].sequence < batch.sequence:
                 position += 1
-        waiting.insert(position, send)
-        self._waiting[send.key] = None
+        waiting.insert(position, batch)
+        self._waiting[batch.key] = None
         partition.backoff_until_ns = self._ports.clock.now_ns() + RETRY_BACKOFF_NS
-        key = send.key
+        key = batch.key
         self._ports.clock.call_later(RETRY_BACKOFF_NS, lambda: self._send_waiting(key))
 
     # --- outcomes ---
@@ -381,36 +401,42 @@ class RecordingProducer:
         now = self._ports.clock.now_ns()
         sends = self._by_deadline
         while sends and (sends[0].done or sends[0].deadline_ns <= now):
-            send = sends.popleft()
-            if not send.done:
-                self._give_up(send, "delivery timeout" if send.attempts else "delivery timeout, never sent")
+            batch = sends.popleft()
+            if not batch.done:
+                self._give_up(batch, "delivery timeout" if batch.attempts else "delivery timeout, never sent")
         self._send_what_can_be()
         if sends:
             self._ports.clock.call_later(sends[0].deadline_ns - now, self._expire_late)
 
-    def _give_up(self, send: _Send, error: str) -> None:
-        if send.in_flight or send.may_be_appended:
-            self._complete_info(send, error)
+    def _give_up(self, batch: _Batch, error: str) -> None:
+        if batch.in_flight or batch.may_be_appended:
+            self._complete_info(batch, error)
         else:
-            self._recorder.fail(self._options.name, send.process, send.micro_op(), error, attempts=send.attempts)
-            self._completed(send)
-        if send.sequence >= 0:
+            for record in batch.records:
+                operation = _operation(batch, record)
+                self._recorder.fail(self._options.name, record.process, operation, error, attempts=batch.attempts)
+            self._completed(batch)
+        if batch.sequence >= 0:
             self._must_bump = True
 
-    def _complete_ok(self, send: _Send, offset: int | None) -> None:
-        self._recorder.ok(self._options.name, send.process, send.micro_op(offset), attempts=send.attempts)
-        self._completed(send)
+    def _complete_ok(self, batch: _Batch, offset: int | None) -> None:
+        for position, record in enumerate(batch.records):
+            operation = _operation(batch, record, None if offset is None else offset + position)
+            self._recorder.ok(self._options.name, record.process, operation, attempts=batch.attempts)
+        self._completed(batch)
 
-    def _complete_info(self, send: _Send, error: str) -> None:
-        self._recorder.info(self._options.name, send.process, send.micro_op(), error, attempts=send.attempts)
-        self._completed(send)
+    def _complete_info(self, batch: _Batch, error: str) -> None:
+        for record in batch.records:
+            operation = _operation(batch, record)
+            self._recorder.info(self._options.name, record.process, operation, error, attempts=batch.attempts)
+        self._completed(batch)
 
-    def _completed(self, send: _Send) -> None:
-        send.done = True
-        self.open_sends -= 1
-        partition = self._partitions[send.key]
-        if send in partition.waiting:
-            partition.waiting.remove(send)
+    def _completed(self, batch: _Batch) -> None:
+        batch.done = True
+        self.open_sends -= len(batch.records)
+        partition = self._partitions[batch.key]
+        if batch in partition.waiting:
+            partition.waiting.remove(batch)
         self._check_idle()
 
     def _check_idle(self) -> None:
@@ -429,10 +455,10 @@ class RecordingProducer:
         if any(partition.in_flight for partition in self._partitions.values()):
             return
         for partition in self._partitions.values():
-            for send in list(partition.waiting):
-                if send.sequence >= 0 and send.may_be_appended:
-                    self._complete_info(send, "its producer epoch is over")
-                send.sequence, send.epoch = -1, -1
+            for batch in list(partition.waiting):
+                if batch.sequence >= 0 and batch.may_be_appended:
+                    self._complete_info(batch, "its producer epoch is over")
+                batch.sequence, batch.epoch = -1, -1
             partition.next_sequence = 0
         self._must_bump = False
         if self._producer_epoch >= _LAST_EPOCH:
@@ -467,6 +493,10 @@ class RecordingProducer:
     def _ask_again(self) -> None:
         self._asking_id = False
         self._ask_for_id()
+
+
+def _operation(batch: _Batch, record: _Record, offset: int | None = None) -> tuple[MicroOp]:
+    return (MicroOp("send", key_name(batch.key), offset, record.value),)
 
 
 def _ignore(_: ProduceResponse | RpcFailure) -> None:
