@@ -268,7 +268,7 @@ class Clients:
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
             # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
-            batch_bytes=BATCH_BYTES if Capability.CLIENT_PROCESSES in self._backend.capabilities else 0,
+            batch_bytes=BATCH_BYTES if isinstance(self._host, HostsClientProcesses) else 0,
             max_open=max(_MAX_OPEN, int(workload.rate / workload.producers)),
         )
 
