@@ -20,7 +20,7 @@ from highwater_runtime.wire.catalog import message_classes
 from highwater_runtime.wire.schema import Versions
 
 JARS = Path.home() / ".m2" / "repository" / "org" / "apache" / "kafka"
-NOT_KAFKAS = re.compile("(ReadOffset|MetadataRead)(Request|Response)")
+NOT_KAFKAS = re.compile("(ReadOffset|MetadataRead|Zookeeper\\w*)(Request|Response)")
 
 VERSION_IS_THE_KIND = {"OffsetCommitKey", "GroupMetadataKey"}
 """Kafka 4 counts the versions of a coordinator's keys from 0; in the bytes, and here, they are the kind of the key."""

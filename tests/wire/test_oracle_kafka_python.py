@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(read|open)_text is deprecated:D
 NODE_TO_NODE = re.compile(
     "AlterPartition(Request|Response)|Broker(Registration|Heartbeat).*|UnregisterBroker.*|AllocateProducerIds.*"
     "|Vote.*|(Begin|End)QuorumEpoch.*|FetchSnapshot.*|.*Record|LeaderChangeMessage|(Request|Response)Header"
-    "|ReadOffset.*|MetadataRead.*|(OffsetCommit|GroupMetadata)(Key|Value)"
+    "|ReadOffset.*|MetadataRead.*|Zookeeper.*|(OffsetCommit|GroupMetadata)(Key|Value)"
     "|AssignReplicasToDirs.*|(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown)(Request|Response)"
 )
 """What clients have no use for, and kafka-python has no codec for (of some it has the schema); and what is ours."""

@@ -37,7 +37,9 @@ _TYPES = {
     "header": EntityType.header,
 }
 
-NOT_IN_KIO = re.compile("(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown|MetadataRead|ReadOffset).*")
+NOT_IN_KIO = re.compile(
+    "(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown|MetadataRead|ReadOffset|Zookeeper).*"
+)
 """The ZooKeeper mode, and what is ours."""
 OLDEST_IN_KIO = {"AlterPartitionRequest": 2, "AlterPartitionResponse": 2, "RequestHeader": 1}
 

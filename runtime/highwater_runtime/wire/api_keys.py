@@ -97,3 +97,9 @@ class ApiKey(IntEnum):
     """A leader's applied offset, for linearizable reads elsewhere (KIP-650)."""
     METADATA_READ = 10001
     """The cluster's metadata, stale or linearizable as the client chooses, at any node."""
+    ZOOKEEPER_CONNECT = 10002
+    """Clients and servers of the simulator's ZooKeeper, from here on."""
+    ZOOKEEPER = 10003
+    ZOOKEEPER_PROPOSE = 10004
+    ZOOKEEPER_VALIDATE = 10005
+    ZOOKEEPER_TOUCH = 10006

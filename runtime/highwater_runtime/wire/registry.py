@@ -97,6 +97,11 @@ _KEYS: Final = (
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     ApiKey.READ_OFFSET,
     ApiKey.METADATA_READ,
+    ApiKey.ZOOKEEPER_CONNECT,
+    ApiKey.ZOOKEEPER,
+    ApiKey.ZOOKEEPER_PROPOSE,
+    ApiKey.ZOOKEEPER_VALIDATE,
+    ApiKey.ZOOKEEPER_TOUCH,
 )
 """The APIs of this build, ascending."""
 

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from highwater_runtime.wire.message import Int64, Message, field
+
+
+class ZookeeperTouchRequest(Message, kind="request", key=10006, versions="0", flexible="0+"):
+    """A server tells the leader which sessions it has heard from."""
+
+    session_ids: list[Int64] = field()
