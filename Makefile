@@ -29,7 +29,7 @@ lint: setup
 
 test: lint
 	@sh scripts/system-packages
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 4
 
 benchmark: setup
 	$(BIN)/python -m benchmarks.broker
