@@ -3,9 +3,11 @@
 # each with its reason. The operator's tests bring their own API server; the few that want kubectl are skipped without it.
 .DEFAULT_GOAL := help
 VENV := .venv
+# Bytecode is kept: what a process has compiled the next need not.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint docs coverage benchmark clean
+.PHONY: help setup demo test style lint docs coverage benchmark clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
@@ -23,15 +25,21 @@ $(VENV)/.complete: pyproject.toml constraints.txt scripts/setup
 demo: setup
 	$(BIN)/highwater run scenarios/kip-903/kafka-14139.yaml --switch replica-epoch-check=off,on
 
-lint: setup
+style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+lint: style
+	$(BIN)/mypy
+
+# System packages first: Java is among them. Types are checked beside the tests, which often wait.
+test:
 	@sh scripts/system-packages
-	$(BIN)/pytest -n 2 --dist worksteal
+	@$(MAKE) --no-print-directory style
+	@$(BIN)/mypy >$(VENV)/types.log 2>&1 & types=$$!; \
+	$(BIN)/pytest -n 4; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/types.log; test $$tests = 0 -a $$types = 0
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -40,7 +48,7 @@ coverage: setup
 	@sh scripts/system-packages
 	@mkdir -p build/coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/coverage run -m pytest -n 4
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report --format=total

@@ -10,25 +10,23 @@ import argparse
 import secrets
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import kubernetes
-from kubernetes.client.exceptions import ApiException
 
-from highwater_operator.kube import local_configuration
+from highwater_chaos.kube.client import Conflict, Kube, KubeError, local_configuration
 
 KEY: Final = "token"
 _BYTES: Final = 32
-_CONFLICT: Final = 409
 
 
-def make_token(api: kubernetes.client.CoreV1Api, namespace: str, name: str) -> bool:
+def make_token(kube: Kube, namespace: str, name: str) -> bool:
     """Create Secret ``name`` with a random token; False where there is one.
 
     Raises:
-        ApiException: the API server refuses, or does not answer.
+        KubeError: the API server refuses, or does not answer.
     """
-    secret: Any = {  # the client takes dictionaries for its models
+    secret = {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": name, "namespace": namespace, "labels": {"app.kubernetes.io/part-of": "highwater"}},
@@ -36,10 +34,8 @@ def make_token(api: kubernetes.client.CoreV1Api, namespace: str, name: str) -> b
         "stringData": {KEY: secrets.token_hex(_BYTES)},
     }
     try:
-        api.create_namespaced_secret(namespace, secret)
-    except ApiException as error:
-        if error.status != _CONFLICT:
-            raise
+        kube.create(secret)
+    except Conflict:
         return False
     return True
 
@@ -54,11 +50,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         configuration = local_configuration()
     except kubernetes.config.ConfigException as error:
         sys.exit(f"no API server: {error}")
-    with kubernetes.client.ApiClient(configuration) as client:
-        try:
-            made = make_token(kubernetes.client.CoreV1Api(client), given.namespace, given.name)
-        except ApiException as error:
-            sys.exit(f"could not create Secret {given.namespace}/{given.name}: {error.status} {error.reason}")
+    try:
+        made = make_token(Kube(configuration), given.namespace, given.name)
+    except KubeError as error:
+        sys.exit(f"could not create Secret {given.namespace}/{given.name}: {error}")
     sys.stdout.write(f"Secret {given.namespace}/{given.name}: {'made' if made else 'there already, left as it is'}\n")
 
 

@@ -20,11 +20,12 @@ import kubernetes
 from prometheus_client import start_http_server
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.kube.client import KubeError, NotFound, local_configuration
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
 from highwater_operator.experiments.context import ExperimentContext, JudgingSettings, RunnerSettings
 from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
-from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
-from highwater_operator.kube import Kube, KubeError, NotFound, local_configuration
+from highwater_operator.kube import AsyncKube
 from highwater_operator.metrics import REGISTRY
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.log_cluster import reconcile
@@ -130,7 +131,7 @@ async def _tell(began: asyncio.Event, ready: Callable[[], None]) -> None:
     ready()
 
 
-async def _check(kube: Kube, options: Options) -> None:
+async def _check(kube: AsyncKube, options: Options) -> None:
     """Whether there is something to serve. Waits for an API server that is away."""
     for kind in (LOG_CLUSTER, CHAOS_EXPERIMENT):
         for namespace in options.namespaces or (None,):
@@ -195,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         configuration = local_configuration()
     except kubernetes.config.ConfigException as error:
         sys.exit(f"highwater-operator: no API server: {error}")
-    kube = Kube(configuration)
+    kube = AsyncKube(configuration)
     context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
     try:

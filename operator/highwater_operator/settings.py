@@ -12,7 +12,7 @@ from typing import Final
 
 import kopf
 
-from highwater_operator.objects.naming import CLUSTER_LABEL
+from highwater_chaos.kube.kinds import CLUSTER_LABEL
 
 PREFIX: Final = "operator.highwater.dev"
 FINALIZER: Final = f"{PREFIX}/finalizer"

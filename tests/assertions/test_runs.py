@@ -148,6 +148,7 @@ def test_the_run_directory_is_enough_to_judge_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_check_judges_them_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, directory = run(tmp_path, HELD + FAILED)
     capsys.readouterr()

@@ -98,29 +98,32 @@ class BelievingBackend(SimBackend):
         self.believed[node] = NodeState.PAUSED
 
 
-def verdict_of_run(make_experiment, kind, tmp_path, backend, broken=None):
-    """Inject ``kind`` for a while, heal it, and judge. ``broken``: begins to break things before the ``wait``."""
-    schedule = f"[{{inject: {{name: it, {kind}: {FAULTS[kind]}}}}}, {{wait: 2s}}, {{heal: it}}, {{wait: 1s}}]"
-    experiment = make_experiment(schedule, timeout="2m", recovery="10s")
+def verdict_of_run(make_experiment, kinds, tmp_path, backend, broken=None):
+    """Inject each kind for a while, heal it, and judge. ``broken``: begins to break things before the ``wait``."""
+    steps = [
+        f"{{inject: {{name: it-{number}, {kind}: {FAULTS[kind]}}}}}, {{wait: 2s}}, {{heal: it-{number}}}, {{wait: 1s}}"
+        for number, kind in enumerate(kinds)
+    ]
+    experiment = make_experiment(f"[{', '.join(steps)}]", timeout="5m", recovery="10s")
     result = run_experiment(experiment, backend, faults=broken or (lambda _: None))
     verdict = write_judged(experiment, result, tmp_path, "run", wire=False).verdict
-    (record,) = result.faults
-    return verdict, record
+    return verdict, result.faults
 
 
 def test_every_kind_is_broken_here():
     assert list(FAULTS) == list(UNDO) == list(fault_kinds()), f"without entry points of {GROUP}"
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-def test_whole_faults_pass(make_experiment, tmp_path, kind):
-    """The same runs with nothing broken: or the tests below would prove nothing."""
-    verdict, record = verdict_of_run(make_experiment, kind, tmp_path, BelievingBackend())
+@pytest.mark.usefixtures("impatient")
+def test_whole_faults_pass(make_experiment, tmp_path):
+    """All of them after each other, with nothing broken: or the tests below would prove nothing."""
+    verdict, records = verdict_of_run(make_experiment, FAULTS, tmp_path, BelievingBackend())
     assert (verdict["verdict"], verdict["reasons"]) == ("pass", [])
-    assert record.confirmed
-    assert record.healed
+    assert [record.kind for record in records] == list(FAULTS)
+    assert [record.kind for record in records if not (record.confirmed and record.healed)] == []
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_undo_is_inconclusive(make_experiment, tmp_path, monkeypatch, kind):
     owner, name = UNDO[kind]
@@ -138,7 +141,7 @@ def test_a_broken_undo_is_inconclusive(make_experiment, tmp_path, monkeypatch, k
         else:
             monkeypatch.setattr(owner, name, lambda self, *args: None)
 
-    verdict, record = verdict_of_run(make_experiment, kind, tmp_path, BelievingBackend(), break_it)
+    verdict, (record,) = verdict_of_run(make_experiment, [kind], tmp_path, BelievingBackend(), break_it)
     assert verdict["verdict"] == "inconclusive", verdict["reasons"]
     assert record.inconclusive_reason() in verdict["reasons"]
     expected = "never took hold" if kind == "restart" else "is not known to be healed"
@@ -159,6 +162,7 @@ INJECT = {
 }
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("kind", FAULTS)
 def test_a_broken_injection_is_inconclusive(make_experiment, tmp_path, monkeypatch, kind):
     def break_it(_records):
@@ -171,6 +175,6 @@ def test_a_broken_injection_is_inconclusive(make_experiment, tmp_path, monkeypat
         monkeypatch.setattr(NetworkFaults, "_rule", lambda self, rule: rule)
 
     backend = BelievingBackend()
-    verdict, record = verdict_of_run(make_experiment, kind, tmp_path, backend, break_it)
+    verdict, (record,) = verdict_of_run(make_experiment, [kind], tmp_path, backend, break_it)
     assert verdict["verdict"] == "inconclusive", verdict["reasons"]
     assert "took hold" in record.inconclusive_reason() or "take hold" in record.inconclusive_reason()

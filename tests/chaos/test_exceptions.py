@@ -24,7 +24,6 @@ from highwater_runtime.wire.errors import ErrorCode
 PACKAGES = (highwater_runtime, highwater_chaos, highwater_pipeline, highwater_operator)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AgentError": ("no answer", 503),
-    "ApiError": ("get pods", 403, "no"),
     "BackendCannotError": ("local", ["powerLoss needs root"]),
     "DecodeError": ("Fetch", 7, "too short"),
     "ExperimentError": ("a.yaml", [Problem("spec.seed", "expected a number", 3)]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,7 @@ from highwater_chaos.run_summary import BadSummary, read_summary
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
 
-pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module", autouse=True)
-def session() -> Iterator[None]:
-    """One session for these tests, or the one that is there already."""
-    from highwater_pipeline.spark.session import open_session
-
-    with open_session(master="local[2]"):
-        yield
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def test_check_says_what_run_said(highwater: Any, failed_run: Path) -> None:

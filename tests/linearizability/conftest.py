@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -133,12 +132,3 @@ def benchmark_history() -> Any:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.history
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """One session for the whole test run."""
-    from highwater_pipeline.spark.session import open_session
-
-    with open_session(master="local[2]") as session:
-        yield session

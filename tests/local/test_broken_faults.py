@@ -25,9 +25,7 @@ from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.nodes import node_id
-from highwater_chaos.faults import FaultContext, FaultRecord, nodes, restart, session_expiry, stop
-from highwater_chaos.faults.base import Fault
-from highwater_chaos.faults.session_expiry import SessionExpiry
+from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import write_judged
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
@@ -65,7 +63,6 @@ TOLD = {
     "diskStall": ("diskStall", {"on": False}),
     "clockSkew": ("clock", {"offsetNs": 0, "rate": 1.0}),
 }
-SHORT = 2 * SECOND
 
 
 class Site:
@@ -123,19 +120,6 @@ def site(tmp_path_factory: pytest.TempPathFactory, experiment: Callable[..., Cha
     finally:
         if made is not None:
             made.backend.close()
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not come about is not waited for as long as on a busy machine."""
-    monkeypatch.setattr(FaultContext.confirm, "__defaults__", (SHORT,))
-    monkeypatch.setattr(nodes.seen_down, "__defaults__", (SHORT,))
-    for module in (nodes, stop, restart):
-        monkeypatch.setattr(module, "SHUTDOWN_NS", 3 * SHORT)
-    monkeypatch.setattr(restart, "BACK_NS", SHORT)
-    monkeypatch.setattr(session_expiry, "_SLACK_NS", SHORT)
-    for kind in (Fault, SessionExpiry):
-        monkeypatch.setattr(kind, "healed_within_ns", SHORT)
 
 
 class Broken:

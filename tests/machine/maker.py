@@ -1,6 +1,6 @@
-"""``maker.py STATE KIND hold|churn [LASTS_MS]``: makes one kind of fault in a run of its own, for tests that kill it.
+"""``maker.py STATE KIND,KIND… hold|churn [LASTS_MS]``: makes faults in a run of its own, for tests that kill it.
 
-``hold`` makes it once, says ``made`` and stays; ``churn`` makes and undoes it for ever, so that a kill hits any moment.
+``hold`` makes each once, says ``made`` and stays; ``churn`` makes and undoes them for ever: a kill hits any moment.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def volume(run: MachineRun, name: str, kind: FileSystem) -> Volume:
     return Volume(name, run.directory, f"{place}.img", str(place), kind, SMALLEST[kind])
 
 
-def process(run: MachineRun, directory: Path | None = None) -> Process:
+def process(run: MachineRun, name: str = "node", directory: Path | None = None) -> Process:
     # A child as well, which the shell does not wait for when it is killed.
     spawn = Spawn(["sh", "-c", "sleep 1000 & sleep 1000"], run.path / "log", run.name("node"), None, directory)
-    return Process("node", run.directory, spawn=spawn)
+    return Process(name, run.directory, spawn=spawn)
 
 
 def network(run: MachineRun) -> None:
@@ -46,13 +46,12 @@ def network(run: MachineRun) -> None:
 
 def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
     """What the fault stands on; returns what makes a fresh one."""
-    network(run)
     match kind.split("-"):
         case ["namespace"]:
             return lambda: Namespace(run.name("other"), run.directory)
         case ["link"]:
-            run.make(Namespace(run.name("other"), run.directory))
-            return lambda: Link(run.name("net"), run.name("other"), "other", "10.77.1.2/16")
+            run.make(Namespace(run.name("linked"), run.directory))
+            return lambda: Link(run.name("net"), run.name("linked"), "other", "10.77.1.2/16")
         case ["cut"]:
             return lambda: Cut(run.name("node"), "10.77.0.1")
         case ["instruction"]:
@@ -63,13 +62,13 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
         case ["process"]:
             return lambda: process(run)
         case ["pause"]:
-            paused = run.make(process(run)).resource
+            paused = run.make(process(run, "paused")).resource
             return lambda: Pause(paused)
         case ["volume", "ext4" | "xfs" as system]:
-            return lambda: volume(run, "other", system)
+            return lambda: volume(run, kind, system)
         case [fault, "ext4" | "xfs" as system]:
-            disk = run.make(volume(run, "disk", system)).resource
-            writer = run.make(process(run, Path(disk.mount_point))).resource
+            disk = run.make(volume(run, f"{kind}-disk", system)).resource
+            writer = run.make(process(run, f"{kind}-writer", Path(disk.mount_point))).resource
             match fault:
                 case "powerloss":
                     return lambda: PowerLoss(disk, (writer,))
@@ -84,20 +83,22 @@ def prepare(run: MachineRun, kind: str) -> Callable[[], Resource]:
 
 
 def main() -> None:
-    state, kind, mode, *lasts = sys.argv[1:]
-    run = MachineRun.open(label=kind, root=Path(state))
-    fresh = prepare(run, kind)
+    state, kinds, mode, *lasts = sys.argv[1:]
+    run = MachineRun.open(label=kinds, root=Path(state))
+    network(run)
+    fresh = [prepare(run, kind) for kind in kinds.split(",")]
     lasts_ns = int(lasts[0]) * 1_000_000 if lasts else None
     if mode == "churn":
         sys.stdout.write("made\n")
     sys.stdout.flush()
     while True:
-        held = run.make(fresh(), lasts_ns=lasts_ns)
+        held = [run.make(one(), lasts_ns=lasts_ns) for one in fresh]
         if mode == "hold":
             sys.stdout.write("made\n")
             sys.stdout.flush()
             signal.pause()
-        run.undo(held)
+        for one in reversed(held):
+            run.undo(one)
 
 
 if __name__ == "__main__":

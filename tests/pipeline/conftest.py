@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -55,12 +54,3 @@ def naive() -> Any:
 def all_stories() -> list[Any]:
     """Every story, for tests that judge many runs at once."""
     return list(stories.CASES)
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """One session for the whole test run."""
-    from highwater_pipeline.spark.session import open_session
-
-    with open_session(master="local[2]") as session:
-        yield session

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from highwater_chaos.backends.kubernetes.api import ApiError
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch
 from highwater_chaos.backends.kubernetes.following import FollowError, apply, connect, follow
 from highwater_chaos.backends.kubernetes.namespace_heal import SYSTEM, HealRefusedError, NamespaceHealed
@@ -15,6 +14,7 @@ from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.cli.recorded import recorded_verdict
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import JudgedRun
+from highwater_chaos.kube.client import KubeError
 
 
 class NoRunDirectoryError(Exception):
@@ -42,7 +42,7 @@ def run_on_kubernetes(
         progress(f"applied as chaosexperiment/{name} in namespace {where}")
         status = follow(api, where, name, progress)
         directory = fetch(api, where, name, parent)
-    except (FollowError, ApiError) as error:
+    except (FollowError, KubeError) as error:
         raise UsageError(f"backend kubernetes: {error}") from error
     except ArchiveError as error:
         raise NoRunDirectoryError(
@@ -66,7 +66,7 @@ def heal_namespace(
 
     Raises:
         UsageError: there is no cluster or no such namespace, or rights are missing; nothing was done.
-        ApiError: the API server does not answer.
+        KubeError: the API server does not answer.
     """
     where = system or os.environ.get("HIGHWATER_AGENT_NAMESPACE") or SYSTEM
     try:
@@ -74,7 +74,7 @@ def heal_namespace(
         return heal(api, namespace, system=where, timeout=timeout, dry_run=dry_run, say=say)
     except (FollowError, HealRefusedError) as error:
         raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
-    except ApiError as error:
+    except KubeError as error:
         if error.status in (401, 403):
             raise UsageError(f"highwater heal --namespace {namespace}: {error}") from error
         raise
@@ -85,5 +85,5 @@ def fetch_run(name: str, namespace: str | None, context: str | None, parent: Pat
     try:
         api, usual = connect(context)
         return fetch(api, namespace or usual, name, parent)
-    except (FollowError, ApiError, ArchiveError) as error:
+    except (FollowError, KubeError, ArchiveError) as error:
         raise UsageError(f"highwater report cx/{name}: {error}") from error

@@ -14,18 +14,17 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from highwater_chaos.backends.kubernetes.api import Api, ApiError, pod_configuration
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_verdict
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion, reason_of
 from highwater_chaos.backends.kubernetes.healing import open_faults
-from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
+from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.judged_run import judge_on_spark, write_verdict
+from highwater_chaos.kube.client import Kube, KubeError, local_configuration
+from highwater_chaos.kube.conditions import condition_of, stamp
+from highwater_chaos.kube.kinds import Json
 from highwater_pipeline.judgement import Judgement
-
-Json = dict[str, Any]
 
 
 class Judge:
@@ -39,7 +38,7 @@ class Judge:
 
     def __init__(
         self,
-        api: Api,
+        api: Kube,
         namespace: str,
         name: str,
         uid: str,
@@ -56,7 +55,7 @@ class Judge:
         """Exit status: 0 the experiment has its verdict; 1 it is not this one's to judge.
 
         Raises:
-            ApiError: the API server does not answer.
+            KubeError: the API server does not answer.
             ArchiveError: the recordings are not there, or not whole.
             Exception: they cannot be judged, and why.
         """
@@ -65,8 +64,8 @@ class Judge:
             with tempfile.TemporaryDirectory(prefix="highwater-judge-") as parent:
                 verdict, kept = self._judged(found, Path(parent))
             self._journal.write(
-                lambda status: conclusion(
-                    verdict, status, kept=kept, healed=not open_faults(status.get("journal") or [])
+                lambda now: conclusion(
+                    verdict, now, kept=kept, healed=not open_faults((now.get("status") or {}).get("journal") or [])
                 )
             )
         except TakenOverError as error:
@@ -77,8 +76,7 @@ class Judge:
 
     def _judged(self, found: Json, parent: Path) -> tuple[Json, str]:
         """The verdict, and where it is kept."""
-        conditions = (found.get("status") or {}).get("conditions") or []
-        if not any(one["type"] == RECORDED and one["status"] == "True" for one in conditions):
+        if condition_of(found, RECORDED, "True") is None:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} has not been handed over by its runner")
         directory = fetch(self._api, self._namespace, self._name, parent)
         if not (directory / "verdict.json").exists():
@@ -104,8 +102,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not slash or not name:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
     try:
-        return Judge(Api(pod_configuration()), namespace, name, given.uid).run()
-    except (ApiError, ArchiveError) as error:
+        api = Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE)
+        return Judge(api, namespace, name, given.uid).run()
+    except (KubeError, ArchiveError) as error:
         _say(f"not judged: {error}")
     except Exception as error:
         traceback.print_exc()

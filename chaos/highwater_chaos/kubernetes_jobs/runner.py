@@ -20,10 +20,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError, pod_configuration
 from highwater_chaos.backends.kubernetes.archive import store, store_recordings
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.conclusion import (
@@ -32,21 +31,22 @@ from highwater_chaos.backends.kubernetes.conclusion import (
     conclusion,
     counts_of,
     reason_of,
-    with_condition,
 )
 from highwater_chaos.backends.kubernetes.crashable import backend_for
-from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError, stamp
+from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable, own_topics, reference_of
 from highwater_chaos.backends.protocol import Backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.judged_run import judge_recordings, write_run, write_verdict
+from highwater_chaos.kube.client import Kube, KubeError, local_configuration
+from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
+from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_directory import new_run_directory
 from highwater_runtime.ports import SECOND, Endpoint
 
-Json = dict[str, Any]
 _PHASES: Final = {
     "setup": "SettingUp",
     "steady": "Steady",
@@ -72,7 +72,7 @@ class Runner:
 
     def __init__(
         self,
-        api: Api,
+        api: Kube,
         agents: AgentSettings,
         namespace: str,
         name: str,
@@ -111,18 +111,18 @@ class Runner:
             # Nothing was broken, and nothing can be said.
             _say(f"inconclusive: {error}")
             nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
-            self.journal.write(lambda status: concluded(status, "inconclusive", **nothing, healed=True))
+            self.journal.write(lambda now: concluded(now, "inconclusive", **nothing, healed=True))
             return
         _say(f"{verdict['verdict']}: {reason_of(verdict)}")
         healed = not self.journal.open_faults
-        self.journal.write(lambda status: conclusion(verdict, status, kept=kept, healed=healed))
+        self.journal.write(lambda now: conclusion(verdict, now, kept=kept, healed=healed))
 
     def _resolved(self, found: Json) -> tuple[ChaosExperiment, Backend]:
         """The experiment with the cluster that it refers to, where it does. Raises ``ClusterError``."""
         name, place, kind = reference_of(found), self._place, backend_for(crashable=True)
         cluster = None
         if name:
-            cluster = self._api.get(CLUSTERS, place.namespace, name)
+            cluster = self._api.get(LOG_CLUSTER, place.namespace, name)
             if cluster is None:
                 raise ClusterError(f"LogCluster {place.namespace}/{name} is not there any more")
             place = replace(place, borrowed=name)
@@ -156,17 +156,16 @@ class Runner:
     def _progress(self, phase: str) -> None:
         _say(phase)
 
-        def change(status: Json) -> Json:
-            conditions = status.get("conditions") or []
+        def change(now: Json) -> Json:
+            news = []
             if phase == "fault":
-                conditions = with_condition(conditions, "SteadyState", "True", "Steady", "writes are acknowledged")
+                news.append(Condition("SteadyState", "True", "Steady", "writes are acknowledged"))
             if phase == "recovered":
-                open_faults = self.journal.open_faults
-                if any(one["type"] == "SteadyState" and one["status"] == "True" for one in conditions):
-                    conditions = with_condition(conditions, "Injected", "True", "ScheduleDone", "the schedule is over")
-                if not open_faults:
-                    conditions = with_condition(conditions, "Healed", "True", "NothingOpen", "no fault is open")
-            return {"phase": _PHASES[phase], "conditions": conditions, **self.journal.extra()}
+                if condition_of(now, "SteadyState", "True") is not None:
+                    news.append(Condition("Injected", "True", "ScheduleDone", "the schedule is over"))
+                if not self.journal.open_faults:
+                    news.append(Condition("Healed", "True", "NothingOpen", "no fault is open"))
+            return {"phase": _PHASES[phase], "conditions": with_conditions(now, *news), **self.journal.extra()}
 
         self.journal.write(change)
 
@@ -174,11 +173,14 @@ class Runner:
         """The runner's last word: whoever judges needs no more than what is kept, and the cluster is gone."""
         _say(f"recorded: {kept}")
 
-        def change(status: Json) -> Json:
-            conditions = with_condition(
-                status.get("conditions") or [], RECORDED, "True", "Kept", f"the run is recorded and kept: {kept}"
-            )
-            return {"phase": "Judging", "run": kept, "conditions": conditions, **self.journal.extra()}
+        def change(now: Json) -> Json:
+            recorded = Condition(RECORDED, "True", "Kept", f"the run is recorded and kept: {kept}")
+            return {
+                "phase": "Judging",
+                "run": kept,
+                "conditions": with_conditions(now, recorded),
+                **self.journal.extra(),
+            }
 
         self.journal.write(change)
 
@@ -218,7 +220,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # pod's grace goes; the operator does the rest.
     signal.signal(signal.SIGTERM, _told_to_end)
     runner = Runner(
-        Api(pod_configuration()),
+        Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE),
         AgentSettings.from_environment(os.environ),
         namespace,
         name,
@@ -227,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     try:
         return runner.run()
-    except ApiError as error:
+    except KubeError as error:
         _say(f"stopped: the API server: {error}")
     except Exception:  # a bug: the operator heals, and says that the runner ended
         traceback.print_exc()

@@ -22,6 +22,7 @@ from typing import Final
 import kubernetes
 from aiohttp import web
 
+from highwater_chaos.kube.client import local_configuration
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
 from highwater_operator.agent.clusters import ApiClusters
@@ -189,20 +190,10 @@ class Agent:
 
 
 def _configuration() -> kubernetes.client.Configuration:
-    configuration = kubernetes.client.Configuration()
     try:
-        if os.environ.get("KUBECONFIG"):
-            kubernetes.config.load_kube_config(  # type: ignore[no-untyped-call]
-                client_configuration=configuration
-            )
-        else:
-            kubernetes.config.load_incluster_config(  # type: ignore[no-untyped-call]
-                client_configuration=configuration
-            )
+        return local_configuration()
     except kubernetes.config.ConfigException as error:
         raise MachineError(f"there is no API server to ask about pods: {error}") from error
-    configuration.retries = 0
-    return configuration
 
 
 def _tls(settings: Settings) -> ssl.SSLContext | None:

@@ -9,10 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-CLUSTER_LABEL: Final = "highwater.dev/cluster"
-LOG_CLUSTERS: Final = ("highwater.dev", "v1alpha1", "logclusters")
-"""Group, version and plural."""
-
 ADMIN_PORT: Final = 9404
 DATA_PATH: Final = "/var/lib/highwater/data"
 EVENTS_PATH: Final = "/var/lib/highwater/events"

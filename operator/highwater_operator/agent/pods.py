@@ -15,8 +15,9 @@ import kubernetes
 import urllib3
 from kubernetes.client.exceptions import ApiException
 
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, POD
 from highwater_operator.agent.metrics import WATCH_FAILURES
-from highwater_operator.agent.places import CLUSTER_LABEL
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import PodReference
 
@@ -124,6 +125,7 @@ class ApiPods:
         self, configuration: kubernetes.client.Configuration, node: str, on_change: Callable[[Pod], None]
     ) -> None:
         # The client and its watch are not typed where it matters.
+        self._kube = Kube(configuration, patience=0.0)
         self._client: Any = kubernetes.client.ApiClient(configuration)
         self._api = kubernetes.client.CoreV1Api(self._client)
         self._node = node
@@ -149,14 +151,10 @@ class ApiPods:
     def read(self, namespace: str, name: str) -> Pod | None:
         """See :class:`Pods`."""
         try:
-            found = self._api.read_namespaced_pod(name, namespace, _request_timeout=_TIMEOUT)
-        except ApiException as error:
-            if error.status == 404:
-                return None
-            raise Refusal(503, f"the API server refused to show pod {namespace}/{name}: {error.reason}") from error
-        except urllib3.exceptions.HTTPError as error:
-            raise Refusal(503, f"the API server does not answer: {error}") from error
-        return Pod.of(self._plain(found))
+            found = self._kube.get(POD, namespace, name)
+        except KubeError as error:
+            raise Refusal(503, f"the API server does not show pod {namespace}/{name}: {error}") from error
+        return None if found is None else Pod.of(found)
 
     def known(self) -> list[Pod]:
         """See :class:`Pods`."""

@@ -23,6 +23,13 @@ from typing import Any, Final, Self
 
 from kubernetes.utils.quantity import parse_quantity
 
+from highwater_chaos.kube.kinds import (
+    VOLUME_CLUSTER_UID,
+    VOLUME_CRASHABLE,
+    VOLUME_FILE_SYSTEM,
+    VOLUME_SIZE,
+    VOLUME_WHEN_DELETED,
+)
 from highwater_chaos.machine import loop
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system
 from highwater_operator.agent import metrics
@@ -31,11 +38,6 @@ from highwater_operator.agent.records import write_durably
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import VolumeRequest
 
-CRASHABLE: Final = "highwater.dev/crashable"
-SIZE: Final = "highwater.dev/volume-size"
-FILE_SYSTEM: Final = "highwater.dev/file-system"
-CLUSTER_UID: Final = "highwater.dev/cluster-uid"
-WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
 RETAIN: Final = "Retain"
 DATA: Final = "data"
 _NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
@@ -237,13 +239,13 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
         ValueError: for a size or a file system that cannot be read.
     """
     declared = pod.labels | pod.annotations
-    if declared.get(CRASHABLE) != "true":
+    if declared.get(VOLUME_CRASHABLE) != "true":
         return None
-    kind = declared.get(FILE_SYSTEM, "ext4")
+    kind = declared.get(VOLUME_FILE_SYSTEM, "ext4")
     if kind not in ("ext4", "xfs"):
-        raise ValueError(f"{FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
+        raise ValueError(f"{VOLUME_FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
-    size: Any = parse_quantity(declared.get(SIZE, "1Gi"))  # type: ignore[no-untyped-call]
-    cluster = declared.get(CLUSTER_UID, "")
-    retain = declared.get(WHEN_DELETED) == RETAIN
+    size: Any = parse_quantity(declared.get(VOLUME_SIZE, "1Gi"))  # type: ignore[no-untyped-call]
+    cluster = declared.get(VOLUME_CLUSTER_UID, "")
+    retain = declared.get(VOLUME_WHEN_DELETED) == RETAIN
     return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster, retain=retain)

@@ -11,8 +11,9 @@ from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.crashable import backend_for
 from highwater_chaos.backends.kubernetes.reference import experiment_of, is_crashable
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
+from highwater_chaos.kube.conditions import Condition
+from highwater_chaos.kube.kinds import Json
 from highwater_chaos.refusals import refusals
-from highwater_operator.kube import Json
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.problems import problem_of
 from highwater_operator.resources import LogClusterSpec
@@ -26,10 +27,10 @@ class Rejection(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """How a rejected experiment ends: its status, and its conditions (type, status, reason, message)."""
+    """How a rejected experiment ends: its status, and its conditions."""
 
     status: Json
-    conditions: tuple[tuple[str, str, str, str], ...]
+    conditions: tuple[Condition, ...]
 
 
 def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Rejection:
@@ -64,12 +65,12 @@ def refusal(rejection: Rejection) -> Refusal:
     return Refusal(
         {"phase": "Refused", "verdict": "inconclusive", "reason": reason[:2000]},
         (
-            ("Accepted", "False", rejection.reason, rejection.message),
-            ("SteadyState", "False", not_accepted, "no cluster was brought up"),
-            ("Injected", "False", not_accepted, "no fault was injected"),
-            ("Healed", "True", not_accepted, "no fault was injected"),
-            ("Completed", "True", not_accepted, reason),
-            ("Passed", "Unknown", not_accepted, reason),
+            Condition("Accepted", "False", rejection.reason, rejection.message),
+            Condition("SteadyState", "False", not_accepted, "no cluster was brought up"),
+            Condition("Injected", "False", not_accepted, "no fault was injected"),
+            Condition("Healed", "True", not_accepted, "no fault was injected"),
+            Condition("Completed", "True", not_accepted, reason),
+            Condition("Passed", "Unknown", not_accepted, reason),
         ),
     )
 

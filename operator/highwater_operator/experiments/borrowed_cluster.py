@@ -15,11 +15,11 @@ from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.loan import why_not_ready
 from highwater_chaos.backends.kubernetes.reference import experiment_of, holder, own_topics, reference_of
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
+from highwater_chaos.kube.client import Conflict, NotFound
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
-from highwater_operator.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
-from highwater_operator.kube import Conflict, Json, NotFound
 from highwater_operator.objects.naming import CLIENT_PORT, Owner, host_of
 from highwater_operator.reconcile.events import tell
 from highwater_operator.reconcile.log_cluster import Outcome

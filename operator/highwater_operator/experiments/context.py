@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.kube.kinds import Json
 from highwater_operator.admin import OpenAdmin, wire_admin
-from highwater_operator.kube import Json, Kube
+from highwater_operator.kube import AsyncKube
 from highwater_operator.reconcile.context import now_utc
 
 TOKEN_PATH: Final = "/etc/highwater/agent"  # noqa: S105 - a path
@@ -96,7 +97,7 @@ class ExperimentContext:
     ``reported_phases``: the last phase for which this operator emitted an Event, by uid of the experiment.
     """
 
-    kube: Kube
+    kube: AsyncKube
     runners: RunnerSettings
     agents: AgentSettings
     pace: ExperimentPace = ExperimentPace()

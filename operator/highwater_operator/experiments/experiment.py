@@ -22,21 +22,20 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, with_condition
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, passed_condition
 from highwater_chaos.backends.kubernetes.healing import heal
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, EXPERIMENT_UID_LABEL, FINALIZER, JOB, LOG_CLUSTER, POD, Json
 from highwater_operator.experiments import metrics
 from highwater_operator.experiments.acceptance import Rejection, examine, refusal
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
-from highwater_operator.experiments.runner_job import JUDGE, RUNNER, UID_LABEL, job_name, runner_job, why_ended
-from highwater_operator.kinds import CHAOS_EXPERIMENT, JOB, LOG_CLUSTER, POD
-from highwater_operator.kube import Json
+from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
 from highwater_operator.reconcile.events import EventType, tell
 from highwater_operator.reconcile.log_cluster import Outcome
 
-FINALIZER: Final = "highwater.dev/heal"
 _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that nobody hears of; it can do nothing new any more, since it
 would have to write that down first."""
@@ -58,7 +57,7 @@ class _Look:
     def __init__(self, context: ExperimentContext, found: Json) -> None:
         self._context = context
         self._kube = context.kube
-        self._found: Json = {"apiVersion": "highwater.dev/v1alpha1", "kind": "ChaosExperiment", **found}
+        self._found: Json = {"apiVersion": CHAOS_EXPERIMENT.api_version, "kind": CHAOS_EXPERIMENT.kind, **found}
         self._metadata: Json = found["metadata"]
         self._status: Json = found.get("status") or {}
         self._borrowed = BorrowedCluster(context, self._found)
@@ -116,10 +115,10 @@ class _Look:
         await self._borrowed.take()
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
         later = ("SteadyState", "Injected", "Healed", "Completed", "Passed")
-        unknown = [(kind, "Unknown", "NotYet", "not yet") for kind in later]
+        unknown = [Condition(kind, "Unknown", "NotYet", "not yet") for kind in later]
         await self._write(
             begun,
-            ("Accepted", "True", "Valid", "the experiment can be run"),
+            Condition("Accepted", "True", "Valid", "the experiment can be run"),
             *unknown,
         )
         return Outcome(0.0)
@@ -128,7 +127,7 @@ class _Look:
         """For the LogCluster to be as an experiment needs it: said once for each reason, and refused in the end."""
         before = self._condition("Accepted")
         if before is None or before["message"] != waiting.message:
-            await self._write({}, ("Accepted", "Unknown", waiting.reason, waiting.message))
+            await self._write({}, Condition("Accepted", "Unknown", waiting.reason, waiting.message))
             await self._tell("Normal", waiting.reason, waiting.message)
         return Outcome(self._context.pace.ending)
 
@@ -172,8 +171,8 @@ class _Look:
         reason = f"recorded, but not judged: {why[:1500]}; the recordings are kept, judge them by hand: {by_hand}"
         await self._write(
             {"phase": "Completed", "verdict": "inconclusive", "reason": reason, "completedAt": self._stamp()},
-            ("Completed", "True", "NotJudged", reason),
-            ("Passed", "Unknown", "Inconclusive", reason),
+            Condition("Completed", "True", "NotJudged", reason),
+            passed_condition("inconclusive", reason),
         )
         await self._tell("Warning", "NotJudged", reason[:1000])
 
@@ -191,12 +190,11 @@ class _Look:
             return waiting
         verdict = self._status.get("verdict") or "inconclusive"
         reason = self._status.get("reason") or "the experiment was aborted"
-        passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
         ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": self._stamp()}
         await self._write(
             ended,
-            ("Completed", "True", "Aborted", reason),
-            ("Passed", passed, verdict.capitalize(), reason),
+            Condition("Completed", "True", "Aborted", reason),
+            passed_condition(verdict, reason),
         )
         return _DONE
 
@@ -236,15 +234,17 @@ class _Look:
 
     async def _note(self, journal: list[Json], left: list[str], unseen: list[str]) -> None:
         if left:
-            condition = ("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
+            condition = Condition("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
         elif unseen:
             message = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
-            condition = ("Healed", "Unknown", "NotSeen", message[:2000])
+            condition = Condition("Healed", "Unknown", "NotSeen", message[:2000])
         else:
-            condition = ("Healed", "True", "Verified", "nothing of any fault is left")
-        if self._condition("Healed", condition[1], condition[3]) is None or journal != self._status.get("journal"):
+            condition = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+        written = self._condition("Healed", condition.status)
+        if written is None or written["message"] != condition.message or journal != self._status.get("journal"):
             await self._write({"journal": journal}, condition)
-            await self._tell("Normal" if condition[1] == "True" else "Warning", condition[2], condition[3])
+            severity: EventType = "Normal" if condition.status == "True" else "Warning"
+            await self._tell(severity, condition.reason, condition.message)
 
     async def _jobs_live(self, components: Sequence[str]) -> bool:
         """Delete them; whether a pod of one may still do something."""
@@ -260,7 +260,7 @@ class _Look:
         return lives
 
     def _pods_of(self, component: str) -> dict[str, str]:
-        return {UID_LABEL: self._uid, "app.kubernetes.io/component": component}
+        return {EXPERIMENT_UID_LABEL: self._uid, "app.kubernetes.io/component": component}
 
     async def _agents(self) -> dict[str, Any]:
         pods = await self._kube.list(POD, self._context.agents.namespace, self._context.agents.labels)
@@ -271,33 +271,23 @@ class _Look:
     def _owns(self, manifest: Json) -> bool:
         return any(one["uid"] == self._uid for one in manifest["metadata"].get("ownerReferences") or [])
 
-    def _condition(self, kind: str, status: str | None = None, message: str | None = None) -> Json | None:
-        for one in self._status.get("conditions") or []:
-            if one["type"] == kind and status in (None, one["status"]) and message in (None, one["message"]):
-                found: Json = one
-                return found
-        return None
+    def _condition(self, kind: str, status: str | None = None) -> Json | None:
+        return condition_of({"status": self._status}, kind, status)
 
-    async def _write(self, status: Json, *conditions: tuple[str, str, str, str]) -> None:
+    async def _write(self, status: Json, *news: Condition) -> None:
         """Into the status, if it still is what was read."""
-        merged = list(self._status.get("conditions") or [])
-        for condition in conditions:
-            merged = with_condition(merged, *condition)
-        for one in merged:
-            one["observedGeneration"] = self._metadata["generation"]
+        now = {"metadata": self._metadata, "status": self._status}
         written = await self._kube.patch_status(
             CHAOS_EXPERIMENT,
             self._metadata["namespace"],
             self._metadata["name"],
-            {**status, "conditions": merged},
+            {**status, "conditions": with_conditions(now, *news, at=self._context.now())},
             resource_version=self._metadata["resourceVersion"],
         )
         self._take(written)
 
     async def _set_finalizers(self, finalizers: list[str]) -> None:
-        version = self._metadata["resourceVersion"]
-        body = {"metadata": {"resourceVersion": version, "finalizers": finalizers}}
-        self._take(await self._kube.patch(CHAOS_EXPERIMENT, self._metadata["namespace"], self._metadata["name"], body))
+        self._take(await self._kube.set_finalizers(CHAOS_EXPERIMENT, {"metadata": self._metadata}, finalizers))
 
     def _take(self, found: Json) -> None:
         self._metadata = found["metadata"]
@@ -322,4 +312,4 @@ class _Look:
             await self._tell("Normal", phase, f"the experiment is {phase}")
 
     def _stamp(self) -> str:
-        return self._context.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return stamp(self._context.now())

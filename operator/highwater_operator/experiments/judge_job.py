@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from highwater_chaos.kube.kinds import Json
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.runner_job import JUDGE, arguments_of, job_manifest
-from highwater_operator.kube import Json
 
 _WITHIN_S: Final = 1800
 _ATTEMPTS: Final = 2

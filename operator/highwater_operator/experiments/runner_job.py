@@ -6,12 +6,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, Json
 from highwater_operator.experiments.context import TOKEN_PATH, ExperimentContext
-from highwater_operator.kube import Json
 from highwater_runtime.ports import SECOND
 
-UID_LABEL: Final = "highwater.dev/experiment-uid"
-NAME_ANNOTATION: Final = "highwater.dev/experiment"
 RUNNER: Final = "runner"
 JUDGE: Final = "judge"
 _AROUND_S: Final = 2400
@@ -31,7 +29,7 @@ def labels_of(uid: str, component: str) -> dict[str, str]:
         "app.kubernetes.io/component": component,
         "app.kubernetes.io/managed-by": "highwater-operator",
         "app.kubernetes.io/part-of": "highwater",
-        UID_LABEL: uid,
+        EXPERIMENT_UID_LABEL: uid,
     }
 
 
@@ -89,7 +87,7 @@ def job_manifest(
     """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time."""
     metadata = found["metadata"]
     labels = labels_of(metadata["uid"], container["name"])
-    whose = {NAME_ANNOTATION: f"{metadata['namespace']}/{metadata['name']}"}
+    whose = {EXPERIMENT_LABEL: f"{metadata['namespace']}/{metadata['name']}"}
     unprivileged = {
         "allowPrivilegeEscalation": False,
         "readOnlyRootFilesystem": True,

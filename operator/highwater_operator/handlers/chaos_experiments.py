@@ -10,7 +10,7 @@ from typing import Any
 
 import kopf
 
-from highwater_operator.kinds import CHAOS_EXPERIMENT
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT
 from highwater_operator.reconcile.queue import Key, Queue
 
 

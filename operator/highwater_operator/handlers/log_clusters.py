@@ -10,8 +10,7 @@ from typing import Any
 
 import kopf
 
-from highwater_operator.kinds import LOG_CLUSTER, POD, STATEFUL_SET
-from highwater_operator.objects.naming import CLUSTER_LABEL
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD, STATEFUL_SET
 from highwater_operator.reconcile.queue import Key, Queue
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple
 
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER
 from highwater_operator.resources import LogClusterSpec
 
 Role = Literal["broker", "controller"]
@@ -21,7 +22,6 @@ CONTROLLER_PORT: Final = 9093
 ADMIN_PORT: Final = 9404
 """Metrics and probes; the port that JMX exporters of Kafka are commonly given."""
 
-CLUSTER_LABEL: Final = "highwater.dev/cluster"
 ROLE_LABEL: Final = "highwater.dev/role"
 
 
@@ -36,8 +36,8 @@ class Owner(NamedTuple):
     def reference(self) -> dict[str, Any]:
         """For ``metadata.ownerReferences``: what belongs to a deleted cluster is collected with it."""
         return {
-            "apiVersion": "highwater.dev/v1alpha1",
-            "kind": "LogCluster",
+            "apiVersion": LOG_CLUSTER.api_version,
+            "kind": LOG_CLUSTER.kind,
             "name": self.name,
             "uid": self.uid,
             "controller": True,

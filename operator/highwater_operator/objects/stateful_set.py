@@ -8,6 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from highwater_chaos.kube.kinds import (
+    VOLUME_CLUSTER_UID,
+    VOLUME_CRASHABLE,
+    VOLUME_FILE_SYSTEM,
+    VOLUME_SIZE,
+    VOLUME_WHEN_DELETED,
+)
 from highwater_operator.objects.config_map import (
     CONTROL_PATH,
     CONTROL_VOLUME,
@@ -33,11 +40,6 @@ from highwater_operator.objects.naming import (
 )
 
 CONFIG_HASH: Final = "highwater.dev/config-hash"
-CRASHABLE: Final = "highwater.dev/crashable"
-VOLUME_SIZE: Final = "highwater.dev/volume-size"
-VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"
-CLUSTER_UID: Final = "highwater.dev/cluster-uid"
-VOLUME_WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
 NODE_USER: Final = 10001
 _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
@@ -166,10 +168,10 @@ def _volume_annotations(owner: Owner) -> dict[str, str]:
     if not storage.crashable:
         return {}
     return {
-        CRASHABLE: "true",
+        VOLUME_CRASHABLE: "true",
         VOLUME_SIZE: storage.size,
         VOLUME_FILE_SYSTEM: owner.spec.file_system,
-        CLUSTER_UID: owner.uid,
+        VOLUME_CLUSTER_UID: owner.uid,
         # Only where it is not the default: another template would restart the pods of every cluster that there is.
         **({} if storage.when_deleted == "Delete" else {VOLUME_WHEN_DELETED: storage.when_deleted}),
     }

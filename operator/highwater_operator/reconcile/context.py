@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from highwater_operator.admin import OpenAdmin, wire_admin
-from highwater_operator.kube import Kube
+from highwater_operator.kube import AsyncKube
 
 
 def now_utc() -> datetime:
@@ -31,7 +31,7 @@ class Pace:
 class Context:
     """The API server, the way to live clusters, and the operator's own settings."""
 
-    kube: Kube
+    kube: AsyncKube
     default_image: str
     open_admin: OpenAdmin = wire_admin
     pace: Pace = Pace()

@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from highwater_operator.kinds import EVENT
-from highwater_operator.kube import Json, Kube, Refused
+from highwater_chaos.kube.client import Refused
+from highwater_chaos.kube.kinds import EVENT, Json
+from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
 
@@ -28,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 async def why_not_created(
-    kube: Kube, namespace: str, sets: Mapping[Role, SetView], pods: Sequence[PodView]
+    kube: AsyncKube, namespace: str, sets: Mapping[Role, SetView], pods: Sequence[PodView]
 ) -> str | None:
     """What their controller says of pods that are missing; None: nothing is missing, or nothing was refused."""
     short = {one: gone for role, one in sets.items() if (gone := _missing(one, role, pods))}

@@ -11,7 +11,7 @@ import json
 from hashlib import blake2b
 from typing import Any, Final
 
-from highwater_operator.kube import Json
+from highwater_chaos.kube.kinds import Json
 
 APPLIED: Final = "highwater.dev/applied"
 

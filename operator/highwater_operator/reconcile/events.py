@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final, Literal
 
-from highwater_operator.kinds import EVENT
-from highwater_operator.kube import Conflict, Json, Kube, KubeError
+from highwater_chaos.kube.client import Conflict, KubeError
+from highwater_chaos.kube.kinds import EVENT, Json
+from highwater_operator.kube import AsyncKube
 
 COMPONENT: Final = "highwater-operator"
 EventType = Literal["Normal", "Warning"]
@@ -22,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 async def tell(
-    kube: Kube, about: Json, type_: EventType, reason: str, message: str, now: datetime, *, once: bool = False
+    kube: AsyncKube, about: Json, type_: EventType, reason: str, message: str, now: datetime, *, once: bool = False
 ) -> None:
     """Post an Event about an object (a manifest); ``once``: the same again is not counted."""
     metadata = about["metadata"]

@@ -6,10 +6,10 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from highwater_chaos.kube.client import Conflict, Refused
+from highwater_chaos.kube.kinds import LOG_CLUSTER, POD, Json, kind_of
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
-from highwater_operator.kinds import LOG_CLUSTER, POD, kind_of
-from highwater_operator.kube import Conflict, Json, Refused
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.naming import CLIENT_PORT, ROLES, Owner, Role, host_of, set_name
 from highwater_operator.reconcile.context import Context

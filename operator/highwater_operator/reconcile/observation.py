@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from highwater_operator.kinds import (
+from highwater_chaos.kube.kinds import (
     CONFIG_MAP,
     DISRUPTION_BUDGET,
     NETWORK_POLICY,
@@ -15,9 +15,10 @@ from highwater_operator.kinds import (
     SERVICE,
     SERVICE_ACCOUNT,
     STATEFUL_SET,
+    Json,
     Kind,
 )
-from highwater_operator.kube import Json, Kube
+from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, selector_of, set_name
 
 OWNED: Final[tuple[Kind, ...]] = (
@@ -90,7 +91,7 @@ class Observation:
         return tuple(pod for pod in self.pods if pod.role == role)
 
 
-async def observe(kube: Kube, owner: Owner) -> Observation:
+async def observe(kube: AsyncKube, owner: Owner) -> Observation:
     """Read everything that carries the cluster's label."""
     kinds = (*OWNED, POD)
     lists = await asyncio.gather(*(kube.list(kind, owner.namespace, selector_of(owner)) for kind in kinds))

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from highwater_chaos.kube.client import KubeError
 from highwater_operator import metrics
-from highwater_operator.kube import KubeError
 from highwater_operator.reconcile.log_cluster import Outcome
 
 _LONGEST_BACKOFF: Final = 30.0

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Literal, NamedTuple
+from datetime import datetime
+from typing import Final, Literal, NamedTuple
 
+from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
+from highwater_chaos.kube.kinds import Json
 from highwater_operator.admin import ClusterView
-from highwater_operator.kube import Json
 from highwater_operator.objects.naming import CLIENT_PORT, Owner, bootstrap_name
 from highwater_operator.reconcile.observation import PodView
 from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
 from highwater_operator.reconcile.scaling import Scaling
-from highwater_operator.resources.conditions import Condition, with_condition
 
-_LONGEST_MESSAGE: Final = 2000
 _LEFT_ALONE: Final = (
     ". Until this is corrected, what was made before stays as it is, and what others change or delete of it is not"
     " repaired"
@@ -88,29 +86,17 @@ def merged(
 
     That a condition is there for the first time is worth none, unless it says that something is wrong.
     """
-    stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    before: Sequence[dict[str, Any]] = old.get("conditions", [])
-    conditions = list(before)
     changed: list[tuple[str, Verdict]] = []
     for type_, verdict in verdicts.items():
-        conditions = with_condition(
-            conditions,
-            Condition(
-                type=type_,
-                status=verdict.status,
-                observed_generation=generation,
-                last_transition_time=stamp,
-                reason=verdict.reason,
-                message=verdict.message[:_LONGEST_MESSAGE],
-            ),
-        )
-        previous = next((one for one in before if one.get("type") == type_), None)
+        previous = condition_of({"status": old}, type_)
         if previous is None:
             is_news = type_ == "Degraded" and verdict.status == "True"
         else:
             is_news = (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason)
         if is_news and all(earlier[1:] != verdict[1:] for _, earlier in changed):
             changed.append((type_, verdict))
+    news = (Condition(type_, *verdict) for type_, verdict in verdicts.items())
+    conditions = with_conditions({"metadata": {}, "status": old}, *news, generation=generation, at=now)
     new = {**status, "observedGeneration": generation, "conditions": conditions}
     if all(old.get(key) == value for key, value in new.items()):
         return None

@@ -1,9 +1,8 @@
-"""``metav1.Condition`` as a model, and how one condition replaces another."""
+"""``metav1.Condition`` as a model, for the CRDs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,7 +15,7 @@ class Condition(Model):
     type: Annotated[str, Field(max_length=316, description="The aspect: CamelCase.")]
     status: Annotated[Literal["True", "False", "Unknown"], Field(description="Whether it is so.")]
     observed_generation: Annotated[
-        int, Field(ge=0, description="The metadata.generation that this was decided for.")
+        int, Field(ge=0, description="The metadata.generation that this was computed from.")
     ] = 0
     last_transition_time: Annotated[
         str, Field(json_schema_extra={"format": "date-time"}, description="When the status changed last.")
@@ -31,22 +30,3 @@ class Condition(Model):
         ),
     ]
     message: Annotated[str, Field(max_length=32768, description="Why, in words for people.")]
-
-
-def with_condition(conditions: Sequence[dict[str, Any]], new: Condition) -> list[dict[str, Any]]:
-    """``conditions`` with ``new`` in the place of the one of its type.
-
-    ``lastTransitionTime`` stays that of the old one unless the status changes, as Kubernetes asks.
-    """
-    made = new.model_dump(by_alias=True, mode="json")
-    merged: list[dict[str, Any]] = []
-    found = False
-    for old in conditions:
-        if old.get("type") != new.type:
-            merged.append(dict(old))
-            continue
-        found = True
-        if old.get("status") == new.status:
-            made["lastTransitionTime"] = old["lastTransitionTime"]
-        merged.append(made)
-    return merged if found else [*merged, made]

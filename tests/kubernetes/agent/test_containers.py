@@ -96,8 +96,7 @@ def test_the_agent_and_the_operator_mean_the_same_places() -> None:
     from highwater_operator.agent import places
     from highwater_operator.objects import config_map, naming
 
-    for name in ("CLUSTER_LABEL", "ADMIN_PORT"):
-        assert getattr(places, name) == getattr(naming, name)
+    assert places.ADMIN_PORT == naming.ADMIN_PORT
     for name in ("DATA_PATH", "EVENTS_PATH", "CONTROL_PATH", "HOLD_FILES", "EVENTS_VOLUME", "CONTROL_VOLUME"):
         assert getattr(places, name) == getattr(config_map, name)
     defaults = Settings("node", Path("/token"))

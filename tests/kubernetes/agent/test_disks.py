@@ -12,19 +12,15 @@ from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.power_loss import try_to_write
-from highwater_operator.agent.places import LOG_CLUSTERS
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import (
-    CLUSTER_UID,
-    CRASHABLE,
-    FILE_SYSTEM,
-    SIZE,
-    WHEN_DELETED,
+    VOLUME_CLUSTER_UID,
+    VOLUME_CRASHABLE,
+    VOLUME_SIZE,
+    VOLUME_WHEN_DELETED,
     VolumeRecord,
     Volumes,
 )
-from highwater_operator.kinds import LOG_CLUSTER
-from highwater_operator.objects import stateful_set
 
 MIB = 1 << 20
 
@@ -171,9 +167,13 @@ def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
         )
         clusters[name] = made["metadata"]["uid"]
     for name in ("gone", "lives", "retained"):
-        annotations = {CRASHABLE: "true", SIZE: "40Mi", CLUSTER_UID: clusters["lives" if name == "lives" else "gone"]}
+        annotations = {
+            VOLUME_CRASHABLE: "true",
+            VOLUME_SIZE: "40Mi",
+            VOLUME_CLUSTER_UID: clusters["lives" if name == "lives" else "gone"],
+        }
         if name == "retained":
-            annotations[WHEN_DELETED] = "Retain"
+            annotations[VOLUME_WHEN_DELETED] = "Retain"
         pod = world.pod(f"{name}-broker-0", annotations=annotations)
         await_true(pod.data.is_dir, "the agent makes the volume")
         (pod.data / "kept").write_text("kept")
@@ -235,13 +235,6 @@ def test_a_copy_of_a_mount_keeps_no_volume(tmp_path: Path) -> None:
         volumes.ensure(record)
         assert list(volumes.data(record.name).iterdir()) == []
         assert volumes.remove(record.name)
-
-
-def test_the_operator_asks_for_volumes_by_the_names_that_the_agent_knows() -> None:
-    assert (CRASHABLE, SIZE) == (stateful_set.CRASHABLE, stateful_set.VOLUME_SIZE)
-    assert (FILE_SYSTEM, CLUSTER_UID) == (stateful_set.VOLUME_FILE_SYSTEM, stateful_set.CLUSTER_UID)
-    assert WHEN_DELETED == stateful_set.VOLUME_WHEN_DELETED
-    assert (LOG_CLUSTER.group, LOG_CLUSTER.version, LOG_CLUSTER.plural) == LOG_CLUSTERS
 
 
 def test_volumes_are_there_again_after_a_reboot(agent: Agent, world: World, restart: Callable[[], Agent]) -> None:

@@ -7,6 +7,7 @@ import base64
 import binascii
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -136,7 +137,7 @@ class HttpSide:
                 changed = self._operations.replace(kind, asked.namespace, asked.name, sent, write, asked.subresource)
                 return _json(changed, 200, write.warnings)
             case "patch":
-                return self._patch(request, kind, asked, body)
+                return self._patch(request, kind, asked, body, user)
             case "delete":
                 options = DeleteOptions.of(_decoded(body, request) if body else {}, asked.query)
                 namespace = asked.namespace if kind.namespaced else ""
@@ -268,7 +269,7 @@ class HttpSide:
 
     # Patching
 
-    def _patch(self, request: web.BaseRequest, kind: ResourceType, asked: Asked, body: bytes) -> Answer:
+    def _patch(self, request: web.BaseRequest, kind: ResourceType, asked: Asked, body: bytes, user: User) -> Answer:
         media_type = _media_type(request)
         if media_type == "application/apply-patch+cbor":
             raise errors.unsupported_media(APPLY, media_type)
@@ -276,10 +277,11 @@ class HttpSide:
         if media_type == APPLY and not asked.query.get("fieldManager"):
             detail = 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch'
             raise ApiError(422, "Invalid", detail)
+        namespace = asked.namespace if kind.namespaced else ""
+        if media_type == APPLY and self._store.get(kind.table, (namespace, asked.name)) is None:
+            self._authorizer.check(user, replace(asked, verb="create"))
         write = _write(asked)
-        changed, made = self._operations.patch(
-            kind, asked.namespace if kind.namespaced else "", asked.name, media_type, sent, write, asked.subresource
-        )
+        changed, made = self._operations.patch(kind, namespace, asked.name, media_type, sent, write, asked.subresource)
         return _json(changed, 201 if made else 200, write.warnings)
 
 

@@ -16,7 +16,7 @@ from operator_thread import OperatorThread
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
-from highwater_operator.kube import Kube
+from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
 from highwater_operator.reconcile.context import Context, Pace
 
@@ -67,7 +67,7 @@ class ExperimentStage:
 
     def start(self) -> None:
         async def serve(stop: asyncio.Event, ready: Callable[[], None]) -> None:
-            kube = Kube(self.api.configuration(self.token), patience=2.0)
+            kube = AsyncKube(self.api.configuration(self.token), patience=2.0)
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
                 context = Context(kube, "highwater/node:test", pace=Pace(2.0, 0.5, 0.3), **admin)

@@ -18,9 +18,9 @@ from experiments.test_real_run import CONFIG, LONG, real
 from highwater_chaos.backends.kubernetes import agents as agents_module
 from highwater_chaos.backends.kubernetes import observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.kube.client import Kube
 from highwater_runtime.ports import SECOND
 
 __all__ = ["real"]
@@ -43,7 +43,7 @@ def place(api: Any, agent: FakeAgent, node: str = "node-0", port: int | None = N
 
 def follow(stage: ExperimentStage, patience: float) -> AgentClient:
     settings = AgentSettings(SYSTEM, token_file=stage._token_file, patience=patience)
-    found = directory_of(Api(stage.api.configuration(), patience=2.0), settings).agent("node-0")
+    found = directory_of(Kube(stage.api.configuration(), patience=2.0), settings).agent("node-0")
     assert found is not None
     return found
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from experiments.conftest import KIND, until
 
-from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.archive import store
 from highwater_chaos.cli import execute
+from highwater_chaos.kube.client import Kube
 
 FILE = Path(__file__).parents[3] / "scenarios" / "kip-903" / "kafka-14139.yaml"
 
@@ -31,7 +31,7 @@ def play(cluster: Any, status: dict[str, Any], run: Path | None) -> threading.Th
     def operator() -> None:
         (found,) = until(lambda: cluster.objects(*KIND, "default"), "the experiment")
         if run is not None:
-            store(Api(cluster.configuration()), found, run)
+            store(Kube(cluster.configuration()), found, run)
         cluster.patch(*KIND, found["metadata"]["name"], "default", {"status": status}, "status")
 
     thread = threading.Thread(target=operator)

@@ -16,11 +16,12 @@ from experiments.conftest import KIND, SYSTEM, experiment, until
 from experiments.recorded import ROOT, Recorded, record
 
 from highwater_chaos.backends.kubernetes import archive
-from highwater_chaos.backends.kubernetes.api import Api, ApiError
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
-from highwater_chaos.backends.kubernetes.conclusion import with_condition
 from highwater_chaos.cli import execute
 from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.conditions import Condition, with_conditions
+from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_operator.experiments.context import JudgingSettings
 
@@ -52,9 +53,9 @@ def begun(stage: Any, name: str = "demo") -> None:
 def hand_over(stage: Any, run: Recorded, name: str = "demo") -> None:
     """As a runner does with its last word."""
     found = stage.get(name)
-    kept = store_recordings(Api(stage.api.configuration()), found, run.directory)
+    kept = store_recordings(Kube(stage.api.configuration()), found, run.directory)
     assert kept is not None
-    conditions = with_condition(found["status"]["conditions"], "Recorded", "True", "Kept", kept)
+    conditions = with_conditions(found, Condition("Recorded", "True", "Kept", kept))
     status = {"phase": "Judging", "run": kept, "conditions": conditions}
     stage.api.patch(*KIND, name, "default", {"status": status}, "status")
 
@@ -62,7 +63,7 @@ def hand_over(stage: Any, run: Recorded, name: str = "demo") -> None:
 def judge(stage: Any, name: str = "demo") -> int:
     """As a judging pod does, without the seconds that Spark takes."""
     uid = stage.get(name)["metadata"]["uid"]
-    return Judge(Api(stage.api.configuration(), patience=5.0), "default", name, uid, judge=judge_recordings).run()
+    return Judge(Kube(stage.api.configuration(), patience=5.0), "default", name, uid, judge=judge_recordings).run()
 
 
 def judge_pods(stage: Any) -> list[str]:
@@ -70,7 +71,7 @@ def judge_pods(stage: Any) -> list[str]:
 
 
 def verdict_kept(stage: Any, folder: Path, name: str = "demo") -> Any:
-    return json.loads((fetch(Api(stage.api.configuration()), "default", name, folder) / "verdict.json").read_text())
+    return json.loads((fetch(Kube(stage.api.configuration()), "default", name, folder) / "verdict.json").read_text())
 
 
 # --- the operator's part ---
@@ -157,7 +158,7 @@ def test_where_judging_fails_the_recordings_stay(judging: Any, passing: Recorded
     hand_over(judging, passing)
     failed_twice(judging)
     inconclusive(judging, "BackoffLimitExceeded")
-    directory = fetch(Api(judging.api.configuration()), "default", "demo", tmp_path)
+    directory = fetch(Kube(judging.api.configuration()), "default", "demo", tmp_path)
     assert (directory / "history" / "operations.jsonl").is_file()
     assert not (directory / "verdict.json").exists()
     until(lambda: "NotJudged" in {one["reason"] for one in judging.api.objects("v1", "Event", "default")}, "the Event")
@@ -204,7 +205,7 @@ def test_a_job_that_is_gone_is_made_anew(judging: Any, passing: Recorded) -> Non
     begun(judging)
     hand_over(judging, passing)
     before = until(lambda: judge_pods(judging), "the judging pod")
-    assert Api(judging.api.configuration()).delete_job(SYSTEM, judging.jobs()[0]["metadata"]["name"])
+    assert Kube(judging.api.configuration()).delete(JOB, SYSTEM, judging.jobs()[0]["metadata"]["name"])
     until(lambda: (now := judge_pods(judging)) and not set(now) & set(before), "another Job's pod")
     assert judge(judging) == 0
     assert judging.phase() == "Completed"
@@ -281,10 +282,10 @@ def test_bad_days_of_the_api_server_only_delay(judging: Any, passing: Recorded) 
 
 def handed_over(api: Any, run: Recorded, name: str = "demo") -> Any:
     """An experiment as a judging pod finds it."""
-    api.create(experiment(name))
-    conditions = with_condition([], "Recorded", "True", "Kept", "kept")
+    made = api.create(experiment(name))
+    conditions = with_conditions(made, Condition("Recorded", "True", "Kept", "kept"))
     found = api.patch(*KIND, name, "default", {"status": {"phase": "Judging", "conditions": conditions}}, "status")
-    assert store_recordings(Api(api.configuration()), found, run.directory)
+    assert store_recordings(Kube(api.configuration()), found, run.directory)
     return found
 
 
@@ -313,12 +314,12 @@ def test_a_judging_pod_says_what_judging_in_process_says(
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    assert granted - asked == {("update", "configmaps")}, "of a second attempt"
+    assert granted == asked
     status = kube_api.get(*KIND, "demo", "default")["status"]
     assert (status["phase"], status["verdict"], status["expected"]) == ("Completed", run.verdict["verdict"], True)
     assert status["verdict"] == {"passing": "pass", "failing": "fail"}[which]
     assert status["faults"]["planned"] == len(run.verdict["faults"])
-    directory = fetch(Api(kube_api.configuration()), "default", "demo", tmp_path)
+    directory = fetch(Kube(kube_api.configuration()), "default", "demo", tmp_path)
     assert json.loads((directory / "verdict.json").read_text()) == run.verdict
     assert (directory / "report.html").stat().st_size > 1000
     assert "<testcase" in (directory / "junit.xml").read_text()
@@ -343,9 +344,9 @@ def test_judged_by_hand_as_the_reason_says(
 def test_what_is_over_is_not_judged(kube_api: Any, passing: Recorded, phase: str) -> None:
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.patch(*KIND, "demo", "default", {"status": {"phase": phase}}, "status")
-    api = Api(kube_api.configuration())
+    api = Kube(kube_api.configuration())
     assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 1
-    assert api.config_map("default", "demo-verdict-0") is None
+    assert api.get(CONFIG_MAP, "default", "demo-verdict-0") is None
     kube_api.patch(*KIND, "demo", "default", {"status": {"phase": "Judging"}}, "status")
     assert Judge(api, "default", "demo", "another", judge=judge_recordings).run() == 1
     assert Judge(api, "default", "demo", uid, judge=judge_recordings).run() == 0
@@ -354,7 +355,7 @@ def test_what_is_over_is_not_judged(kube_api: Any, passing: Recorded, phase: str
 def test_a_runner_that_still_judges_is_left_alone(kube_api: Any, passing: Recorded) -> None:
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.patch(*KIND, "demo", "default", {"status": {"conditions": []}}, "status")
-    assert Judge(Api(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run() == 1
+    assert Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run() == 1
 
 
 def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
@@ -375,16 +376,16 @@ def test_a_judge_that_is_ended_in_the_middle_is_begun_again(
         met = kube_api.fault(
             matches=lambda asked: asked.verb in ("create", "update", "patch"), skip=parts, times=None, reset=True
         )
-        api = Api(kube_api.configuration(), patience=0.0)
+        api = Kube(kube_api.configuration(), patience=0.0)
         try:
             done = Judge(api, "default", "demo", uid, judge=once).run()
-        except ApiError:
+        except KubeError:
             assert met.hits
         else:
             assert (done, met.hits) == (0, [])
             break
         kube_api.faults.clear()
-        directory = fetch(Api(kube_api.configuration()), "default", "demo", tmp_path)
+        directory = fetch(Kube(kube_api.configuration()), "default", "demo", tmp_path)
         assert (directory / "history" / "operations.jsonl").is_file()
         parts += 3
     assert parts >= 6
@@ -398,7 +399,7 @@ def test_a_verdict_is_about_its_own_recordings(
 ) -> None:
     """One that an experiment of the same name left behind is not taken for this one's."""
     found = handed_over(kube_api, failing)
-    api = Api(kube_api.configuration())
+    api = Kube(kube_api.configuration())
     judged = fetch(api, "default", "demo", tmp_path / "first")
     (judged / "verdict.json").write_text("{}")
     store_verdict(api, found, judged)
@@ -411,7 +412,7 @@ def test_recordings_that_are_not_there_are_named(kube_api: Any, passing: Recorde
     uid = handed_over(kube_api, passing)["metadata"]["uid"]
     kube_api.delete("v1", "ConfigMap", "demo-run-0", "default")
     with pytest.raises(ArchiveError, match="expected ConfigMap demo-run-0; found none"):
-        Judge(Api(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run()
+        Judge(Kube(kube_api.configuration()), "default", "demo", uid, judge=judge_recordings).run()
 
 
 def test_more_than_a_cluster_keeps_is_not_handed_over(
@@ -419,7 +420,7 @@ def test_more_than_a_cluster_keeps_is_not_handed_over(
 ) -> None:
     kube_api.create(experiment())
     monkeypatch.setattr(archive, "LARGEST", 1000)
-    api = Api(kube_api.configuration())
+    api = Kube(kube_api.configuration())
     assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), passing.directory) is None
     assert kube_api.objects("v1", "ConfigMap", "default") == []
 

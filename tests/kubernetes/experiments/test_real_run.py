@@ -18,11 +18,11 @@ from experiments.real_world import ActingAgent, RestartingNodes
 
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.api import Api
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.backends.kubernetes.cluster import Place
 from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.judged_run import judge_recordings
+from highwater_chaos.kube.client import Kube
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import Runner
 from highwater_operator.admin import wire_admin
@@ -74,11 +74,11 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         container = pod["spec"]["containers"][0]
         arguments = container["args"]
         if container["name"] == "judge":
-            api = Api(kube_api.configuration("judge"), patience=5.0)
+            api = Kube(kube_api.configuration("judge"), patience=5.0)
             return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings).run()
         namespace, _, name = arguments[1].partition("/")
         place = Place(namespace, name, arguments[3], reference_of(kube_api.get(*KIND, name, namespace)))
-        api = Api(kube_api.configuration("runner"), patience=5.0)
+        api = Kube(kube_api.configuration("runner"), patience=5.0)
         runner = Runner(
             api,
             agents,
@@ -149,7 +149,7 @@ def test_recorded_by_a_runner_and_judged_by_a_job(
     status = real.status()
     assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)
     assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
-    directory = fetch(Api(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
     assert json.loads((directory / "verdict.json").read_text())["backend"] == "kubernetes"
     handed_over = "demo-verdict-0" in status["run"]
     assert handed_over == (largest > 1000)
@@ -186,7 +186,7 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     assert sorted(agent.undone) == sorted(agent.injected)
     until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
 
-    directory = fetch(Api(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
     verdict = json.loads((directory / "verdict.json").read_text())
     assert (verdict["verdict"], verdict["backend"]) == ("pass", "kubernetes")
     assert [(one["name"], one["holds"]) for one in verdict["assertions"]] == [
@@ -227,7 +227,7 @@ def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_
         assert (status["verdict"], status["expected"]) == ("pass", True), json.dumps(status, indent=1)
         assert status["faults"] == {"planned": 1, "injected": 1, "confirmed": 1, "healed": 1}
         until(lambda: not real.api.get(*kind)["status"].get("experiment"), "the LogCluster to come back")
-        directory = fetch(Api(real.api.configuration()), "default", name, tmp_path / name)
+        directory = fetch(Kube(real.api.configuration()), "default", name, tmp_path / name)
         assert json.loads((directory / "verdict.json").read_text())["switches"]["replica-epoch-check"] == "off"
         rows = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
         assert {one["partition"] for one in rows if one.get("partition")} == {"orders-0"}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import base64
 
-import kubernetes
 import pytest
 
+from highwater_chaos.kube.client import Kube
 from highwater_operator.agent_token import main, make_token
 
 from .conftest import BASE
@@ -26,7 +26,6 @@ def test_makes_the_secret_once(installed, base, tmp_path, monkeypatch, capsys):
     (container,) = base["Job", "highwater-agent-token"]["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["python3", "-m", "highwater_operator.agent_token"]
     monkeypatch.setenv("KUBECONFIG", str(installed.kubeconfig(tmp_path / "kubeconfig")))
-    monkeypatch.setattr(kubernetes.config.kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "kubeconfig"))
     main(container["args"])
     made = secret(installed)
     assert len(base64.b64decode(made["data"]["token"])) == 64
@@ -40,19 +39,14 @@ def test_makes_the_secret_once(installed, base, tmp_path, monkeypatch, capsys):
 
 def test_an_api_server_that_refuses_is_an_error_that_says_so(kube_api, base, tmp_path, monkeypatch):
     # No namespace, no Secret.
-    monkeypatch.setattr(
-        kubernetes.config.kube_config,
-        "KUBE_CONFIG_DEFAULT_LOCATION",
-        str(kube_api.kubeconfig(tmp_path / "kubeconfig")),
-    )
-    with pytest.raises(SystemExit, match="could not create Secret nowhere/x: 404"):
+    monkeypatch.setenv("KUBECONFIG", str(kube_api.kubeconfig(tmp_path / "kubeconfig")))
+    with pytest.raises(SystemExit, match=r"could not create Secret nowhere/x: .*404"):
         main(["--namespace", "nowhere", "--name", "x"])
 
 
 def test_two_tokens_are_never_the_same(installed):
-    with kubernetes.client.ApiClient(installed.configuration()) as client:
-        api = kubernetes.client.CoreV1Api(client)
-        assert make_token(api, "highwater-system", "one")
-        assert make_token(api, "highwater-system", "two")
+    kube = Kube(installed.configuration())
+    assert make_token(kube, "highwater-system", "one")
+    assert make_token(kube, "highwater-system", "two")
     one, two = (installed.get("v1", "Secret", name, "highwater-system") for name in ("one", "two"))
     assert one["data"] != two["data"]

@@ -20,7 +20,7 @@ from operator_thread import OperatorThread
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
-from highwater_operator.kube import Kube
+from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
 from highwater_operator.reconcile.context import Context, Pace
 from highwater_runtime.ports import Endpoint
@@ -137,7 +137,7 @@ class Stage:
         chosen = options or Options(liveness=None, metrics_port=None)
 
         async def serve(stop: asyncio.Event, ready: Callable[[], None]) -> None:
-            kube = Kube(self.api.configuration(token), patience=3.0)
+            kube = AsyncKube(self.api.configuration(token), patience=3.0)
             try:
                 context = Context(kube, "highwater/node:test", admin, pace)
                 await operate(context, chosen, stop=stop, ready=ready)

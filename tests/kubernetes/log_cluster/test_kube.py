@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from highwater_operator.kinds import CONFIG_MAP, LOG_CLUSTER, POD
-from highwater_operator.kube import FIELD_MANAGER, Conflict, Kube, Refused, Unavailable
+from highwater_chaos.kube.client import Conflict, Refused, Unavailable
+from highwater_chaos.kube.kinds import CONFIG_MAP, LOG_CLUSTER, POD
+from highwater_operator.kube import FIELD_MANAGER, AsyncKube
 
 
 @pytest.fixture
-def play(kube_api: Any) -> Callable[[Callable[[Kube], Any]], Any]:
-    def run(story: Callable[[Kube], Any]) -> Any:
-        kube = Kube(kube_api.configuration(), patience=1.0)
+def play(kube_api: Any) -> Callable[[Callable[[AsyncKube], Any]], Any]:
+    def run(story: Callable[[AsyncKube], Any]) -> Any:
+        kube = AsyncKube(kube_api.configuration(), patience=1.0)
         try:
             return asyncio.run(story(kube))
         finally:
@@ -30,7 +31,7 @@ def config_map(name: str = "one", **data: str) -> dict[str, Any]:
 
 
 def test_apply_owns_what_it_says_and_leaves_the_rest(play: Any, kube_api: Any) -> None:
-    async def story(kube: Kube) -> None:
+    async def story(kube: AsyncKube) -> None:
         await kube.apply(config_map(a="1", b="2"))
         kube_api.patch("v1", "ConfigMap", "one", "default", {"data": {"c": "theirs", "a": "theirs"}})
         await kube.apply(config_map(a="1"))
@@ -42,20 +43,20 @@ def test_apply_owns_what_it_says_and_leaves_the_rest(play: Any, kube_api: Any) -
 
 
 def test_absence_is_an_answer(play: Any) -> None:
-    async def story(kube: Kube) -> tuple[Any, bool]:
+    async def story(kube: AsyncKube) -> tuple[Any, bool]:
         return await kube.get(CONFIG_MAP, "default", "none"), await kube.delete(POD, "default", "none")
 
     assert play(story) == (None, False)
 
 
 def test_lists_are_whole_and_selected(play: Any, kube_api: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("highwater_operator.kube._PAGE", 3)
+    monkeypatch.setattr("highwater_chaos.kube.client._PAGE", 3)
     for n in range(8):
         made = config_map(f"m-{n}")
         made["metadata"]["labels"] = {"even": str(n % 2 == 0).lower()}
         kube_api.create(made)
 
-    async def story(kube: Kube) -> tuple[Any, Any]:
+    async def story(kube: AsyncKube) -> tuple[Any, Any]:
         return await kube.list(CONFIG_MAP, "default"), await kube.list(CONFIG_MAP, None, {"even": "true"})
 
     everything, even = play(story)
@@ -102,7 +103,7 @@ def test_a_status_is_written_over_what_was_read_only(play: Any, kube_api: Any) -
         }
     )
 
-    async def story(kube: Kube) -> None:
+    async def story(kube: AsyncKube) -> None:
         found = await kube.get(LOG_CLUSTER, "default", "demo")
         assert found is not None
         version = found["metadata"]["resourceVersion"]
@@ -121,7 +122,7 @@ def test_only_the_object_that_was_meant_is_deleted(play: Any, kube_api: Any) -> 
 
 
 def test_creating_twice_is_a_conflict(play: Any) -> None:
-    async def story(kube: Kube) -> None:
+    async def story(kube: AsyncKube) -> None:
         await kube.create(config_map())
         with pytest.raises(Conflict):
             await kube.create(config_map())

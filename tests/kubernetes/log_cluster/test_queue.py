@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from highwater_operator.kube import Unavailable
+from highwater_chaos.kube.client import Unavailable
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.queue import Key, Queue
 

@@ -24,8 +24,6 @@ OF_LOG_CLUSTERS = (
 )
 ELSEWHERE = frozenset({"delete logclusters", "update logclusters/finalizers"})
 """For experiments; for API servers with OwnerReferencesPermissionEnforcement, which the stand-in has not."""
-ALWAYS_WITH_APPLY = "create"
-"""The right that server-side apply of something new asks for, beside ``patch``."""
 
 
 def manifests() -> list[dict[str, Any]]:
@@ -75,8 +73,7 @@ def test_the_rights_suffice(stage: Any, wait_for: Any) -> None:
         for verb in rule["verbs"]
         if resource.partition("/")[0] in OF_LOG_CLUSTERS
     }
-    superfluous = granted - asked - ELSEWHERE
-    assert sorted(one for one in superfluous if not one.startswith(ALWAYS_WITH_APPLY)) == []
+    assert sorted(granted - asked - ELSEWHERE) == []
 
 
 def test_one_namespace_is_enough(stage: Any, wait_for: Any) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from highwater_operator.resources.conditions import Condition, with_condition
 from highwater_operator.resources.crds import FOLDERS, definitions, files
 from highwater_operator.resources.structural import Choice, structural
 
@@ -177,25 +176,3 @@ def test_a_choice_becomes_a_rule_that_people_can_read() -> None:
 def test_bounds_that_exclude() -> None:
     made = structural({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 2**63}, {})
     assert made == {"type": "integer", "minimum": 0, "exclusiveMinimum": True, "format": "int64"}
-
-
-# --- conditions ---
-
-
-def condition(status: str, at: str, reason: str = "R") -> Condition:
-    return Condition(type="Ready", status=status, last_transition_time=at, reason=reason, message="m")  # type: ignore[arg-type]
-
-
-def test_a_transition_is_a_change_of_status() -> None:
-    first = with_condition([], condition("False", "2026-01-01T00:00:00Z"))
-    again = with_condition(first, condition("False", "2026-01-02T00:00:00Z", "Other"))
-    assert again[0]["lastTransitionTime"] == "2026-01-01T00:00:00Z"
-    assert again[0]["reason"] == "Other"
-    changed = with_condition(again, condition("True", "2026-01-03T00:00:00Z"))
-    assert changed[0]["lastTransitionTime"] == "2026-01-03T00:00:00Z"
-    assert len(changed) == 1
-
-
-def test_other_conditions_stay() -> None:
-    other = {"type": "Other", "status": "True"}
-    assert with_condition([other], condition("True", "2026-01-01T00:00:00Z"))[0] == other

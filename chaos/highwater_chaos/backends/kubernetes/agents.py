@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
+from highwater_chaos.kube.kinds import Json
 from highwater_runtime.portable import PortableError
 
 AGENT_PORT: Final = 9405
@@ -34,7 +35,6 @@ _DUMP_WITHIN: Final = 60.0
 _ACT_WITHIN: Final = 45.0
 _STOP_WITHIN: Final = 100.0
 """Seconds for an answer; a node that is asked to stop may take 75."""
-Json = dict[str, Any]
 
 
 class AgentError(PortableError):

@@ -13,12 +13,12 @@ import base64
 import hashlib
 import io
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from highwater_chaos.backends.kubernetes.api import GROUP, VERSION, Api
+from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.kinds import API_VERSION, CONFIG_MAP, EXPERIMENT_LABEL, Json
 
-Json = dict[str, Any]
 CHUNK: Final = 700 * 1024
 """Bytes in one ConfigMap: with base 64 still below the megabyte that one may have."""
 LARGEST: Final = 16 * 1024 * 1024
@@ -37,7 +37,7 @@ class ArchiveError(Exception):
     """There is no archive, or a part of it is missing or wrong."""
 
 
-def store(api: Api, owner: Json, directory: Path) -> str:
+def store(api: Kube, owner: Json, directory: Path) -> str:
     """Keep the run directory for the experiment ``owner`` (a manifest). Returns in words where: ``status.run``."""
     data, note = pack(directory), ""
     if len(data) > LARGEST:
@@ -46,16 +46,16 @@ def store(api: Api, owner: Json, directory: Path) -> str:
     return _put(api, owner, _RUN, data, {_DIRECTORY: directory.name}) + note
 
 
-def store_recordings(api: Api, owner: Json, directory: Path) -> str | None:
+def store_recordings(api: Kube, owner: Json, directory: Path) -> str | None:
     """Keep a run directory that is not judged yet; None where that is more than is kept in a cluster."""
     data = pack(directory)
     return None if len(data) > LARGEST else _put(api, owner, _RUN, data, {_DIRECTORY: directory.name})
 
 
-def store_verdict(api: Api, owner: Json, directory: Path) -> str:
+def store_verdict(api: Kube, owner: Json, directory: Path) -> str:
     """Keep what judging added to the run directory that :func:`fetch` brought. The recordings are not touched, whatever
     becomes of whoever judges; a verdict that is not whole is none. Returns in words where the run directory is."""
-    first = api.config_map(owner["metadata"]["namespace"], _name(owner["metadata"]["name"], _RUN, 0))
+    first = api.get(CONFIG_MAP, owner["metadata"]["namespace"], _name(owner["metadata"]["name"], _RUN, 0))
     if first is None:
         raise ArchiveError(f"the run of {owner['metadata']['name']} is not kept any more")
     said = first["metadata"]["annotations"]
@@ -66,12 +66,12 @@ def store_verdict(api: Api, owner: Json, directory: Path) -> str:
     return f"{_words(owner, _RUN, int(said[_CHUNKS]))}, verdict and report: {where}"
 
 
-def _put(api: Api, owner: Json, what: str, data: bytes, notes: dict[str, str]) -> str:
+def _put(api: Kube, owner: Json, what: str, data: bytes, notes: dict[str, str]) -> str:
     chunks = [data[at : at + CHUNK] for at in range(0, len(data), CHUNK)]
     notes = {**notes, _CHUNKS: str(len(chunks)), _SHA256: hashlib.sha256(data).hexdigest()}
     # The first one last: it says how many there are.
     for number in reversed(range(len(chunks))):
-        api.put_config_map(_chunk(owner, _name(owner["metadata"]["name"], what, number), chunks[number], notes))
+        api.apply(_chunk(owner, _name(owner["metadata"]["name"], what, number), chunks[number], notes))
     return _words(owner, what, len(chunks))
 
 
@@ -90,7 +90,7 @@ def pack(directory: Path, only: tuple[str, ...] | None = None) -> bytes:
     return buffer.getvalue()
 
 
-def fetch(api: Api, namespace: str, name: str, parent: Path) -> Path:
+def fetch(api: Kube, namespace: str, name: str, parent: Path) -> Path:
     """Bring an experiment's run directory to this machine, below ``parent``; returns it.
 
     Raises:
@@ -110,7 +110,7 @@ def fetch(api: Api, namespace: str, name: str, parent: Path) -> Path:
     return target
 
 
-def _add_verdict(api: Api, namespace: str, name: str, of: str, target: Path) -> None:
+def _add_verdict(api: Kube, namespace: str, name: str, of: str, target: Path) -> None:
     """What was judged elsewhere, where that is whole and about these recordings."""
     try:
         judged = _get(api, namespace, name, _VERDICT)
@@ -120,15 +120,15 @@ def _add_verdict(api: Api, namespace: str, name: str, of: str, target: Path) -> 
         _unpack(judged[0], target)
 
 
-def _get(api: Api, namespace: str, name: str, what: str) -> tuple[bytes, dict[str, str]] | None:
+def _get(api: Kube, namespace: str, name: str, what: str) -> tuple[bytes, dict[str, str]] | None:
     """The archive and the annotations that go with it; None where there is none."""
-    first = api.config_map(namespace, _name(name, what, 0))
+    first = api.get(CONFIG_MAP, namespace, _name(name, what, 0))
     if first is None:
         return None
     said: dict[str, str] = first["metadata"].get("annotations") or {}
     data = base64.b64decode(first["binaryData"]["part"])
     for number in range(1, int(said[_CHUNKS])):
-        part = api.config_map(namespace, _name(name, what, number))
+        part = api.get(CONFIG_MAP, namespace, _name(name, what, number))
         if part is None:
             raise ArchiveError(
                 f"the run of {namespace}/{name} is not whole: ConfigMap {_name(name, what, number)} is missing"
@@ -165,11 +165,11 @@ def _chunk(owner: Json, name: str, data: bytes, notes: dict[str, str]) -> Json:
         "metadata": {
             "name": name,
             "namespace": metadata["namespace"],
-            "labels": {"app.kubernetes.io/part-of": "highwater", "highwater.dev/experiment": metadata["name"][:63]},
+            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: metadata["name"][:63]},
             "annotations": notes,
             "ownerReferences": [
                 {
-                    "apiVersion": f"{GROUP}/{VERSION}",
+                    "apiVersion": API_VERSION,
                     "kind": "ChaosExperiment",
                     "name": metadata["name"],
                     "uid": metadata["uid"],

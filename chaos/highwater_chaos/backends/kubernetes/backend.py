@@ -23,7 +23,6 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
@@ -47,6 +46,8 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.experiment.units import format_duration
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER, POD
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.ports import MS, SECOND, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStarted
@@ -93,7 +94,7 @@ class KubernetesBackend:
 
     def __init__(
         self,
-        api: Api,
+        api: Kube,
         agents: AgentSettings,
         place: Place,
         journal: StatusJournal,
@@ -195,7 +196,7 @@ class KubernetesBackend:
         self._desk.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
         if not taken_over and not self._place.borrowed:
-            self._api.delete(CLUSTERS, self._place.namespace, self._place.name)
+            self._api.delete(LOG_CLUSTER, self._place.namespace, self._place.name)
 
     # --- observation ---
 
@@ -323,8 +324,8 @@ class KubernetesBackend:
         """The kubelet's back-off, as the pod's status tells it."""
         place = self._nodes[node].place
         try:
-            pods = self._api.pods(place.namespace, f"highwater.dev/cluster={self._place.cluster}", patience=0.0)
-        except ApiError:
+            pods = self._api.list(POD, place.namespace, f"{CLUSTER_LABEL}={self._place.cluster}", patience=0.0)
+        except KubeError:
             return None  # then it is said that the node does not run, and not why
         pod = next((one for one in pods if one["metadata"]["name"] == place.name), None)
         return None if pod is None else held_up(pod, _CONTAINER)

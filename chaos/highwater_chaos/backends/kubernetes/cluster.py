@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, GROUP, VERSION, Api, ApiError
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names
+from highwater_chaos.kube.client import Conflict, Kube
+from highwater_chaos.kube.conditions import condition_of
+from highwater_chaos.kube.kinds import API_VERSION, CLUSTER_LABEL, EXPERIMENT_LABEL, LOG_CLUSTER, POD, Json
 from highwater_runtime.ports import Endpoint
 
-Json = dict[str, Any]
 _PORTS: Final = {"broker": 9092, "controller": 9093}
 _POLL: Final = 0.5
 
@@ -53,15 +55,15 @@ def cluster_manifest(place: Place, cluster: Cluster) -> Json:
     """The LogCluster of an experiment, owned by it: deleted with it. Topics are the engine's to create."""
     spec = cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
     return {
-        "apiVersion": f"{GROUP}/{VERSION}",
+        "apiVersion": API_VERSION,
         "kind": "LogCluster",
         "metadata": {
             "name": place.name,
             "namespace": place.namespace,
-            "labels": {"app.kubernetes.io/part-of": "highwater", "highwater.dev/experiment": place.name[:63]},
+            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: place.name[:63]},
             "ownerReferences": [
                 {
-                    "apiVersion": f"{GROUP}/{VERSION}",
+                    "apiVersion": API_VERSION,
                     "kind": "ChaosExperiment",
                     "name": place.name,
                     "uid": place.uid,
@@ -74,22 +76,19 @@ def cluster_manifest(place: Place, cluster: Cluster) -> Json:
     }
 
 
-def bring_up(api: Api, place: Place, cluster: Cluster, timeout: float, still_mine: Callable[[], Any]) -> None:
+def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mine: Callable[[], Any]) -> None:
     """Create the LogCluster and wait until it is Ready.
 
     Raises:
         ClusterError: it is another's, or not Ready in time.
         TakenOverError: by ``still_mine``, which is asked now and then.
     """
-    try:
-        api.create(CLUSTERS, place.namespace, cluster_manifest(place, cluster))
-    except ApiError as error:
-        if error.status != 409:
-            raise
+    with suppress(Conflict):  # with an attempt whose response was lost, perhaps: looked at below
+        api.create(cluster_manifest(place, cluster))
     deadline = time.monotonic() + timeout
     said = "nothing was said of it"
     while time.monotonic() < deadline:
-        found = api.get(CLUSTERS, place.namespace, place.name)
+        found = api.get(LOG_CLUSTER, place.namespace, place.name)
         if found is None:
             raise ClusterError(f"LogCluster {place.namespace}/{place.name} was deleted while it came up")
         owners = [one["uid"] for one in found["metadata"].get("ownerReferences") or []]
@@ -98,25 +97,24 @@ def bring_up(api: Api, place: Place, cluster: Cluster, timeout: float, still_min
                 f"there is a LogCluster {place.namespace}/{place.name} that is not this experiment's; "
                 "name the experiment otherwise, or delete it"
             )
-        status = found.get("status") or {}
-        ready = next((one for one in status.get("conditions") or [] if one["type"] == "Ready"), None)
+        ready = condition_of(found, "Ready")
         if ready is not None:
             said = ready.get("message", "")
-            if ready["status"] == "True" and status.get("observedGeneration") == found["metadata"]["generation"]:
+            if ready["status"] == "True" and ready["observedGeneration"] == found["metadata"]["generation"]:
                 return
         still_mine()
         time.sleep(_POLL)
     raise ClusterError(f"LogCluster {place.namespace}/{place.name} was not Ready within {timeout:g} s: {said}")
 
 
-def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -> dict[str, PodPlace]:
+def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) -> dict[str, PodPlace]:
     """Every node's pod and agent.
 
     Raises:
         ClusterError: one is missing.
     """
-    selector = f"highwater.dev/cluster={place.cluster}"
-    pods = {pod["metadata"]["name"]: pod for pod in api.pods(place.namespace, selector)}
+    selector = f"{CLUSTER_LABEL}={place.cluster}"
+    pods = {pod["metadata"]["name"]: pod for pod in api.list(POD, place.namespace, selector)}
     directory = directory_of(api, agents)
     found: dict[str, PodPlace] = {}
     missing: list[str] = []
@@ -137,9 +135,9 @@ def find_pods(api: Api, agents: AgentSettings, place: Place, cluster: Cluster) -
     return found
 
 
-def addresses(api: Api, place: Place) -> dict[str, str]:
+def addresses(api: Kube, place: Place) -> dict[str, str]:
     """IP addresses of the cluster's pods, by their names."""
     return {
         pod["metadata"]["name"]: (pod.get("status") or {}).get("podIP", "")
-        for pod in api.pods(place.namespace, f"highwater.dev/cluster={place.cluster}")
+        for pod in api.list(POD, place.namespace, f"{CLUSTER_LABEL}={place.cluster}")
     }

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from highwater_chaos.backends.kubernetes.journal import stamp
+from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
+from highwater_chaos.kube.kinds import Json
 
-Json = dict[str, Any]
 RECORDED: Final = "Recorded"
 """Condition of an experiment whose runner has done its part: from now on it is the judging Job's."""
 
 
-def conclusion(verdict: Json, status: Json, *, kept: str, healed: bool) -> Json:
+def conclusion(verdict: Json, found: Json, *, kept: str, healed: bool) -> Json:
     """What the status of an experiment becomes with a verdict (the content of ``verdict.json``).
 
     Args:
-        status: the present one.
+        found: the experiment, as it is now.
         kept: where the run directory is, in words.
         healed: nothing of any fault is left; otherwise the operator goes on with healing, and keeps the verdict.
     """
     return concluded(
-        status,
+        found,
         verdict["verdict"],
         expected=verdict["asExpected"],
         reason=reason_of(verdict),
@@ -33,7 +33,7 @@ def conclusion(verdict: Json, status: Json, *, kept: str, healed: bool) -> Json:
 
 
 def concluded(
-    status: Json,
+    found: Json,
     verdict: str,
     *,
     expected: bool | None,
@@ -44,14 +44,14 @@ def concluded(
     healed: bool,
 ) -> Json:
     """The same, in detail. ``faults`` None: they stay as they are counted."""
-    now = status.get("conditions") or []
     if healed:
-        now = with_condition(now, "Healed", "True", "NothingOpen", "nothing of any fault is left")
-        now = with_condition(now, "Completed", "True", "Judged", reason or verdict)
+        news = [
+            Condition("Healed", "True", "NothingOpen", "nothing of any fault is left"),
+            Condition("Completed", "True", "Judged", reason or verdict),
+        ]
     else:
-        now = with_condition(now, "Healed", "False", "FaultsOpen", "see the journal")
-    passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
-    now = with_condition(now, "Passed", passed, verdict.capitalize(), reason or verdict)
+        news = [Condition("Healed", "False", "FaultsOpen", "see the journal")]
+    news.append(passed_condition(verdict, reason or verdict))
     return {
         "phase": "Completed" if healed else "Aborting",
         "verdict": verdict,
@@ -60,7 +60,7 @@ def concluded(
         "run": kept,
         "anomalies": dict(sorted(anomalies.items())[:50]),
         "completedAt": stamp(),
-        "conditions": now,
+        "conditions": with_conditions(found, *news),
         **({} if faults is None else {"faults": faults}),
     }
 
@@ -89,16 +89,7 @@ def reason_of(verdict: Json) -> str:
     return f"{verdict['acknowledged']} records acknowledged, none lost; no anomaly"
 
 
-def with_condition(conditions: Sequence[Json], kind: str, status: str, reason: str, message: str) -> list[Json]:
-    """``conditions`` with one set; its transition time stays unless the status changes."""
-    old = next((one for one in conditions if one["type"] == kind), None)
-    same = old is not None and old["status"] == status
-    made = {
-        "type": kind,
-        "status": status,
-        "observedGeneration": 0 if old is None else old.get("observedGeneration", 0),
-        "lastTransitionTime": old["lastTransitionTime"] if old is not None and same else stamp(),
-        "reason": reason,
-        "message": message[:2000],
-    }
-    return [*(one for one in conditions if one["type"] != kind), made]
+def passed_condition(verdict: str, reason: str) -> Condition:
+    """Return the condition that tells a verdict."""
+    status = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
+    return Condition("Passed", status, verdict.capitalize(), reason)

@@ -14,7 +14,8 @@ from dataclasses import replace
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentSettings
-from highwater_chaos.backends.kubernetes.api import Api, ApiError
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.kinds import POD
 
 _LOOK_EVERY: Final = 1.0
 _LOOK_PATIENCE: Final = 0.0
@@ -24,7 +25,7 @@ class AgentDirectory:
     """Agents by the name of their node. Safe to use from any thread.
 
     Args:
-        look: finds those that are there now. May raise ``ApiError``.
+        look: finds those that are there now. May raise ``KubeError``.
         found: what it has found already.
     """
 
@@ -51,7 +52,7 @@ class AgentDirectory:
         try:
             if time.monotonic() - self._looked > _LOOK_EVERY:
                 self._found.update(self._look())
-        except ApiError:
+        except KubeError:
             # Whoever wanted to know finds no answer at the old place, says so, and looks again with the next request.
             return
         finally:
@@ -76,10 +77,10 @@ class _Wanderer:
         self._directory.look_again()
 
 
-def directory_of(api: Api, agents: AgentSettings) -> AgentDirectory:
-    """Agents that are there now, and those that take their places. Raises ``ApiError``."""
+def directory_of(api: Kube, agents: AgentSettings) -> AgentDirectory:
+    """Agents that are there now, and those that take their places. Raises ``KubeError``."""
 
     def look() -> Mapping[str, AgentClient]:
-        return agents.clients(api.pods(agents.namespace, agents.selector, patience=_LOOK_PATIENCE))
+        return agents.clients(api.list(POD, agents.namespace, agents.selector, patience=_LOOK_PATIENCE))
 
-    return AgentDirectory(look, agents.clients(api.pods(agents.namespace, agents.selector)))
+    return AgentDirectory(look, agents.clients(api.list(POD, agents.namespace, agents.selector)))

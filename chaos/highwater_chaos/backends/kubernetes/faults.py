@@ -20,9 +20,9 @@ from typing import Any, Final
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
 from highwater_chaos.backends.kubernetes.journal import StatusJournal
 from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
-Json = dict[str, Any]
 LONGEST_NS: Final = 23 * 3600 * SECOND
 """An agent takes no deadline that is farther away than a day."""
 _THREADS: Final = 16

@@ -9,14 +9,14 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import kubernetes
 
-from highwater_chaos.backends.kubernetes.api import EXPERIMENTS, Api
 from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
-Json = dict[str, Any]
 LONGEST_NAME: Final = 41
 _POLL: Final = 1.0
 _ACCEPTED_WITHIN: Final = 60.0
@@ -26,7 +26,7 @@ class FollowError(Exception):
     """The experiment was not run; the message says why and what to do."""
 
 
-def connect(context: str | None) -> tuple[Api, str]:
+def connect(context: str | None) -> tuple[Kube, str]:
     """The API server of a kubeconfig's context, or of the pod this runs in; and the namespace that goes with it.
 
     Raises:
@@ -39,7 +39,7 @@ def connect(context: str | None) -> tuple[Api, str]:
         kubernetes.config.load_kube_config(file, client_configuration=configuration, context=context)  # type: ignore[no-untyped-call]
         contexts, active = kubernetes.config.list_kube_config_contexts(file)  # type: ignore[no-untyped-call]
         chosen = next((one for one in contexts if one["name"] == context), active)
-        return Api(configuration, patience=15.0), str(chosen["context"].get("namespace") or "default")
+        return Kube(configuration), str(chosen["context"].get("namespace") or "default")
     except kubernetes.config.ConfigException as error:
         raise FollowError(f"no Kubernetes cluster: {error}; set KUBECONFIG or give --context") from error
 
@@ -50,8 +50,8 @@ def unique_name(name: str) -> str:
     return f"{name[: LONGEST_NAME - len(suffix) - 1].rstrip('-.')}-{suffix}".replace(".", "-")
 
 
-def apply(api: Api, namespace: str, experiment: ChaosExperiment) -> str:
-    """Create the experiment under a name of its own; returns that. Raises ``ApiError``."""
+def apply(api: Kube, namespace: str, experiment: ChaosExperiment) -> str:
+    """Create the experiment under a name of its own; returns that. Raises ``KubeError``."""
     name = unique_name(experiment.metadata.name)
     body = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
     metadata = {
@@ -60,26 +60,26 @@ def apply(api: Api, namespace: str, experiment: ChaosExperiment) -> str:
         "labels": experiment.metadata.labels,
         "annotations": experiment.metadata.annotations,
     }
-    api.create(EXPERIMENTS, namespace, {**body, "metadata": metadata})
+    api.create({**body, "metadata": metadata})
     return name
 
 
-def follow(api: Api, namespace: str, name: str, progress: Callable[[str], None]) -> Json:
+def follow(api: Kube, namespace: str, name: str, progress: Callable[[str], None]) -> Json:
     """Wait until it is completed; returns its status.
 
     Raises:
         FollowError: it was refused or deleted, or no operator looks after it.
-        ApiError: the API server does not answer.
+        KubeError: the API server does not answer.
     """
     began, said = time.monotonic(), ""
     while True:
-        found = api.get(EXPERIMENTS, namespace, name)
+        found = api.get(CHAOS_EXPERIMENT, namespace, name)
         if found is None:
             raise FollowError(f"experiment {namespace}/{name} was deleted before it was over")
         status: Json = found.get("status") or {}
         for one in status.get("conditions") or []:
             if one["type"] == "Accepted" and one["status"] == "False":
-                api.delete(EXPERIMENTS, namespace, name)
+                api.delete(CHAOS_EXPERIMENT, namespace, name)
                 raise FollowError(f"experiment {name} was not accepted: {one['message']}")
         phase = status.get("phase", "")
         if phase != said:
@@ -89,7 +89,7 @@ def follow(api: Api, namespace: str, name: str, progress: Callable[[str], None])
             return status
         taken = phase or status.get("conditions")  # it may wait for the LogCluster that it refers to
         if not taken and time.monotonic() - began > _ACCEPTED_WITHIN:
-            api.delete(EXPERIMENTS, namespace, name)
+            api.delete(CHAOS_EXPERIMENT, namespace, name)
             raise FollowError(
                 f"no operator took experiment {namespace}/{name} within {_ACCEPTED_WITHIN:g} s:"
                 " is highwater-operator installed, and does it serve this namespace?"

@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError
+from highwater_chaos.kube.kinds import Json
 
-Json = dict[str, Any]
 OPEN: Final = ("intent", "done")
 _AFTER_DEADLINE: Final = timedelta(seconds=60)
 _LONGEST: Final = 1000

@@ -12,12 +12,17 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from highwater_chaos.backends.kubernetes.api import EXPERIMENTS, Api, ApiError
+from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
+from highwater_chaos.kube.conditions import stamp
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
 
-Json = dict[str, Any]
 MOST_ENTRIES: Final = 480
+RUNNER_MANAGER: Final = "highwater-runner"
+"""Field manager of what the Jobs of an experiment write."""
+RUNNER_PATIENCE: Final = 60.0
+"""Seconds for which they ask an API server again."""
 _LONGEST: Final = 1000
 _LOOK_EVERY: Final = 3.0
 FINAL_PHASES: Final = ("Completed", "Refused")
@@ -29,15 +34,10 @@ class TakenOverError(Exception):
     """The experiment is no longer this runner's: it was deleted, aborted or ended."""
 
 
-def stamp(at: datetime | None = None) -> str:
-    """RFC 3339, whole seconds."""
-    return (at or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 class StatusJournal:
     """Status of one experiment (by its uid: one that was made anew under the same name is another). Thread-safe."""
 
-    def __init__(self, api: Api, namespace: str, name: str, uid: str) -> None:
+    def __init__(self, api: Kube, namespace: str, name: str, uid: str) -> None:
         self._api = api
         self._namespace = namespace
         self._name = name
@@ -59,23 +59,26 @@ class StatusJournal:
             return found
 
     def write(self, change: Callable[[Json], Json]) -> None:
-        """Merge what ``change`` makes of the present status into it. Raises ``TakenOverError``, ``ApiError``."""
+        """Merge what ``change`` makes of the experiment, as it is now, into its status.
+
+        Raises:
+            TakenOverError: it is not this runner's any more.
+            KubeError: the API server does not answer.
+        """
         with self._lock:
             while True:
                 found = self._read()
                 try:
                     self._api.patch_status(
-                        EXPERIMENTS,
+                        CHAOS_EXPERIMENT,
                         self._namespace,
                         self._name,
-                        change(found.get("status") or {}),
-                        found["metadata"]["resourceVersion"],
+                        change(found),
+                        resource_version=found["metadata"]["resourceVersion"],
                     )
-                except ApiError as error:
-                    if error.status == 404:
-                        raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
-                    if error.status != 409:
-                        raise
+                except NotFound as error:
+                    raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone") from error
+                except Conflict:
                     continue
                 return
 
@@ -96,7 +99,7 @@ class StatusJournal:
 
     def _read(self) -> Json:
         self._looked = time.monotonic()
-        found = self._api.get(EXPERIMENTS, self._namespace, self._name)
+        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, self._name)
         if found is None or found["metadata"]["uid"] != self.uid:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} is gone")
         phase = (found.get("status") or {}).get("phase", "")
@@ -144,7 +147,7 @@ class StatusJournal:
             return
         over = next((one for one in self._entries if one["state"] in ("undone", "failed")), None)
         if over is None:
-            raise ApiError("journal", 0, f"{len(self._entries)} faults are in force at once; at most {MOST_ENTRIES}")
+            raise KubeError("journal", 0, f"{len(self._entries)} faults are in force at once; at most {MOST_ENTRIES}")
         self._entries.remove(over)
 
     def _store(self) -> None:

@@ -7,12 +7,12 @@ five minutes, unless it ran for ten minutes in between. It asks nobody, and no f
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from highwater_chaos.backends.protocol import HeldUp
+from highwater_chaos.kube.kinds import Json
 from highwater_runtime.ports import SECOND
 
-Json = dict[str, Any]
 _REASON: Final = "CrashLoopBackOff"
 _MESSAGE: Final = re.compile(r"back-off (?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)? restarting")
 _LONGEST_S: Final = 300

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from typing import Final
 
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, Api, ApiError
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
+from highwater_chaos.kube.client import Kube, KubeError
+from highwater_chaos.kube.conditions import condition_of
+from highwater_chaos.kube.kinds import LOG_CLUSTER, Json
 
-Json = dict[str, Any]
 _LOOK_EVERY: Final = 3.0
 
 
 def why_not_ready(cluster: Json) -> str | None:
     """Why an experiment cannot begin on a LogCluster just now; None: it can. Settled as well as Ready: while it is
     being changed, what is in force is not what it says."""
-    status = cluster.get("status") or {}
-    conditions = {one["type"]: one for one in status.get("conditions") or []}
-    if status.get("observedGeneration") != cluster["metadata"]["generation"]:
-        return "the operator has not looked at its latest change"
     for kind, wanted in (("Ready", "True"), ("Progressing", "False"), ("Degraded", "False")):
-        found = conditions.get(kind)
+        found = condition_of(cluster, kind)
+        if found is not None and found["observedGeneration"] != cluster["metadata"]["generation"]:
+            return "the operator has not looked at its latest change"
         if found is None or found["status"] != wanted:
             return f"{kind} is {'not known' if found is None else found['status'] + ': ' + found.get('message', '')}"
     return None
@@ -29,7 +28,7 @@ def why_not_ready(cluster: Json) -> str | None:
 class Loan:
     """One LogCluster for one experiment."""
 
-    def __init__(self, api: Api, place: Place) -> None:
+    def __init__(self, api: Kube, place: Place) -> None:
         self._api = api
         self._place = place
         self._what = f"LogCluster {place.namespace}/{place.cluster}"
@@ -40,7 +39,7 @@ class Loan:
 
     def begin(self) -> None:
         """Raises ``ClusterError`` where it is not this experiment's to use."""
-        found = self._api.get(CLUSTERS, self._place.namespace, self._place.cluster)
+        found = self._api.get(LOG_CLUSTER, self._place.namespace, self._place.cluster)
         if found is None:
             raise ClusterError(f"{self._what} is not there any more")
         mine = f"{self._place.name}/{self._place.uid}"
@@ -55,8 +54,8 @@ class Loan:
         if not self._said and time.monotonic() - self._looked > _LOOK_EVERY:
             self._looked = time.monotonic()
             try:
-                found = self._api.get(CLUSTERS, self._place.namespace, self._place.cluster)
-            except ApiError:
+                found = self._api.get(LOG_CLUSTER, self._place.namespace, self._place.cluster)
+            except KubeError:
                 return None  # asked again; the journal, which cannot do without, says what is wrong
             if found is None or found["metadata"]["uid"] != self._uid or found["metadata"].get("deletionTimestamp"):
                 self._said = f"{self._what} was deleted while the experiment ran"

@@ -15,21 +15,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentError, AgentSettings
-from highwater_chaos.backends.kubernetes.api import CLUSTERS, EXPERIMENTS, GROUP, Api, ApiError
-from highwater_chaos.backends.kubernetes.conclusion import with_condition
+from highwater_chaos.backends.kubernetes.conclusion import passed_condition
 from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
-from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES, stamp
+from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, tunnelled
+from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
+from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
+from highwater_chaos.kube.kinds import (
+    CHAOS_EXPERIMENT,
+    CLUSTER_LABEL,
+    EXPERIMENT_UID_LABEL,
+    FINALIZER,
+    GROUP,
+    JOB,
+    LOG_CLUSTER,
+    NAMESPACE,
+    POD,
+    Json,
+)
 
-Json = dict[str, Any]
 SYSTEM: Final = "highwater-system"
-FINALIZER: Final = "highwater.dev/heal"
-UID_LABEL: Final = "highwater.dev/experiment-uid"
 _OPERATOR: Final = "app.kubernetes.io/name=highwater,app.kubernetes.io/component=operator"
-_CLUSTERS_PODS: Final = "highwater.dev/cluster"
 _REASON: Final = "ended by `highwater heal` before it was over"
 _POLL: Final = 0.5
 _RUNNER_STOPS_WITHIN: Final = 40.0
@@ -82,7 +91,7 @@ def needed_rights(namespace: str, system: str, secret: str) -> list[Right]:
 
 
 def heal_namespace(
-    api: Api,
+    api: Kube,
     namespace: str,
     *,
     system: str = SYSTEM,
@@ -101,13 +110,13 @@ def heal_namespace(
 
     Raises:
         HealRefusedError: before anything was done.
-        ApiError: the API server does not answer.
+        KubeError: the API server does not answer.
     """
     return _Heal(api, namespace, system, timeout, say).run(dry_run)
 
 
 class _Heal:
-    def __init__(self, api: Api, namespace: str, system: str, timeout: float, say: Callable[[str], None]) -> None:
+    def __init__(self, api: Kube, namespace: str, system: str, timeout: float, say: Callable[[str], None]) -> None:
         self._api = api
         self._namespace = namespace
         self._agents_at = AgentSettings(system)
@@ -150,21 +159,19 @@ class _Heal:
         self._check_namespace()
         agents: list[Json] = []
         if self._api.may("list", "pods", self._system):
-            agents = self._api.pods(self._system, self._agents_at.selector)
+            agents = self._api.list(POD, self._system, self._agents_at.selector)
         rights = needed_rights(self._namespace, self._system, secret_of(agents))
         missing = [right for right in rights if not self._api.may(*right)]
         if missing:
             raise HealRefusedError(f"rights are missing, nothing was done: {'; '.join(map(str, missing))}")
         try:
-            found = self._api.objects(EXPERIMENTS, self._namespace)
-        except ApiError as error:
-            if error.status == 404:
-                raise HealRefusedError(
-                    "this cluster does not know chaosexperiments.highwater.dev: Highwater is not installed here"
-                ) from error
-            raise
+            found = self._api.list(CHAOS_EXPERIMENT, self._namespace)
+        except NotFound as error:
+            raise HealRefusedError(
+                "this cluster does not know chaosexperiments.highwater.dev: Highwater is not installed here"
+            ) from error
         experiments = [one for one in found if _to_end(one)]
-        pods = self._api.pods(self._namespace, _CLUSTERS_PODS)
+        pods = self._api.list(POD, self._namespace, CLUSTER_LABEL)
         if not experiments and not pods:
             return [], []
         try:
@@ -181,8 +188,8 @@ class _Heal:
 
     def _check_namespace(self) -> None:
         try:
-            missing = self._api.namespace(self._namespace) is None
-        except ApiError as error:
+            missing = self._api.get(NAMESPACE, None, self._namespace) is None
+        except KubeError as error:
             if error.status != 403:
                 raise
             return  # whoever may not look it up is told by what it may do there
@@ -206,7 +213,8 @@ class _Heal:
     def _take(self, experiment: Json) -> None:
         """From now on nothing more may begin."""
 
-        def change(status: Json) -> Json | None:
+        def change(now: Json) -> Json | None:
+            status = now.get("status") or {}
             if status.get("phase") in ("", "Aborting", *FINAL_PHASES, None):
                 return None
             return {"phase": "Aborting", "reason": status.get("reason") or _REASON}
@@ -216,13 +224,13 @@ class _Heal:
     def _end_runner(self, experiment: Json) -> None:
         """Its Jobs, and their pods with them; one that is on a machine nobody hears of can begin nothing any more."""
         uid = experiment["metadata"]["uid"]
-        if self._api.delete_job(self._system, f"highwater-run-{uid}"):
+        if self._api.delete(JOB, self._system, f"highwater-run-{uid}"):
             self._healed.undone.append(f"{experiment['metadata']['name']}: its runner's Job")
-        if self._api.delete_job(self._system, f"highwater-judge-{uid}"):
+        if self._api.delete(JOB, self._system, f"highwater-judge-{uid}"):
             self._healed.undone.append(f"{experiment['metadata']['name']}: its judging Job")
         deadline = time.monotonic() + _RUNNER_STOPS_WITHIN
         while time.monotonic() < deadline:
-            pods = self._api.pods(self._system, f"{UID_LABEL}={uid}")
+            pods = self._api.list(POD, self._system, {EXPERIMENT_UID_LABEL: uid})
             if all((pod.get("status") or {}).get("phase") in ("Succeeded", "Failed") for pod in pods):
                 return
             self._tell(f"waiting for the runner of {experiment['metadata']['name']} to end")
@@ -282,8 +290,8 @@ class _Heal:
         name, uid = experiment["metadata"]["name"], experiment["metadata"]["uid"]
         ends = {entry["id"]: entry for entry in healed if entry["state"] == "undone"}
 
-        def change(status: Json) -> Json | None:
-            journal = status.get("journal") or []
+        def change(now: Json) -> Json | None:
+            journal = (now.get("status") or {}).get("journal") or []
             if not any(entry["id"] in ends for entry in open_faults(journal)):
                 return None
             return {"journal": [ends.get(one["id"], one) if one in open_faults(journal) else one for one in journal]}
@@ -308,22 +316,22 @@ class _Heal:
         if found:
             self._delete_cluster(experiment)
             unseen = self._unseen.get(experiment["metadata"]["uid"], [])
-            self._write(experiment, lambda status: _completed(status, unseen))
+            self._write(experiment, lambda now: _completed(now, unseen))
             self._let_go(experiment)
         self._healed.ended.append(name)
 
     def _delete_cluster(self, experiment: Json) -> None:
         metadata = experiment["metadata"]
-        cluster = self._api.get(CLUSTERS, self._namespace, metadata["name"])
+        cluster = self._api.get(LOG_CLUSTER, self._namespace, metadata["name"])
         owners = [] if cluster is None else cluster["metadata"].get("ownerReferences") or []
         if cluster is not None and any(one["uid"] == metadata["uid"] for one in owners):
-            self._api.delete(CLUSTERS, self._namespace, metadata["name"], cluster["metadata"]["uid"])
+            self._api.delete(LOG_CLUSTER, self._namespace, metadata["name"], uid=cluster["metadata"]["uid"])
             self._healed.undone.append(f"{metadata['name']}: its LogCluster")
 
     def _let_go(self, experiment: Json) -> None:
         """An object that is being deleted waits for the operator's finalizer: the operator's to take off, while there
         is one that does."""
-        operators = self._api.pods(self._system, _OPERATOR)
+        operators = self._api.list(POD, self._system, _OPERATOR)
         patience = _OPERATOR_LETS_GO_WITHIN if any(_is_ready(pod) for pod in operators) else 0.0
         deadline = time.monotonic() + patience
         while True:
@@ -335,39 +343,38 @@ class _Heal:
                 self._tell("waiting for the operator to let go of what is being deleted")
                 time.sleep(_POLL)
                 continue
-            metadata = found["metadata"]
             rest = [one for one in finalizers if one != FINALIZER]
             try:
-                self._api.set_finalizers(
-                    EXPERIMENTS, self._namespace, metadata["name"], rest, metadata["resourceVersion"]
-                )
-            except ApiError as error:
-                if error.status not in (404, 409):
-                    raise
+                self._api.set_finalizers(CHAOS_EXPERIMENT, found, rest)
+            except (NotFound, Conflict):
                 continue
-            self._healed.undone.append(f"{metadata['name']}: the operator's finalizer, since no operator answers")
+            self._healed.undone.append(
+                f"{found['metadata']['name']}: the operator's finalizer, since no operator answers"
+            )
 
     # --- small things ---
 
     def _read(self, experiment: Json) -> Json:
         """As it is now; empty where it is gone, or another of its name is there."""
-        found = self._api.get(EXPERIMENTS, self._namespace, experiment["metadata"]["name"])
+        found = self._api.get(CHAOS_EXPERIMENT, self._namespace, experiment["metadata"]["name"])
         return {} if found is None or found["metadata"]["uid"] != experiment["metadata"]["uid"] else found
 
     def _write(self, experiment: Json, change: Callable[[Json], Json | None]) -> None:
-        """Merge what ``change`` makes of the present status into it; nothing where that is None, or it is gone."""
+        """Merge what ``change`` makes of the experiment, as it is now, into its status; None: nothing."""
         while found := self._read(experiment):
-            status = change(found.get("status") or {})
+            status = change(found)
             if status is None:
                 return
             metadata = found["metadata"]
             try:
                 self._api.patch_status(
-                    EXPERIMENTS, self._namespace, metadata["name"], status, metadata["resourceVersion"]
+                    CHAOS_EXPERIMENT,
+                    self._namespace,
+                    metadata["name"],
+                    status,
+                    resource_version=metadata["resourceVersion"],
                 )
-            except ApiError as error:
-                if error.status not in (404, 409):
-                    raise
+            except (NotFound, Conflict):
                 continue  # somebody else wrote, the operator perhaps: look again
             return
 
@@ -385,22 +392,20 @@ def _to_end(experiment: Json) -> bool:
     return bool(metadata.get("deletionTimestamp")) and FINALIZER in (metadata.get("finalizers") or [])
 
 
-def _completed(status: Json, unseen: list[str]) -> Json | None:
+def _completed(found: Json, unseen: list[str]) -> Json | None:
     """As the operator ends an experiment that is aborted; None: it is not to be ended, or has been."""
+    status = found.get("status") or {}
     if status.get("phase") in ("", *FINAL_PHASES, None):
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
-    passed = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
-    now = status.get("conditions") or []
     if unseen:
         said = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
-        now = with_condition(now, "Healed", "Unknown", "NotSeen", said)
+        healed = Condition("Healed", "Unknown", "NotSeen", said)
     else:
-        now = with_condition(now, "Healed", "True", "Verified", "nothing of any fault is left")
-    now = with_condition(now, "Completed", "True", "Aborted", reason)
-    now = with_condition(now, "Passed", passed, verdict.capitalize(), reason)
+        healed = Condition("Healed", "True", "Verified", "nothing of any fault is left")
+    completed = Condition("Completed", "True", "Aborted", reason)
     ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": stamp()}
-    return {**ended, "conditions": now}
+    return {**ended, "conditions": with_conditions(found, healed, completed, passed_condition(verdict, reason))}
 
 
 def _words(record: Json) -> str:
@@ -409,5 +414,4 @@ def _words(record: Json) -> str:
 
 
 def _is_ready(pod: Json) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return condition_of(pod, "Ready", "True") is not None

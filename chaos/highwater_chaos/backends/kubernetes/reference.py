@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -20,8 +20,8 @@ from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.model import REGISTER_TOPIC
 from highwater_chaos.experiment.steps import Step
+from highwater_chaos.kube.kinds import Json
 
-Json = dict[str, Any]
 _DESCRIBED: Final = (
     "mode",
     "runtime",

@@ -7,6 +7,7 @@ nobody who does not show its token.
 from __future__ import annotations
 
 import socket
+from base64 import b64decode
 from collections.abc import Callable
 from functools import partial
 from http.client import HTTPConnection, HTTPException, HTTPResponse
@@ -15,9 +16,9 @@ from typing import Any, Final, cast
 from kubernetes.stream.ws_client import PortForward
 
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentSettings
-from highwater_chaos.backends.kubernetes.api import Api
+from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.kinds import SECRET, Json
 
-Json = dict[str, Any]
 _SECRET: Final = "highwater-agent-token"  # noqa: S105 - a Secret's name
 _KEY: Final = "token"
 _PATIENCE: Final = 3.0
@@ -66,8 +67,8 @@ def secret_of(pods: list[Json]) -> str:
     return _SECRET
 
 
-def tunnelled(api: Api, settings: AgentSettings, pods: list[Json]) -> dict[str, AgentClient]:
-    """Agents by the name of their node, of those pods that run. Raises ``TokenError``, ``ApiError``."""
+def tunnelled(api: Kube, settings: AgentSettings, pods: list[Json]) -> dict[str, AgentClient]:
+    """Agents by the name of their node, of those pods that run. Raises ``TokenError``, ``KubeError``."""
     running = [
         pod
         for pod in pods
@@ -78,7 +79,8 @@ def tunnelled(api: Api, settings: AgentSettings, pods: list[Json]) -> dict[str, 
     if not running:
         return {}
     secret = secret_of(running)
-    token = (api.secret(settings.namespace, secret) or {}).get(_KEY, b"").decode().strip()
+    found = api.get(SECRET, settings.namespace, secret) or {}
+    token = b64decode((found.get("data") or {}).get(_KEY, "")).decode().strip()
     if not token:
         raise TokenError(f"Secret {settings.namespace}/{secret} with the agents' token in {_KEY!r}: there is none")
     clients: dict[str, AgentClient] = {}

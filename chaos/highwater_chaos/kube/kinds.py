@@ -1,0 +1,99 @@
+"""The kinds that are touched, where the API server has them, and the names that mark what is ours.
+
+A fixed table instead of discovery: a kind that is not in it is not touched, and no cache of what the server offers is
+needed. ``manifests/base/rbac`` grants these and no others.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+Json = dict[str, Any]
+"""An object as the API server has it."""
+
+GROUP: Final = "highwater.dev"
+VERSION: Final = "v1alpha1"
+API_VERSION: Final = f"{GROUP}/{VERSION}"
+
+CLUSTER_LABEL: Final = "highwater.dev/cluster"
+"""On everything that belongs to a LogCluster: its name."""
+EXPERIMENT_LABEL: Final = "highwater.dev/experiment"
+"""On everything that belongs to an experiment: its name, cut to what a label takes."""
+EXPERIMENT_UID_LABEL: Final = "highwater.dev/experiment-uid"
+"""On the Jobs of an experiment, and their pods."""
+FINALIZER: Final = "highwater.dev/heal"
+"""On an experiment until nothing of any fault is left."""
+
+VOLUME_CRASHABLE: Final = "highwater.dev/crashable"
+"""These annotations of a pod ask the agent of its node for a volume that can lose power."""
+VOLUME_SIZE: Final = "highwater.dev/volume-size"
+VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"
+VOLUME_CLUSTER_UID: Final = "highwater.dev/cluster-uid"
+VOLUME_WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
+
+
+class Kind(NamedTuple):
+    """A kind and its path: ``/apis/<group>/<version>/namespaces/…/<plural>``."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """As manifests have it: ``v1``, ``apps/v1``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str | None, name: str = "", part: str = "") -> str:
+        """Where the API server has an object, or all (no ``name``), or a subresource of one (``part``)."""
+        base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return "/".join([f"{base}{place}/{self.plural}", *(one for one in (name, part) if one)])
+
+
+LOG_CLUSTER: Final = Kind(GROUP, VERSION, "LogCluster", "logclusters")
+CHAOS_EXPERIMENT: Final = Kind(GROUP, VERSION, "ChaosExperiment", "chaosexperiments")
+SERVICE_ACCOUNT: Final = Kind("", "v1", "ServiceAccount", "serviceaccounts")
+SERVICE: Final = Kind("", "v1", "Service", "services")
+CONFIG_MAP: Final = Kind("", "v1", "ConfigMap", "configmaps")
+SECRET: Final = Kind("", "v1", "Secret", "secrets")
+NAMESPACE: Final = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
+POD: Final = Kind("", "v1", "Pod", "pods")
+EVENT: Final = Kind("", "v1", "Event", "events")
+NETWORK_POLICY: Final = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
+DISRUPTION_BUDGET: Final = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
+STATEFUL_SET: Final = Kind("apps", "v1", "StatefulSet", "statefulsets")
+JOB: Final = Kind("batch", "v1", "Job", "jobs")
+ACCESS_REVIEW: Final = Kind(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)
+
+KINDS: Final[tuple[Kind, ...]] = (
+    LOG_CLUSTER,
+    CHAOS_EXPERIMENT,
+    SERVICE_ACCOUNT,
+    SERVICE,
+    CONFIG_MAP,
+    SECRET,
+    NAMESPACE,
+    POD,
+    EVENT,
+    NETWORK_POLICY,
+    DISRUPTION_BUDGET,
+    STATEFUL_SET,
+    JOB,
+    ACCESS_REVIEW,
+)
+
+_BY_NAME: Final = {(kind.api_version, kind.kind): kind for kind in KINDS}
+
+
+def kind_of(manifest: Json) -> Kind:
+    """The kind of a manifest.
+
+    Raises:
+        KeyError: for a kind that is not in the table.
+    """
+    return _BY_NAME[str(manifest["apiVersion"]), str(manifest["kind"])]
