@@ -3,7 +3,6 @@
 import sys
 
 from conftest import make_cluster
-
 from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.ports.trace import HighWatermarkAdvanced
 
