@@ -58,7 +58,7 @@ def test_grace_begins_with_the_first_look_and_anew_after_every_other() -> None:
     assert grace.over([ORPHAN, other], 160) == [other], "it was none in between"
     # Another cluster's volume under the name.
     assert grace.over([replace(other, cluster="second")], 170) == []
-    grace.anew()
+    grace.restart()
     assert grace.over([replace(other, cluster="second")], 300) == []
 
 
