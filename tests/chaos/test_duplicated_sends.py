@@ -15,7 +15,8 @@ from highwater_chaos.workload.clients import may_duplicate
 from highwater_chaos.workload.producer import RecordingProducer
 from highwater_runtime.ports import SECOND
 from highwater_runtime.sim.connection import Connection, SimRequest
-from highwater_runtime.sim.network import Fabric, _detached_arrives
+from highwater_runtime.sim.arrivals import detached_arrives
+from highwater_runtime.sim.network import Fabric
 
 TOO_FEW_REPLICAS = """
 - inject: {name: twice, duplicate: {rpc: Produce}}
@@ -75,7 +76,7 @@ def late_copies(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def send_duplicate(self: Fabric, connection: Connection, call: SimRequest) -> None:
         twin = SimRequest(call.body, call.version, call.client_id, None, None, call.deadline)
-        self.loop.push(self.loop.now + 8 * SECOND, _detached_arrives, (connection, twin))
+        self.loop.push(self.loop.now + 8 * SECOND, detached_arrives, (connection, twin))
 
     monkeypatch.setattr(Fabric, "send_duplicate", send_duplicate)
 

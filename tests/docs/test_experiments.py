@@ -82,7 +82,7 @@ def test_options_of_random(experiments: Any) -> None:
     defaults = fields(RandomFaults)
     assert f"({format_duration(defaults['lasting'].default).removesuffix('s')} seconds by default)" in section
     assert defaults["spare"].default == "lastInSync"
-    assert "by default spares the last" in section
+    assert "spares the last in-sync replica by default" in section
 
 
 def test_administration(experiments: Any) -> None:
@@ -129,11 +129,11 @@ def test_assertions(experiments: Any) -> None:
     assert [name for row in rows for name in quoted(row)] == list(fields(Assertion))
     assert set(PHASES) <= set(quoted(rows["`during`"][0]))
     section = " ".join(experiments.section("Assertions").split())
-    asked = section[section.index("What can be asked:") : section.index("Everything else is refused")]
+    asked = section[section.index("Supported are") : section.index("Everything else is refused")]
     aggregations, functions = asked.split("the aggregations")[1].split("and the functions")
     assert quoted(aggregations.partition(", with")[0]) == sorted(AGGREGATIONS)
     assert quoted(functions) == sorted(FUNCTIONS)
-    assert "is seen for five seconds" in section
+    assert "its series stay for five seconds" in section
     assert LOOKBACK_MS == 5_000
     (shown,) = re.findall(r"prometheus: (\{.*?\})", section)
     assert {name for name, _ in re.findall(r"(\w+): (\S+)", shown)} == set(fields(PrometheusServer))
