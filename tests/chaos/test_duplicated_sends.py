@@ -14,8 +14,8 @@ from highwater_chaos.workload import clients
 from highwater_chaos.workload.clients import may_duplicate
 from highwater_chaos.workload.producer import RecordingProducer
 from highwater_runtime.ports import SECOND
-from highwater_runtime.sim.connection import Connection, SimRequest
 from highwater_runtime.sim.arrivals import detached_arrives
+from highwater_runtime.sim.connection import Connection, SimRequest
 from highwater_runtime.sim.network import Fabric
 
 TOO_FEW_REPLICAS = """
