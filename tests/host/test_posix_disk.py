@@ -14,7 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from highwater_runtime.host.file_system import find_syncfs
+from highwater_runtime.host import posix_disk
+from highwater_runtime.host.file_system import find_syncfs, kind_of
 from highwater_runtime.host.posix_disk import MANY_PATHS, PosixDisk
 from highwater_runtime.sim import SimDisk
 
@@ -214,6 +215,7 @@ def is_open(fd):
 
 def test_many_files_are_synced_by_one_call_and_few_by_their_own(tmp_path, monkeypatch):
     synced, system = [], []
+    monkeypatch.setattr(posix_disk, "kind_of", lambda _: "ext4")
     disk = PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=lambda fd: system.append(os.fstat(fd).st_ino))
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
     names = [f"f{i}" for i in range(MANY_PATHS)]
@@ -234,6 +236,7 @@ def test_when_a_file_system_cannot_be_synced_each_file_tells_whether_it_is_durab
     def failing(fd):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
+    monkeypatch.setattr(posix_disk, "kind_of", lambda _: "ext4")
     disk = PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=failing)
     names = [f"f{i}" for i in range(MANY_PATHS)]
     for name in names:
@@ -241,6 +244,44 @@ def test_when_a_file_system_cannot_be_synced_each_file_tells_whether_it_is_durab
     bad = (tmp_path / names[3]).stat().st_ino
     monkeypatch.setattr(os, "fsync", lambda fd: failing(fd) if os.fstat(fd).st_ino == bad else None)
     assert {path: error.errno for path, error in disk.fsync_all(names).items()} == {names[3]: errno.EIO}
+
+
+def test_an_error_that_one_sync_reported_is_not_forgotten_by_the_next(tmp_path, monkeypatch):
+    """A descriptor hears of an error once; the file that it is about says so to its own fsync."""
+    errors, descriptors = [OSError(errno.EIO, os.strerror(errno.EIO))], []
+
+    def system(fd):
+        descriptors.append(fd)
+        if errors:
+            raise errors.pop()
+
+    monkeypatch.setattr(posix_disk, "kind_of", lambda _: "ext4")
+    disk = PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=system)
+    names = [f"f{i}" for i in range(2 * MANY_PATHS)]
+    for name in names:
+        disk.open(name, create=True)
+    bad = (tmp_path / names[-1]).stat().st_ino
+
+    def fsync(fd):
+        if os.fstat(fd).st_ino == bad:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert disk.fsync_all(names[:MANY_PATHS]) == {}, "the error is about another file"
+    assert list(disk.fsync_all(names[MANY_PATHS:])) == [names[-1]]
+    assert len(descriptors) == 1
+
+
+def test_a_descriptor_is_open_from_the_start_and_only_where_errors_come_through(tmp_path, monkeypatch):
+    monkeypatch.setattr(posix_disk, "kind_of", lambda _: "overlay")
+    opened = []
+    monkeypatch.setattr(os, "open", lambda path, *args: opened.append(path))
+    PosixDisk(tmp_path, run_blocking=now, post=now, syncfs=lambda fd: None)
+    assert opened == []
+
+
+def test_the_kind_of_a_file_system():
+    assert kind_of("/proc") == "proc"
 
 
 def test_the_file_system_of_this_machine_can_be_synced(tmp_path):

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from highwater_runtime.host.file_system import SyncFileSystem, find_syncfs
+from highwater_runtime.host.file_system import FileSystemSync, SyncFileSystem, find_syncfs, kind_of
 from highwater_runtime.ports import DiskJob, path_components
 
 MANY_PATHS: Final = 16
@@ -136,7 +136,7 @@ class PosixDisk:
         self._finished: list[Task] = []
         """Reports that a stall holds back."""
         self._sync_all = sync_all
-        self._syncfs = syncfs
+        self._whole = FileSystemSync(self._root, syncfs, kind_of(self._root))
         self._jobs: deque[tuple[DiskJob, OnSynced]] = deque()
         self._step_runs = False
         self._steps = Lock()
@@ -189,23 +189,10 @@ class PosixDisk:
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
         """See :class:`highwater_runtime.ports.Disk`."""
         once = list(dict.fromkeys(paths))
-        if len(once) >= MANY_PATHS and self._sync_file_system():
+        if len(once) >= MANY_PATHS and self._whole.sync():
             once = [path for path in once if not self.exists(path)]  # what is not there is not durable
         results = self._sync_all(self._sync_path, once)
         return {path: error for path, error in zip(once, results, strict=True) if error is not None}
-
-    def _sync_file_system(self) -> bool:
-        """Whether all that is in the data directory is durable now. On an error nobody knows of which file."""
-        if self._syncfs is None:
-            return False
-        fd = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            self._syncfs(fd)
-        except OSError:
-            return False
-        finally:
-            os.close(fd)
-        return True
 
     def _sync_path(self, path: str) -> OSError | None:
         try:
