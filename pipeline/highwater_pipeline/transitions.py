@@ -59,6 +59,7 @@ _ROWS: Final = (
     Row("compacted", "a pass of compaction came to its end", "transition"),
     Row("log-offline", "a log went offline after a disk error", "transition"),
     Row("directory-deleted", "the directory of a deleted replica left the disk", "transition"),
+    Row("stray-set-aside", "a broker that started renamed a log that none of its replicas has", "transition"),
     Row("heartbeats-late", "a broker had no heartbeat answered for two thirds of its session", "transition"),
     Row(
         "truncated-diverging-epoch",

@@ -97,7 +97,7 @@ def test_a_start_replays_the_metadata_log_in_pieces(make_cluster, monkeypatch):
     assert len({now for _, now in events[:20]}) <= 3, "nothing is waited for between two pieces"
 
 
-def test_logs_of_topics_that_were_deleted_meanwhile_go_and_no_others(make_cluster):
+def test_logs_of_topics_that_were_deleted_meanwhile_are_set_aside_and_no_others(make_cluster):
     c = make_cluster()
     kept = c.create_topic([0, 1, 2], "kept")
     c.create_topic([0, 1, 2], "gone")
@@ -117,4 +117,26 @@ def test_logs_of_topics_that_were_deleted_meanwhile_go_and_no_others(make_cluste
     assert {key[0] for key in c.broker(2).partitions} == {kept, again}
     assert {"kept-0", "again-0"} <= set(disk.list())
     c.run(70)
-    assert not [name for name in disk.list() if name.endswith("-delete")]
+    (stray,) = [name for name in disk.list() if name.startswith("gone-0")]
+    assert stray.endswith("-stray"), "what was in it is kept"
+    c.sim.kill("broker-2")
+    c.sim.start("broker-2")
+    c.until(lambda: c.unfenced(2))
+    c.run(1)
+    assert stray in disk.list()
+    assert {"kept-0", "again-0"} <= set(disk.list())
+
+
+def test_controllers_that_lost_their_metadata_delete_no_records(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1, 2], "orders")
+    nodes = ("broker-0", "broker-1", "broker-2", "controller-0")
+    for name in nodes:
+        c.sim.kill(name)
+    c.sim.node("controller-0").disk.wipe()
+    for name in reversed(nodes):
+        c.sim.start(name)
+    c.until(lambda: all(c.unfenced(broker) for broker in range(3)))
+    c.run(120)
+    for broker in range(3):
+        assert [name for name in c.sim.node(f"broker-{broker}").disk.list() if name.startswith("orders-0")]

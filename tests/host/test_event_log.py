@@ -208,6 +208,12 @@ def test_what_was_counted_is_logged_when_the_node_ends(told: EventLog, loop: Loo
     assert loop.timer is None
 
 
+def test_strays_are_told(told: EventLog, lines: Lines) -> None:
+    told.emit(TransitionTaken(reason="stray-set-aside", partition="orders-0"))
+    told.close()
+    assert [line for _, line, _ in lines.lines] == ["logs that no replica has, renamed to -stray"]
+
+
 def test_deleted_partitions_are_forgotten(told: EventLog, loop: Loop) -> None:
     for name in ("orders-0", "orders-1"):  # the core knows orders-1
         told.emit(leads(name))

@@ -204,19 +204,20 @@ class ReplicaManager:
     def _idle(self) -> None:
         if not self._is_loaded:
             self._is_loaded = True
-            self._delete_strays()
+            self._set_strays_aside()
             self.on_loaded()
 
-    def _delete_strays(self) -> None:
-        """Delete the logs that no replica here has taken up: of topics that were deleted, or replicas that were moved
-        away, while this broker was off (KAFKA-7362, KAFKA-14616).
+    def _set_strays_aside(self) -> None:
+        """Rename the logs that no replica here has taken up: of topics that were deleted, or replicas that were moved
+        away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept, as Apache Kafka keeps them: if the
+        controllers have lost their metadata, every log is a stray.
 
         The metadata is then at least that of this life's registration. Whatever was assigned to this broker in an
         earlier life, and holds still, is in it.
         """
         for tp in list(self.logs.logs):
             if tp not in self._key_of and tp not in self._creating:
-                self.logs.delete(*tp)
+                self.logs.set_aside(*tp)
 
     def _state(self, key: PartitionKey) -> PartitionRegistration | None:
         topic = self.image.topics_by_id.get(key[0])

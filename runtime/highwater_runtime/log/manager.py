@@ -45,7 +45,7 @@ from highwater_runtime.log.creation import Creation
 from highwater_runtime.log.errors import CorruptCheckpoint, LogOffline
 from highwater_runtime.log.loading import FoundLog, Loading, LogPlace
 from highwater_runtime.log.log import Log
-from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, TopicPartition, parse_partition_dir
+from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, STRAY_DIR, TopicPartition, parse_partition_dir
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
 from highwater_runtime.log.write_behind import RemoveTree, Replace, SetAside, WriteBehind
 from highwater_runtime.ports import MS, Ports, Timer
@@ -281,7 +281,21 @@ class LogManager:
         Raises:
             KeyError: there is no such log.
         """
+        self._remove_dir_later(self._take_away(TopicPartition(topic, partition), DELETE_DIR))
+
+    def set_aside(self, topic: str, partition: int) -> None:
+        """Take a partition away as :meth:`delete` does, and keep what it holds on the disk (``orders-0.<uuid>-stray``).
+        No later start looks at it.
+
+        Raises:
+            KeyError: there is no such log.
+        """
         tp = TopicPartition(topic, partition)
+        self._take_away(tp, STRAY_DIR)
+        self._ports.trace.emit(TransitionTaken(reason="stray-set-aside", partition=str(tp)))
+
+    def _take_away(self, tp: TopicPartition, kind: str) -> str:
+        """Rename its directory, and return the name."""
         if self._compacting is not None and self._compacting[0] == tp:
             self._abort_compaction()
         self._compacted_to.pop(tp, None)
@@ -292,11 +306,11 @@ class LogManager:
         if timer is not None:
             timer.cancel()
         self._checkpointed_hw.pop(tp, None)
-        suffix = f".{self._ports.random.getrandbits(128):032x}{DELETE_DIR}"
+        suffix = f".{self._ports.random.getrandbits(128):032x}{kind}"
         name = f"{str(tp)[: _LONGEST_NAME - len(suffix)]}{suffix}"
         self._behind.add(SetAside(str(tp), name, _raise))
         self._checkpoints.forget(tp)
-        self._remove_dir_later(name)
+        return name
 
     def _remove_dir_later(self, name: str) -> None:
         def removed(error: OSError | None) -> None:

@@ -360,6 +360,7 @@ Transition = Literal[
     "compacted",
     "log-offline",
     "directory-deleted",
+    "stray-set-aside",
     # a broker's session
     "heartbeats-late",
     # produce
