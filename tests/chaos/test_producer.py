@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from highwater_chaos.workload.producer import ProducerOptions, RecordingProducer
+from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.workload.clients import largest_batch
+from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, RecordingProducer
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.ports import MS, SECOND, Endpoint
 from highwater_runtime.wire.errors import ErrorCode
@@ -172,7 +176,7 @@ def batch_of(request):
 def test_what_waits_for_the_same_partition_goes_in_one_batch(scripted, start, outcomes):
     held, seen = [], []
     scripted.broker.produce = held.append
-    producer = start(stop_after=9, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=80)
+    producer = start(stop_after=9, interval_ns=10 * MS, request_timeout_ns=10 * SECOND, batch_bytes=80 + 61)
     scripted.simulator.run_for(SECOND)
     assert [batch_of(request)[0] for request in held] == [0, 1, 2, 3, 4], "nothing waits until five are in flight"
 
@@ -308,3 +312,13 @@ def test_what_travels_is_a_produce_request_that_encodes(scripted, start, outcome
     scripted.broker.produce = produce
     outcomes(start())
     assert bodies[0].acks == -1
+
+
+def test_a_batch_fits_the_smallest_segment_and_the_smallest_limit_of_the_experiment():
+    text = (Path(__file__).parents[1] / "tiny-experiment.yaml").read_text()
+    cluster = parse_experiment(text, "tiny").cluster
+    assert largest_batch(cluster) == BATCH_BYTES
+    small = cluster.model_copy(update={"config": {**cluster.config, "log.segment.bytes": 1000}})
+    assert largest_batch(small) == 1000
+    topic = cluster.topics[0].model_copy(update={"config": {"max.message.bytes": "700"}})
+    assert largest_batch(small.model_copy(update={"topics": [topic]})) == 700

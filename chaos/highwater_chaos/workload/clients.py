@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.workload.admin import AdminClient
 from highwater_chaos.workload.client_group import ClientSettings, Group, HostedClients, Role, Standing
 from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
@@ -52,6 +52,16 @@ def may_duplicate(schedule: Any) -> bool:
     return False
 
 
+_LIMITS: Final = ("log.segment.bytes", "message.max.bytes", "segment.bytes", "max.message.bytes")
+"""Properties of a cluster or a topic that bound a batch."""
+
+
+def largest_batch(cluster: Cluster) -> int:
+    """Bytes of a batch that fits every topic of the experiment: what is larger is refused, each time anew."""
+    configs = (cluster.config, *(topic.config for topic in cluster.topics))
+    return min([BATCH_BYTES, *(int(config[name]) for config in configs for name in _LIMITS if name in config)])
+
+
 class Clients:
     """Starts the clients of a run and keeps hold of them.
 
@@ -67,6 +77,7 @@ class Clients:
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
         self._seed = experiment.spec.seed
+        self._largest_batch = largest_batch(experiment.cluster)
         steps = [step.model_dump(mode="json", by_alias=True, exclude_none=True) for step in experiment.spec.schedule]
         self._may_be_duplicated = may_duplicate(steps)
         self._spool = spool
@@ -268,7 +279,7 @@ class Clients:
             delivery_timeout_ns=workload.delivery_timeout,
             may_be_duplicated=self._may_be_duplicated,
             # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
-            batch_bytes=BATCH_BYTES if isinstance(self._host, HostsClientProcesses) else 0,
+            batch_bytes=self._largest_batch if isinstance(self._host, HostsClientProcesses) else 0,
             max_open=max(_MAX_OPEN, int(workload.rate / workload.producers)),
         )
 

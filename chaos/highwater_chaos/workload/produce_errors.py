@@ -18,6 +18,7 @@ NOT_APPENDED: Final = frozenset(
         ErrorCode.INVALID_PRODUCER_EPOCH,
         ErrorCode.UNKNOWN_PRODUCER_ID,
         ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
         ErrorCode.INVALID_RECORD,
         ErrorCode.CORRUPT_MESSAGE,
         ErrorCode.INVALID_REQUIRED_ACKS,
@@ -30,6 +31,7 @@ NOT_APPENDED: Final = frozenset(
 REFUSED_ALWAYS: Final = frozenset(
     {
         ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
         ErrorCode.INVALID_RECORD,
         ErrorCode.INVALID_REQUIRED_ACKS,
         ErrorCode.UNSUPPORTED_VERSION,
@@ -41,6 +43,7 @@ REFUSED_ALWAYS: Final = frozenset(
 FATAL: Final = frozenset(
     {
         ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
         ErrorCode.INVALID_RECORD,
         ErrorCode.INVALID_REQUIRED_ACKS,
         ErrorCode.UNSUPPORTED_VERSION,

@@ -45,6 +45,7 @@ _MADE_UP_NS: Final = 1 * SECOND
 """Sends of so much time are made up for; where a client is further behind, they are left out."""
 _LEAST_RECORD_BYTES: Final = 20
 """What a record takes beside its padding, more or less."""
+_BATCH_HEAD_BYTES: Final = 61
 _SEQUENCES: Final = 2**31
 
 
@@ -153,7 +154,8 @@ class RecordingProducer:
         waits_ns = options.request_timeout_ns if options.ack_timeout_ns is None else options.ack_timeout_ns
         self._ack_timeout_ms = waits_ns // MS
         self._refusals = REFUSED_ALWAYS if options.may_be_duplicated else NOT_APPENDED
-        self._most_together = max(1, options.batch_bytes // (options.record_size + _LEAST_RECORD_BYTES))
+        room = options.batch_bytes - _BATCH_HEAD_BYTES
+        self._most_together = max(1, room // (options.record_size + _LEAST_RECORD_BYTES))
         self._to_probe = None if options.probed is None else list(options.probed)
         self._next_value = options.index * VALUES_PER_PRODUCER + 1
         self._producer_id = -1
@@ -421,7 +423,7 @@ class RecordingProducer:
 
     def _complete_ok(self, batch: _Batch, offset: int | None) -> None:
         for position, record in enumerate(batch.records):
-            operation = _operation(batch, record, None if offset is None else offset + position)
+            operation = _operation(batch, record, None if offset is None or offset < 0 else offset + position)
             self._recorder.ok(self._options.name, record.process, operation, attempts=batch.attempts)
         self._completed(batch)
 
