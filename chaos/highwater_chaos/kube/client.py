@@ -28,7 +28,7 @@ from tenacity import (
     Retrying,
     retry_if_exception,
     sleep_using_event,
-    stop_after_delay,
+    stop_before_delay,
     stop_when_event_set,
     wait_random_exponential,
 )
@@ -261,7 +261,8 @@ class Kube:
         if verb in ("apply", "create", "patch"):
             parameters["field_manager"] = self._manager
         trying = Retrying(
-            stop=stop_after_delay(self._patience if patience is None else patience) | stop_when_event_set(self._closed),
+            stop=stop_before_delay(self._patience if patience is None else patience)
+            | stop_when_event_set(self._closed),
             wait=_pause,
             sleep=sleep_using_event(self._closed),
             retry=retry_if_exception(lambda e: isinstance(e, KubeError) and (e.status == 0 or e.status in again)),

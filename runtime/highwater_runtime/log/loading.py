@@ -98,8 +98,9 @@ class Loading:
             return
 
         def read() -> DiskJob:
-            found.extend(place.read(self._disk) for place in places)
-            yield
+            for place in places:
+                found.append(place.read(self._disk))
+                yield
 
         def done(error: OSError | None) -> None:
             if error is not None:

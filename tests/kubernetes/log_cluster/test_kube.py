@@ -17,7 +17,7 @@ from highwater_operator.kube import FIELD_MANAGER, AsyncKube
 @pytest.fixture
 def play(kube_api: Any) -> Callable[[Callable[[AsyncKube], Any]], Any]:
     def run(story: Callable[[AsyncKube], Any]) -> Any:
-        kube = AsyncKube(kube_api.configuration(), patience=1.0)
+        kube = AsyncKube(kube_api.configuration(), patience=2.0)
         try:
             return asyncio.run(story(kube))
         finally:
@@ -78,6 +78,13 @@ def test_retry_after_is_heeded(play: Any, kube_api: Any) -> None:
     began = time.monotonic()
     play(lambda kube: kube.apply(config_map()))
     assert time.monotonic() - began >= 1.0
+
+
+def test_whoever_asks_for_more_time_than_there_is_gets_none(play: Any, kube_api: Any) -> None:
+    met = kube_api.fault(status=429, retry_after=3600, times=None)
+    with pytest.raises(Unavailable, match="429"):
+        play(lambda kube: kube.apply(config_map()))
+    assert len(met.hits) == 1
 
 
 def test_patience_ends(play: Any, kube_api: Any) -> None:

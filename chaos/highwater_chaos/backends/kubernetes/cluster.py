@@ -100,7 +100,7 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
         ready = condition_of(found, "Ready")
         if ready is not None:
             said = ready.get("message", "")
-            if ready["status"] == "True" and ready["observedGeneration"] == found["metadata"]["generation"]:
+            if ready["status"] == "True" and ready.get("observedGeneration") == found["metadata"]["generation"]:
                 return
         still_mine()
         time.sleep(_POLL)

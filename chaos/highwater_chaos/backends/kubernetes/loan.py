@@ -18,7 +18,7 @@ def why_not_ready(cluster: Json) -> str | None:
     being changed, what is in force is not what it says."""
     for kind, wanted in (("Ready", "True"), ("Progressing", "False"), ("Degraded", "False")):
         found = condition_of(cluster, kind)
-        if found is not None and found["observedGeneration"] != cluster["metadata"]["generation"]:
+        if found is not None and found.get("observedGeneration") != cluster["metadata"]["generation"]:
             return "the operator has not looked at its latest change"
         if found is None or found["status"] != wanted:
             return f"{kind} is {'not known' if found is None else found['status'] + ': ' + found.get('message', '')}"
