@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import run_and_judge, write_judged
-from highwater_chaos.run_log import logged_to
 from highwater_pipeline.tables import load_run
-from highwater_runtime.host.logs import NodeLog
 
 
 def client_processes(parent: int) -> list[int]:
@@ -82,12 +79,21 @@ def test_a_load_that_is_not_reached_is_told_and_decides_nothing_where_it_was_dem
     assert result.load.sentence() in (done.directory / "report.html").read_text()
 
 
-def test_what_the_harness_logs_goes_to_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with logged_to(tmp_path / "log"):
-        NodeLog("admin-0").warning("peer unreachable", server="10.77.1.2:9092")
-        logging.getLogger("asyncio").error("something else")
-    assert capfd.readouterr().err == ""
-    said = (tmp_path / "log").read_text()
-    assert "admin-0" in said
-    assert "peer unreachable server='10.77.1.2:9092'" in said
-    assert "something else" in said
+LOGGING = """
+import logging, pathlib, sys
+from highwater_chaos.run_log import logged_to
+from highwater_runtime.host.logs import NodeLog
+with logged_to(pathlib.Path(sys.argv[1])):
+    NodeLog("admin-0").warning("peer unreachable", server="10.77.1.2:9092")
+    logging.getLogger("asyncio").error("something else")
+"""
+
+
+def test_what_the_harness_logs_goes_to_a_file(tmp_path: Path) -> None:
+    """In a process of its own: in this one, what other tests left behind may change the handlers."""
+    argv = [sys.executable, "-c", LOGGING, str(tmp_path / "log")]
+    assert subprocess.run(argv, check=True, capture_output=True).stderr == b""
+    logged = (tmp_path / "log").read_text()
+    assert "admin-0" in logged
+    assert "peer unreachable server='10.77.1.2:9092'" in logged
+    assert "something else" in logged
