@@ -67,12 +67,16 @@ class Scene:
         ]
 
     async def settle(self):
-        """Until everything that is not held has gone both ways, on both connections."""
-        count = len(self.answers)
+        """Until everything that is not held has gone both ways, on both connections.
+
+        The two answers are awaited by name: answers of the story may still be on their way, and
+        would be counted in their place.
+        """
+        syncs = {"sync-a", "sync-b"}
         for node, name in ((self.a, "sync-a"), (self.b, "sync-b")):
             self.ask(node, name, ApiVersionsRequest(), 3)
-        await self.tools.until(lambda: len(self.answers) == count + 2)
-        del self.answers[count:]
+        await self.tools.until(lambda: syncs <= {name for name, _ in self.answers})
+        self.answers = [answer for answer in self.answers if answer[0] not in syncs]
 
 
 @pytest.fixture
