@@ -1,7 +1,7 @@
 """What ZooKeeper mode keeps in ZooKeeper: paths and JSON values, shared by controller and brokers.
 
-The paths are those of *Detailed Replication Design V3*; the values have Apache Kafka's fields (3.9, ``ZkData``). What the
-document does not have is Kafka's too: ``/controller_epoch``, ``/admin/delete_topics``, ``/config`` and the producer ids.
+The paths are those of *Detailed Replication Design V3*; the values have Apache Kafka's fields (3.9, ``ZkData``). What
+the document lacks is Kafka's too: ``/controller_epoch``, ``/admin/delete_topics``, ``/config`` and the producer ids.
 
 ===============================================  ================================  ==============================
 path                                             value                             written by
@@ -155,7 +155,7 @@ N = TypeVar("N", bound=msgspec.Struct)
 
 def encode_node(value: msgspec.Struct) -> bytes:
     """The JSON of a node; equal values have equal bytes."""
-    return msgspec.json.encode(value, order="deterministic")
+    return msgspec.json.encode(msgspec.to_builtins(value, str_keys=True), order="deterministic")
 
 
 def decode_node(kind: type[N], path: str, data: bytes) -> N:
