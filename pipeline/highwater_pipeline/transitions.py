@@ -179,6 +179,7 @@ _ROWS: Final = (
     Row("pre-vote-refused", "a voter refused its pre-vote", "transition"),
     Row("quorum-lost", "a leader resigned because no majority fetched from it", "transition"),
     Row("read-offset-timed-out", "a linearizable read was not confirmed in time", "transition"),
+    Row("leader-response-refused", "a replica refused what the quorum's leader sent, and asked again", "transition"),
     Row("raft-truncated", "a replica cut its metadata log back", "raft-truncated"),
     Row("raft-snapshot-written", "a node wrote a snapshot of the metadata", "raft-snapshot written"),
     Row("raft-snapshot-fetched", "a replica fetched a snapshot from the leader", "raft-snapshot fetched"),

@@ -208,10 +208,14 @@ def test_what_was_counted_is_logged_when_the_node_ends(told: EventLog, loop: Loo
     assert loop.timer is None
 
 
-def test_strays_are_told(told: EventLog, lines: Lines) -> None:
+def test_what_an_operator_must_look_into_is_a_warning(told: EventLog, lines: Lines) -> None:
     told.emit(TransitionTaken(reason="stray-set-aside", partition="orders-0"))
+    told.emit(TransitionTaken(reason="leader-response-refused"))
     told.close()
-    assert [line for _, line, _ in lines.lines] == ["logs that no replica has, renamed to -stray"]
+    assert [(level, line) for level, line, _ in lines.lines] == [
+        ("WARNING", "logs that no replica has, renamed to -stray"),
+        ("WARNING", "responses of the quorum's leader refused"),
+    ]
 
 
 def test_deleted_partitions_are_forgotten(told: EventLog, loop: Loop) -> None:

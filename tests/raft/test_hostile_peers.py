@@ -5,15 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from highwater_runtime.log.records import HEADER_SIZE
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft import answering, leading, messages
 from highwater_runtime.raft.election import LogEnd
 from highwater_runtime.raft.errors import QuorumBrokenError
 
+REFUSED: Final = "leader-response-refused"
 EPOCH_AT = 12  # of a batch's leader epoch, which its CRC does not cover
 Fetched = dict[str, Any]
 
@@ -47,10 +49,15 @@ def test_a_follower_takes_nothing_from_such_a_response(cluster, monkeypatch, wha
     c.await_everywhere([b"a"])
     observer = c.raft("broker-0")
     end, build = observer.log_end_offset, messages.fetched
+    refused: list[str] = []
+    c.sim.trace.subscribers.append(
+        lambda _, node, __, event: refused.append(node) if event == TransitionTaken(reason=REFUSED) else None
+    )
     monkeypatch.setattr(leading, "fetched", lambda answer, **said: build(answer, **TAMPERED[what](answer, said)))
     c.append(b"b")
     c.run_ms(600)
     assert (observer.log_end_offset, c.running) == (end, ["controller-0", "broker-0"])
+    assert set(refused) == {"broker-0"}, "a leader that cannot be followed is reported"
     monkeypatch.setattr(leading, "fetched", build)
     c.await_everywhere([b"a", b"b"])
 

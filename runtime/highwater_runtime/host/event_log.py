@@ -175,6 +175,8 @@ class EventLog:
     def _transition(self, event: TransitionTaken) -> None:
         if event.reason == "heartbeats-late":
             self._log.warning("no heartbeat was answered for two thirds of the session time-out")
+        elif event.reason == "leader-response-refused":
+            self._count("warning", "responses of the quorum's leader refused", "the same is fetched again")
         elif event.reason == "stray-set-aside":
             self._count("warning", "logs that no replica has, renamed to -stray", event.partition)
         elif event.reason == "directory-deleted":

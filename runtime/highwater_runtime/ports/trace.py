@@ -397,6 +397,7 @@ Transition = Literal[
     "pre-vote-refused",
     "quorum-lost",
     "read-offset-timed-out",
+    "leader-response-refused",
 ]
 """Steps of the protocol that no other event names; ``highwater_pipeline.transitions`` says what each means."""
 

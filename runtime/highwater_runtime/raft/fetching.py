@@ -20,6 +20,7 @@ from typing import Any
 
 from highwater_runtime.log.errors import LogError
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
 from highwater_runtime.raft.errors import InvalidResponse
@@ -130,6 +131,7 @@ class Fetching:
             elif not 0 < snapshot_id.epoch <= answer.epoch:
                 raise InvalidResponse(f"snapshot {snapshot_id}: expected an epoch from 1 to {answer.epoch}")
         except (InvalidResponse, LogError):
+            self._shared.ports.trace.emit(TransitionTaken(reason="leader-response-refused"))
             self._failed()
             return
         self._heard()
