@@ -144,7 +144,7 @@ def _introduce(cluster: ClusterRecord) -> None:
 
 def _print_status(found: ClusterStatus) -> None:
     print(f"cluster {found.name} is {found.state}; bootstrap {found.bootstrap}; data in {found.directory}")
-    print(f"active controller: {found.leader or 'none, so nobody knows how the partitions are'}")
+    print(f"active controller: {found.leader or 'none, so the state of the partitions is not known'}")
     if found.view is not None:
         view = found.view
         fenced = ", ".join(map(str, view.fenced_brokers)) or "none"

@@ -101,7 +101,7 @@ def _on_kubernetes(
 
 
 def cluster_commands(command: str) -> Any:
-    """What needs the Kubernetes client, which not everybody has. Raises :class:`UsageError` where it is missing."""
+    """Import what needs the Kubernetes client, an optional package. Raises :class:`UsageError` if it is missing."""
     try:
         return importlib.import_module("highwater_chaos.cli.kubernetes")
     except ModuleNotFoundError as error:

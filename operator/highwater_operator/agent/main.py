@@ -121,7 +121,7 @@ class Agent:
         await site.start()
         ports = [address[1] for address in runner.addresses]
         log("the agent works", node=self._settings.node, port=ports[0], tls=context is not None)
-        _tell_port(self._settings.state, ports[0])
+        _write_port(self._settings.state, ports[0])
         try:
             while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -216,7 +216,7 @@ def _reload(settings: Settings, context: ssl.SSLContext | None) -> None:
             log("the renewed certificate cannot be read; going on with the old one", error=str(error))
 
 
-def _tell_port(state: Path, port: int) -> None:
+def _write_port(state: Path, port: int) -> None:
     """For port 0: which one it came to."""
     part = state / "port.part"
     part.write_text(f"{port}\n")

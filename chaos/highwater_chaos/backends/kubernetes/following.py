@@ -1,6 +1,6 @@
 """An experiment on a cluster, as seen from a terminal: applied under a name of its own, followed, fetched.
 
-Whoever follows holds nothing together: where the terminal goes away, the experiment goes on.
+The experiment does not depend on its follower: if the terminal goes away, the experiment goes on.
 """
 
 from __future__ import annotations
