@@ -468,8 +468,8 @@ class TestThePropertyFinds:
         assert self.found(cluster)
 
     def test_a_confirmation_that_speaks_for_later_reads(self, cluster, monkeypatch) -> None:
-        heard = Confirmations.heard
-        monkeypatch.setattr(Confirmations, "heard", lambda self, voter, number: heard(self, voter, 1 << 40))
+        confirm = Confirmations.confirm
+        monkeypatch.setattr(Confirmations, "confirm", lambda self, voter, number: confirm(self, voter, 1 << 40))
         assert self.found(cluster)
 
     def test_a_majority_without_the_majority(self, cluster, monkeypatch) -> None:
