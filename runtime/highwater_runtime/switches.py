@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, Literal
 
 
@@ -114,6 +115,8 @@ def check_switch(name: str, value: str) -> None:
     """Raise :class:`SwitchError` unless ``name`` may be set to ``value``."""
     switch = SWITCHES.get(name)
     if switch is None:
-        raise SwitchError(f"unknown switch {name!r}; known are {', '.join(sorted(SWITCHES))}")
+        near = get_close_matches(name, SWITCHES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise SwitchError(f"unknown switch {name!r}; {hint}known are {', '.join(sorted(SWITCHES))}")
     if value not in switch.values:
-        raise SwitchError(f"switch {name!r} takes {' or '.join(switch.values)}, not {value!r}")
+        raise SwitchError(f"switch {name!r}: expected {' or '.join(switch.values)}, found {value!r}")

@@ -56,7 +56,9 @@ def up(
 ) -> int:
     """Start a cluster, wait until it works, and print how to reach it. Data are kept from one time to the next."""
     if controllers is not None and controllers not in _QUORUMS:
-        raise UsageError(f"--controllers {controllers}: expected 1, 3 or 5 (an even quorum survives no more)")
+        raise UsageError(
+            f"--controllers {controllers}: expected 1, 3 or 5: an even number of controllers tolerates no more failures"
+        )
     _check_name(name)
     wish = Wish(name, data, brokers, controllers, port, _properties(config or []), wipe)
     try:

@@ -41,7 +41,9 @@ def connect(context: str | None) -> tuple[Kube, str]:
         chosen = next((one for one in contexts if one["name"] == context), active)
         return Kube(configuration), str(chosen["context"].get("namespace") or "default")
     except kubernetes.config.ConfigException as error:
-        raise FollowError(f"no Kubernetes cluster: {error}; set KUBECONFIG or give --context") from error
+        raise FollowError(
+            f"no Kubernetes cluster is configured: {str(error).rstrip('.')}; set KUBECONFIG or give --context"
+        ) from error
 
 
 def unique_name(name: str) -> str:
