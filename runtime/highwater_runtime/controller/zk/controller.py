@@ -1,0 +1,97 @@
+"""The controller of ZooKeeper mode: one of the brokers, elected on ``/controller`` (Detailed Replication Design V3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from highwater_runtime.controller.zk.election import ControllerElection, Elected
+from highwater_runtime.controller.zk.options import ZkControllerOptions
+from highwater_runtime.ports import InboundRequest, Ports
+from highwater_runtime.ports.coordination import Session, SessionEvent
+from highwater_runtime.wire.api_keys import ApiKey
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.refusal import refusal
+
+_ACTIVE: Final = "kafka_controller_kafkacontroller_activecontrollercount"
+
+
+class ZkController:
+    """The part of a broker that is the controller while it is elected.
+
+    ``session_of`` gives the broker's session of the moment; its events must be passed on to :meth:`on_session_event`.
+    """
+
+    APIS: ClassVar[frozenset[int]] = frozenset(
+        map(
+            int,
+            (
+                ApiKey.CONTROLLED_SHUTDOWN,
+                ApiKey.CREATE_TOPICS,
+                ApiKey.DELETE_TOPICS,
+                ApiKey.CREATE_PARTITIONS,
+                ApiKey.ELECT_LEADERS,
+                ApiKey.INCREMENTAL_ALTER_CONFIGS,
+                ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+                ApiKey.LIST_PARTITION_REASSIGNMENTS,
+            ),
+        )
+    )
+    """The APIs that a broker passes on to its controller."""
+
+    def __init__(self, options: ZkControllerOptions, session_of: Callable[[], Session | None], ports: Ports) -> None:
+        self.options = options
+        self._session_of = session_of
+        self._ports = ports
+        self._election: ControllerElection | None = None
+        self._session: Session | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker takes itself for the controller."""
+        return self._election is not None and self._election.elected is not None
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch while :attr:`is_active`, else −1."""
+        elected = None if self._election is None else self._election.elected
+        return -1 if elected is None else elected.epoch
+
+    @property
+    def controller_id(self) -> int | None:
+        """The controller as this broker last read it."""
+        return None if self._election is None else self._election.controller
+
+    def handles(self, request: InboundRequest) -> bool:
+        """Whether :meth:`on_request` must get ``request``."""
+        return request.api_key in self.APIS
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Serve ``request``, or refuse it with NOT_CONTROLLER."""
+        request.reply(
+            refusal(
+                request.body, ErrorCode.NOT_CONTROLLER, "this broker is not the controller", version=request.version
+            )
+        )
+
+    def on_session_event(self, event: SessionEvent) -> None:
+        """Take note of an event of the broker's session; a new session begins with CONNECTED."""
+        session = self._session_of()
+        if session is not None and session is not self._session:
+            self._session = session
+            self._election = ControllerElection(self.options.node_id, session, self._elected, self._deposed)
+        if self._election is not None:
+            self._election.on_session_event(event)
+
+    def close(self) -> None:
+        """Stop at once, sending and writing nothing more."""
+        self._deposed()
+        self._election = None
+
+    def refresh_metrics(self) -> None:
+        """Bring the gauges up to date."""
+        self._ports.metrics.gauge(_ACTIVE, float(self.is_active))
+
+    def _elected(self, elected: Elected) -> None: ...
+
+    def _deposed(self) -> None: ...
