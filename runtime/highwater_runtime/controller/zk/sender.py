@@ -3,7 +3,7 @@
 One request is under way at a time. What comes meanwhile is merged: a *round* is sent as LeaderAndIsr, then
 UpdateMetadata, then StopReplica (Kafka's order), and only a partition that is stopped and then starts again (a topic
 that is created anew) needs a second round. A full list (``type`` 2) names every replica of its broker, so it takes in
-what is merged into it, and is never split.
+what is merged into it, and is never split. Without topic ids (LeaderAndIsr v4) the request has no place to say so.
 
 A request that gets no answer is sent again: the broker's epochs make a second one harmless. It may be merged with
 nothing any more, as the broker may have carried it out.
@@ -193,7 +193,7 @@ class BrokerSender:
                 (
                     LeaderAndIsrRequest(
                         **facts,
-                        type=FULL if round_.full else INCREMENTAL,
+                        type=(FULL if round_.full else INCREMENTAL) if header.topic_ids else 0,
                         topic_states=topics,
                         live_leaders=header.live_leaders(leaders),
                     ),
