@@ -44,6 +44,7 @@ from highwater_chaos.readiness import nodes_ready, unready
 from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run_result import Phase, RunResult
 from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
@@ -301,6 +302,7 @@ class _Run:
             fault_manager,
             Administration(self.clients, self.view, self.backend).run,
             lambda number: derive_random(seed, "random", number),
+            Batches(self.clients).write,
         )
         self.journal = runner.journal
         try:

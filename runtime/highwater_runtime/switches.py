@@ -75,6 +75,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "Apache Kafka syncs nothing when it truncates",
             "a truncation is on the follower's disk before anything is written behind it",
         ),
+        Switch(
+            "truncation",
+            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
+            "KIP-320, KIP-279, KIP-101, Design V3",
+            "how a follower finds where its log parts from its leader's, as releases of Kafka did",
+        ),
     )
 }
 
@@ -95,6 +101,7 @@ class Switches:
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"
     truncation_sync: Literal["on", "off"] = "on"
+    truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

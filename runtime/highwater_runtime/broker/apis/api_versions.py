@@ -65,8 +65,13 @@ OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
 }
 """API → lowest and highest version that this broker offers."""
 
-LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3, ApiKey.SASL_HANDSHAKE: 1}
-"""Where the lowest version served is not the lowest one offered."""
+LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {
+    ApiKey.PRODUCE: 3,
+    ApiKey.SASL_HANDSHAKE: 1,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 0,
+}
+"""Where the lowest version served is not the lowest one offered. OffsetForLeaderEpoch v0 and v1 are for followers
+(switch ``truncation``)."""
 
 _SERVED: Final[Mapping[int, range]] = {
     int(key): range(LOWEST_SERVED.get(key, low), high + 1) for key, (low, high) in OFFERED.items()
