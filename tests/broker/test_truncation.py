@@ -1,4 +1,4 @@
-"""The truncation ladder as pure functions, on pairs of logs that replicas may have: which rungs find where logs part."""
+"""The truncation ladder as pure functions, on pairs of logs: which rungs find where they part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_ROUNDS = 20
 
 @dataclass(frozen=True)
 class Replica:
-    """A log of records, each (leader epoch, who wrote it), and the epochs that the replica knows of with their starts."""
+    """A log of records, each (leader epoch, who wrote it), and the epochs that are known, with their starts."""
 
     records: tuple[tuple[int, int], ...] = ()
     epochs: tuple[tuple[int, int], ...] = ()
