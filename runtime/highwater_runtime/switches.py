@@ -88,6 +88,12 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "Detailed Replication Design V3, A step 3.2",
             "a replica outside the ISR never leads",
         ),
+        Switch(
+            "truncation",
+            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
+            "KIP-320, KIP-279, KIP-101, Design V3",
+            "how a follower finds where its log parts from its leader's, as releases of Kafka did",
+        ),
     )
 }
 
@@ -110,6 +116,7 @@ class Switches:
     truncation_sync: Literal["on", "off"] = "on"
     init_leaderless_isr: Literal["off", "on"] = "off"
     unclean_leader_election: Literal["off", "on"] = "off"
+    truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

@@ -24,6 +24,7 @@ from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.slices import Slices
+from highwater_runtime.broker.truncation import RUNGS
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
 from highwater_runtime.log.log import Log
@@ -164,6 +165,7 @@ class ReplicaManager:
             FetchContext(
                 broker_id=options.broker_id,
                 config=options.config,
+                rung=RUNGS[options.switches.truncation],
                 ports=ports,
                 broker_epoch=options.broker_epoch,
                 endpoint_of=self.endpoint_of,
