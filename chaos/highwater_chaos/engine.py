@@ -392,7 +392,7 @@ class _Run:
             patience,
             lambda: "operations on registers had no outcome when the run ended",
         )
-        if self.experiment.spec.workload.producers or clients.standing().offered:
+        if self.experiment.spec.workload.producers or clients.status().offered:
             clients.start_final_reader()
             self._drain()
         clients.finish("consumer", "group-member")

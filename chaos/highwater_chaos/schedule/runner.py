@@ -109,7 +109,7 @@ class ScheduleRunner:
         if step.produce is not None:
             error = yield from self._produce(step.produce)
             if error is not None:
-                self.doubts.append(f"produce: {error}")
+                self.inconclusive_reasons.append(f"produce: {error}")
             return error is None
         assert step.admin is not None
         error = yield from self._run_admin(step.admin)
