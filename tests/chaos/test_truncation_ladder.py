@@ -1,0 +1,49 @@
+"""The switch ``truncation`` through the whole harness: the cases of KAFKA-6361 on each rung, to the offset."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.engine import run_experiment
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import judge_recordings, write_run
+from highwater_chaos.report.leader_changes import last_epochs, leader_changes
+from highwater_chaos.run_summary import read_summary
+from highwater_chaos.verdict import verdict_of
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-6361"
+
+
+@pytest.mark.parametrize(
+    ("case", "rung", "before", "cut_to", "anomaly"),
+    [
+        ("n-below-20", "by-leader-epoch", 16, None, "unavailable"),
+        ("n-is-20", "by-leader-epoch", 21, None, "divergence"),
+        ("n-above-20", "by-leader-epoch", 31, 11, None),
+        ("n-below-20", "by-exact-leader-epoch", 16, 11, None),
+        ("n-is-20", "by-exact-leader-epoch", 21, 11, None),
+        ("n-above-20", "by-exact-leader-epoch", 31, 11, None),
+        ("n-below-20", "fenced", 16, 11, None),
+        ("n-is-20", "fenced", 21, 11, None),
+        ("n-above-20", "fenced", 31, 11, None),
+        ("two-failures", "to-high-watermark", 0, None, "committed-loss"),
+        ("two-failures", "by-leader-epoch", 20, None, None),
+    ],
+)
+def test_what_broker_1_does(
+    tmp_path: Path, case: str, rung: str, before: int, cut_to: int | None, anomaly: str | None
+) -> None:
+    experiment = load_experiment(SCENARIOS / f"kraft-{case}.yaml").with_seed_and_switches(None, {"truncation": rung})
+    write_run(tmp_path, experiment, run_experiment(experiment, SimBackend()), wire=False)
+    summary = read_summary(tmp_path)
+    assert summary is not None
+    judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))
+    assert judged["verdict"] == ("fail" if anomaly else "pass"), judged["doubts"]
+    assert anomaly is None or anomaly in judged["anomalies"]
+    events = map(json.loads, (tmp_path / "events/nodes.jsonl").read_text(encoding="utf-8").splitlines())
+    rows = {row.broker: row for row in last_epochs(leader_changes(events))}
+    assert (rows[1].before, rows[1].cut_to) == (before, cut_to)
