@@ -124,7 +124,7 @@ class BothDisks(RuleBasedStateMachine):
 
 
 TestBothDisks = BothDisks.TestCase
-TestBothDisks.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestBothDisks.settings = settings(max_examples=60, stateful_step_count=40)
 
 
 @pytest.fixture
