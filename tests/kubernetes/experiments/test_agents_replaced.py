@@ -182,7 +182,7 @@ def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypa
             silence.setattr(agents_module, name, 0.5)
         silence.setattr(observing, "_SILENT_NS", 5 * SECOND)
         silence.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
-        status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 2 * LONG)
+        status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 4 * LONG)
     assert status["verdict"] == "inconclusive"
     assert re.search("the run's timeout of 40s (was over|came)", status["reason"])
     assert "could not be read for 5 s" in status["reason"]
