@@ -1,24 +1,80 @@
 """What tests of several areas share, and in what order several workers take tests.
 
-A file's tests go to one worker, and those that use a session of Spark too, so that what is slow to make is made once.
-Long tests that share nothing go to whichever worker is free. Tests of real processes mostly wait; they are spread among
-those that compute, so that more workers than the machine has cores fill the waits.
+A file's tests go to one worker, and those that share what is slow to make (a session of Spark, a cluster of processes)
+too, so that it is made once. Long tests that share nothing go to whichever worker is free. Tests of real processes
+mostly wait; they are spread among those that compute, so that more workers than the machine has cores fill the waits.
+What takes longest comes first, so that no worker is left with it at the end.
 """
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
 SPARK = ("assertions/test_runs.py", "cli/test_check.py", "linearizability/test_spark.py", "pipeline/test_spark.py")
-APART = ("chaos/", "kubernetes/experiments/", "kubernetes/log_cluster/", "local/", "machine/")
-"""Folders of long tests that share nothing, but for these files of theirs."""
+SHARING = ("interop/", "security/")
+"""Folders whose tests share a cluster of processes."""
+APART = (
+    "apache_kafka/test_real.py",
+    "chaos/",
+    "drivers/test_runs.py",
+    "host/test_scale_benchmark.py",
+    "kubernetes/experiments/",
+    "kubernetes/log_cluster/",
+    "local/",
+    "machine/",
+)
+"""Folders and files of long tests that share nothing, but for these files of theirs."""
 TOGETHER = ("kubernetes/experiments/test_judging.py", "local/test_broken_faults.py")
+LONGEST = (
+    "interop/",
+    "local/test_broken_faults.py",
+    "kubernetes/experiments/test_agents_replaced.py",
+    "kubernetes/agent/test_restart.py",
+    "kubernetes/experiments/test_judging.py",
+    "security/",
+    "kubernetes/agent/test_disks.py",
+    "kubernetes/agent/",
+    "local/test_scenario.py",
+    "kubernetes/log_cluster/test_real_nodes.py",
+    "kubernetes/log_cluster/test_bad_days.py",
+    "local/test_node_crash.py",
+    "kubernetes/experiments/test_real_run.py",
+    "apache_kafka/test_real.py",
+    "local/test_faults.py",
+    "host/test_scale_benchmark.py",
+    "drivers/test_runs.py",
+    "groups/test_real_clients.py",
+    "coordination/",
+    "wire/test_fuzz.py",
+    "chaos/test_engine.py",
+)
+"""What takes half a minute or more, the longest first."""
+
+# The same examples in every run, on a machine as slow as it likes: what a run finds is the fault of what has changed.
+# ``--hypothesis-profile=default`` looks for others.
+settings.register_profile(
+    "repeatable", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("repeatable")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let processes of tests get the signals that they are tested with.
+
+    A shell that starts this in the background, or ``nohup``, has them ignored, and a program inherits that. A handler
+    it does not inherit.
+    """
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def unit_of(nodeid: str) -> str:
@@ -26,6 +82,9 @@ def unit_of(nodeid: str) -> str:
     file = nodeid.partition("::")[0].removeprefix("tests/")
     if file in SPARK:
         return "spark"
+    for folder in SHARING:
+        if file.startswith(folder):
+            return folder
     return nodeid if file.startswith(APART) and file not in TOGETHER else file
 
 
@@ -49,11 +108,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for unit in _spread(units) for item in unit]
 
 
+def _rank(unit: str) -> int:
+    file = unit.removeprefix("tests/")
+    return next((rank for rank, start in enumerate(LONGEST) if file.startswith(start)), len(LONGEST))
+
+
 def _spread(units: dict[str, list[pytest.Item]]) -> Iterator[list[pytest.Item]]:
-    """Spark first, for it takes long; then those that wait, evenly among the others."""
+    """Spark first, for it takes long; then those that wait, evenly among the others, each the longest first."""
     yield units.pop("spark", [])
-    waiting = [unit for name, unit in units.items() if name.removeprefix("tests/").startswith(WAITING)]
-    computing = [unit for name, unit in units.items() if not name.removeprefix("tests/").startswith(WAITING)]
+    names = sorted(units, key=_rank)
+    waiting = [units[name] for name in names if name.removeprefix("tests/").startswith(WAITING)]
+    computing = [units[name] for name in names if not name.removeprefix("tests/").startswith(WAITING)]
     done = 0
     for number, unit in enumerate(waiting, 1):
         yield unit

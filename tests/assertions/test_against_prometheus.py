@@ -221,7 +221,7 @@ _EXPRESSION = st.recursive(_SELECTOR | _RANGED, _larger, max_leaves=4)
     max_examples=400,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(promql=_EXPRESSION, at=st.integers(0, LASTS_S * 1000 + 6000))
 def test_whatever_is_asked(both: tuple[Any, Evaluator], same: Callable[[Any, Any], bool], promql: str, at: int) -> None:

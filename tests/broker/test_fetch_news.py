@@ -289,7 +289,7 @@ def make_clock(request):
 
 
 @given(STEPS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_who_looks_at_news_alone_answers_as_who_looks_at_everything(make_clock, steps):
     lazy, walking = World(make_clock(), FetchSessions), World(make_clock(), Walking)
     for step in steps:

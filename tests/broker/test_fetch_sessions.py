@@ -239,7 +239,7 @@ def test_a_follower_takes_the_place_of_a_consumer_at_once_and_never_the_other_wa
         max_size=40,
     )
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_client_of_a_session_knows_what_a_full_fetch_would_tell(steps):
     desk = Desk()
     there = {index: fine(index) for index in range(4)}

@@ -366,7 +366,7 @@ offsets_listed = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.tuples(fetched, offsets_listed), min_size=1, max_size=8))
 def test_no_answer_of_a_leader_ends_a_follower(make_bench, answers):
     """A malformed answer concerns one partition: asked again after the back-off, or FAILED until the next epoch."""

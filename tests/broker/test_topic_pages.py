@@ -96,7 +96,7 @@ def test_a_cursor_that_nobody_gave_is_refused():
     limit=st.integers(-1, 8),
     broker_limit=st.integers(1, 8),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_partition_is_on_exactly_one_page(named, sizes, limit, broker_limit):
     names = list(sizes) if named else []
     found = pages(image_of(sizes), *names, limit=limit, broker_limit=broker_limit)

@@ -50,7 +50,7 @@ def test_a_signal_ends_a_real_process_cleanly(tmp_path: Path, tiny: str, signal_
             if "endless: fault" in line:
                 break
         process.send_signal(signal_)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 2, err

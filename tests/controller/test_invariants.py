@@ -208,7 +208,7 @@ class World:
                     assert before.brokers[member.broker_id].epoch == member.broker_epoch
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     steps=st.lists(step, min_size=15, max_size=60),
     level=st.sampled_from([MetadataVersion.IBP_3_5_IV1, MetadataVersion.latest()]),

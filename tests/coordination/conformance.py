@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -310,7 +311,8 @@ class RealPlace:
 
     def open(self, key: SessionKey | None = None) -> Told:
         told = Told()
-        told.session = self._coordination.open(4000, told.on_event, key=key)
+        # As long as the server grants (20 ticks): no session may end because the machine is busy.
+        told.session = self._coordination.open(40_000, told.on_event, key=key)
         self.until(lambda: told.is_connected)
         return told
 
@@ -356,4 +358,5 @@ def _port_of(process: psutil.Process) -> int:
         for connection in process.net_connections(kind="tcp"):
             if connection.status == psutil.CONN_LISTEN:
                 return int(connection.laddr.port)
+        time.sleep(0.05)
     raise AssertionError("the ZooKeeper server has ended")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from conformance import COVERING, JARS, Program, RealPlace, Run, SimulatedPlace, programs, real_server
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 
 COMPARED: Counter[str] = Counter()
 ROOTS = itertools.count()
@@ -35,7 +35,7 @@ def simulated() -> SimulatedPlace:
     return SimulatedPlace()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(program=programs())
 @example(program=COVERING)
 def test_both_answer_alike(real: RealPlace, simulated: SimulatedPlace, program: Program) -> None:

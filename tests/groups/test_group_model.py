@@ -245,7 +245,7 @@ def test_random_members(make_bench):
 
     Machine.make_bench = staticmethod(make_bench)
     case = Machine.TestCase
-    case.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+    case.settings = settings(max_examples=80, stateful_step_count=40)
     case("runTest").runTest()
 
 
@@ -262,8 +262,6 @@ def test_the_model_finds_a_group_that_takes_old_commits(make_bench, monkeypatch)
 
     Machine.make_bench = staticmethod(make_bench)
     case = Machine.TestCase
-    case.settings = settings(
-        max_examples=300, stateful_step_count=40, deadline=None, database=None, phases=[Phase.generate]
-    )
+    case.settings = settings(max_examples=300, stateful_step_count=40, database=None, phases=[Phase.generate])
     with pytest.raises(AssertionError):
         case("runTest").runTest()

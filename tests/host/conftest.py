@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from highwater_chaos.backends.local.layout import free_ports
 from highwater_runtime.host import HostedNode, Listener, ServerLimits
 from highwater_runtime.host.unix_path import short_path
 from highwater_runtime.ports import SECOND, Endpoint, Ports
@@ -23,7 +24,7 @@ from highwater_runtime.wire.framing import decode_response, encode_request
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which a test gives up; never a figure that something is measured by."""
 LOOPBACK = Endpoint("127.0.0.1", 0)
 
@@ -278,17 +279,6 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.02)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Processes:

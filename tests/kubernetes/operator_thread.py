@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 _DISCOVERY = 2.0
 Serve = Callable[[asyncio.Event, Callable[[], None]], Coroutine[Any, Any, None]]
 

@@ -75,7 +75,7 @@ def until(model: Any, ops: tuple[Any, ...], time: int) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("zones", [True, False])
 @pytest.mark.parametrize("unique", [True, False])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data())
 def test_decisions_are_those_of_brute_force(model: Any, unique: bool, zones: bool, data: Any) -> None:
     ops = history(model, data.draw, unique=unique)

@@ -113,7 +113,7 @@ def test_a_line_that_is_none_is_told(files: tuple[EventFiles, dict[str, Path]]) 
     assert len(events.notes()) == 1
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 50), st.sampled_from(["broker-0", "broker-1"])), max_size=30))
 def test_the_recording_is_by_time_and_as_the_pipeline_wants_it(drawn: list[tuple[int, str]]) -> None:
     log = EventLog(start_ns=1000)

@@ -16,7 +16,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]))
 VALUES = st.lists(WORDS, max_size=4).map(" ".join)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.dictionaries(st.from_regex(r"[a-z][a-z.]{0,20}", fullmatch=True), VALUES, max_size=5))
 def test_values_come_back(tmp_path_factory: pytest.TempPathFactory, properties: dict[str, str]) -> None:
     # Java drops the space at the end of a line's beginning only; our reader drops it at the end too.

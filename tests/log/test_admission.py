@@ -300,7 +300,7 @@ def _mutate(draw, data: bytearray) -> None:
             del data[at:]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(mutations())
 def test_what_gets_in_can_be_read_and_what_does_not_is_refused_by_a_code_of_kafkas(data):
     latest = _latest_or_code(data)

@@ -305,7 +305,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @example([("put", 0, 11), ("compact", 1), ("day",), ("kill",)], 0, 1)  # killed with an fsync under way
 @given(steps, st.integers(0, 2**32), st.integers(0, 60))
 def test_no_failure_on_the_way_changes_what_the_log_says(make_world, small_config, steps, seed, cut_at):

@@ -75,7 +75,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(steps, st.randoms(use_true_random=False))
 def test_against_a_list_of_batches(make_world, values, small_config, steps, random):
     world = make_world()
@@ -178,7 +178,7 @@ def _compare(log, model, values, random):
         assert data == b"".join(b.bytes_of() for b in iter_batches(data)), "whole batches"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=3), max_size=25), st.integers(-1, 52), st.integers(0, 20)
 )

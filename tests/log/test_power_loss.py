@@ -61,7 +61,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(steps, st.integers(0, 2**32), st.sampled_from([2000, 9000, 2**30]))
 def test_power_losses_and_crashes(make_world, values, steps, seed, segment_bytes):
     """Batch sizes of 59 + 69 bytes divide a page, so that whole batches are torn out too."""
@@ -257,7 +257,7 @@ lives = st.lists(
 """What incarnations of a broker do to one partition, each until the power fails."""
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(lives, st.integers(1, 14), st.sampled_from(KEEPS), st.integers(0, 2**32))
 def test_epochs_are_those_of_the_batches_whatever_was_written_of_the_checkpoints(
     make_world, values, lives, operation, keep, seed

@@ -1,4 +1,4 @@
-"""The tiny histories of ``stories.py`` as test cases, and one Spark session for all tests that need one."""
+"""The tiny histories of ``stories`` as test cases, and one Spark session for all tests that need one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"pipeline_{name}", Path(__file__).with_name(f"{name}.py"))
+def _load(name: str, file: Path, folder: Path | None = None) -> ModuleType:
+    inside = None if folder is None else [str(folder)]
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inside)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -21,9 +22,9 @@ def _load(name: str) -> ModuleType:
     return module
 
 
-stories = _load("stories")
-_load("client_stories")  # more of them
-definitions = _load("naive")
+HERE = Path(__file__).parent
+stories = _load("pipeline_stories", HERE / "stories" / "__init__.py", HERE / "stories")
+definitions = _load("pipeline_naive", HERE / "naive.py")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -37,7 +37,7 @@ def _operations(*lines: str) -> pa.Table:
     return parse_jsonl("".join(lines).encode(), OPERATION_ROWS, "run", "operations.jsonl")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.builds(

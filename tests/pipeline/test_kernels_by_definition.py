@@ -12,7 +12,7 @@ from highwater_pipeline.judge import judge_run
 from highwater_pipeline.micro_operations import micro_operations
 from highwater_pipeline.rows import MicroOp, NodeEventRow, Operation, ReplicaRecord
 
-EXAMPLES = settings(max_examples=150, deadline=None)
+EXAMPLES = settings(max_examples=150)
 P0 = "orders-0"
 small = st.integers(0, 5)
 

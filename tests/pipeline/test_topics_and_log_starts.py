@@ -107,7 +107,7 @@ def play(world: World, steps: list[Any]) -> World:
     return world
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(actions, st.booleans())
 def test_topics_that_lose_nothing_pass(new_story: Any, steps: list[Any], ids: bool) -> None:
     """Whether clients know ids or not: node events tell the topics apart."""
@@ -118,7 +118,7 @@ def test_topics_that_lose_nothing_pass(new_story: Any, steps: list[Any], ids: bo
     assert judgement.verdict == "pass", judgement.reasons
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(actions)
 def test_ids_without_events_are_never_a_fail(new_story: Any, steps: list[Any]) -> None:
     story = new_story()
@@ -126,7 +126,7 @@ def test_ids_without_events_are_never_a_fail(new_story: Any, steps: list[Any]) -
     assert judge_run(story.tables()).anomalies == {}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(actions, st.booleans(), st.booleans())
 def test_a_record_lost_by_the_last_topic_is_missed(new_story: Any, steps: list[Any], ids: bool, events: bool) -> None:
     told = play(World(new_story(), ids=ids, events=events), steps)

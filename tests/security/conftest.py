@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -20,6 +19,8 @@ from pathlib import Path
 import pytest
 import trustme
 from confluent_kafka.admin import AdminClient, NewTopic
+
+from highwater_chaos.backends.local.layout import free_ports
 
 PATIENCE = 90
 """Seconds that anything may take on a machine with other worries."""
@@ -131,22 +132,13 @@ class Node:
             self.process.wait()
 
 
-def _free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [sock.getsockname()[1] for sock in sockets]
-    finally:
-        for sock in sockets:
-            sock.close()
-
-
 class Cluster:
     """The processes, and what clients need to know."""
 
     def __init__(self, folder, certificates):
         self.certificates = certificates
         self.folder = folder
-        ports = _free_ports(3)
+        ports = free_ports(3)
         voters = ",".join(f"{1000 + i}@127.0.0.1:{port}" for i, port in enumerate(ports))
         common = {
             "cluster.id": "highwater-security-001",

@@ -190,4 +190,4 @@ class SimDiskMachine(RuleBasedStateMachine):
 
 
 TestSimDiskModel = SimDiskMachine.TestCase
-TestSimDiskModel.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+TestSimDiskModel.settings = settings(max_examples=80, stateful_step_count=30)

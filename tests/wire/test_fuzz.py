@@ -81,14 +81,14 @@ def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text(
         FUZZ.read_text(encoding="utf-8").replace(
-            "    return run\n\n\ndef requests",
+            "    return run\n\n\ndef sasl",
             "    def faulty(data: bytes) -> None:\n        run(data)\n        assert data[2:5] != b'\\0\\0\\0'\n\n"
-            "    return faulty\n\n\ndef requests",
+            "    return faulty\n\n\ndef sasl",
         ),
         encoding="utf-8",
     )
     done = subprocess.run(
-        [sys.executable, broken, "messages", "--seconds", "20"],
+        [sys.executable, broken, "batches", "--seconds", "20"],
         capture_output=True,
         text=True,
         timeout=300,

@@ -19,7 +19,7 @@ from kubernetes.client.exceptions import ApiException
 
 Json = dict[str, Any]
 
-PATIENCE: Final = 30.0
+PATIENCE: Final = 120.0
 """Seconds until something that takes a moment on a real cluster must have happened."""
 GROUP: Final = "conformance.highwater.dev"
 WIDGETS: Final = f"/apis/{GROUP}/v1/namespaces/{{ns}}/widgets"

@@ -21,7 +21,7 @@ from highwater_operator.main import Options, operate
 from highwater_operator.reconcile.context import Context, Pace
 
 SYSTEM = "highwater-system"
-PATIENCE = 20.0
+PATIENCE = 120.0
 KIND = ("highwater.dev/v1alpha1", "ChaosExperiment")
 Json = dict[str, Any]
 

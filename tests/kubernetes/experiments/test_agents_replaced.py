@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 import time
@@ -16,7 +17,7 @@ from experiments.real_world import ActingAgent
 from experiments.test_real_run import CONFIG, LONG, real
 
 from highwater_chaos.backends.kubernetes import agents as agents_module
-from highwater_chaos.backends.kubernetes import observing
+from highwater_chaos.backends.kubernetes import directory, observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.faults.base import FaultContext
@@ -71,8 +72,22 @@ def full() -> Iterator[int]:
             one.close()
 
 
-def test_its_successor_is_found_elsewhere(stage: ExperimentStage) -> None:
-    client = follow(stage, patience=20.0)
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every attempt to ask an agent anything, in order."""
+    attempts: list[str] = []
+    once = AgentClient._once
+
+    def attempt(self: AgentClient, method: str, path: str, *more: Any) -> bytes:
+        attempts.append(f"{method} {path}")
+        return once(self, method, path, *more)
+
+    monkeypatch.setattr(AgentClient, "_once", attempt)
+    return attempts
+
+
+def test_its_successor_is_found_elsewhere(stage: ExperimentStage, asked: list[str]) -> None:
+    client = follow(stage, patience=120.0)
     first, second = stage.agents
     body = {"kind": "pause", "pod": {}, "deadline": "2099-01-01T00:00:00Z"}
     client.put_fault("a-1", body)
@@ -82,20 +97,25 @@ def test_its_successor_is_found_elsewhere(stage: ExperimentStage) -> None:
     asking = threading.Thread(target=lambda: answers.append(client.heal_fault("a-1")))
     asking.start()
     place(stage.api, second)
-    asking.join(20.0)
+    asking.join(120.0)
     assert [one["state"] for one in answers] == ["healed"]
     assert (first.undone, second.undone) == ([], ["a-1"])
     # What comes after goes there straight away.
-    began = time.monotonic()
+    asked.clear()
     client.put_fault("a-2", body)
-    assert time.monotonic() - began < 1.0
+    assert asked == ["PUT /v1/faults/a-2"]
     assert second.injected == ["a-2"]
 
 
 @pytest.mark.parametrize("hole", ["swallowing", "full"])
 def test_one_that_leads_nowhere_is_not_waited_for_twice(
-    stage: ExperimentStage, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: str
+    stage: ExperimentStage,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: list[str],
+    hole: str,
 ) -> None:
+    monkeypatch.setattr(directory, "_LOOK_EVERY", 0.0)
     for name in ("_CONNECT_WITHIN", "_KNOCK_WITHIN", "_ACT_WITHIN"):
         monkeypatch.setattr(agents_module, name, 0.5 if name != "_ACT_WITHIN" else 2.0)
     first, second = stage.agents
@@ -105,23 +125,28 @@ def test_one_that_leads_nowhere_is_not_waited_for_twice(
     with pytest.raises(AgentError, match="no answer") as caught:
         client.heal_fault("a-1")
     assert caught.value.status == 0
-    assert 1.9 < time.monotonic() - began < 8.0
-    began = time.monotonic()
+    assert time.monotonic() - began > 1.9
+    assert set(asked) == {"DELETE /v1/faults/a-1"}
+    asked.clear()
     with pytest.raises(AgentError, match=r"GET /healthz: no answer"):
         client.heal_fault("a-1")
-    assert time.monotonic() - began < 1.5
-    time.sleep(1.1)  # it is not looked for more often
+    assert asked == ["GET /healthz"]
     place(stage.api, second)
-    with pytest.raises(AgentError):
-        client.heal_fault("a-1")
-    assert client.heal_fault("a-1")["state"] == "healed"
+
+    def state() -> str:
+        try:
+            return str(client.heal_fault("a-1")["state"])
+        except AgentError:
+            return ""
+
+    assert until(state, "the successor to be found") == "healed"
 
 
-def _run(real: Any, timeout: str, lasts: str) -> str:
+def _run(real: Any, timeout: str, lasts: str, **spec: Any) -> str:
     schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": lasts}}, {"wait": lasts}]
     cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders", "replicationFactor": 2}]}
     workload = {"producers": 1, "rate": "50/s", "consumers": 1}
-    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, timeout=timeout))
+    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, timeout=timeout, **spec))
     (fault,) = until(real.agents[0].in_force, "the fault", LONG)
     until(lambda: real.journal().get(fault) == "done", "the fault to be written down", LONG)
     return str(fault)
@@ -146,19 +171,20 @@ def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
 
 
 def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
-        monkeypatch.setattr(agents_module, name, 3.0)
-    monkeypatch.setattr(observing, "_SILENT_NS", 5 * SECOND)
-    monkeypatch.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
     real.start()
-    fault = _run(real, "15s", "10m")
+    # The final reads have no time left: that what they did not get to is ``unseen`` is not the question here.
+    fault = _run(real, "40s", "10m", checks=["duplicate"])
     agent = real.agents[0]
     agent.answering.clear()
-    status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 2 * LONG)
+    # Only while it is silent: before and after, a busy machine may take its time.
+    with monkeypatch.context() as silence:
+        for name in ("_ACT_WITHIN", "_ANSWER_WITHIN", "_DUMP_WITHIN", "_KNOCK_WITHIN"):
+            silence.setattr(agents_module, name, 0.5)
+        silence.setattr(observing, "_SILENT_NS", 5 * SECOND)
+        silence.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
+        status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 4 * LONG)
     assert status["verdict"] == "inconclusive"
-    assert (
-        "the run's timeout of 15s was over" in status["reason"] or "the run's timeout of 15s came" in status["reason"]
-    )
+    assert re.search("the run's timeout of 40s (was over|came)", status["reason"])
     assert "could not be read for 5 s" in status["reason"]
     assert real.journal() == {fault: "done"}
     agent.answering.set()

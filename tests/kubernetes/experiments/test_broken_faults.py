@@ -265,7 +265,7 @@ class Run:
     def _look(self) -> None:
         self.view.observe(self.backend.events_since(self.view.next_seq))
 
-    def until(self, condition: Any, seconds: float = 20) -> bool:
+    def until(self, condition: Any, seconds: float = 120) -> bool:
         return self.scheduler.run(condition, self.backend.now_ns() + int(seconds * SECOND))
 
     def inject(self, kind: str, body: Json) -> FaultRecord:
@@ -275,7 +275,7 @@ class Run:
 
     def heal(self) -> None:
         task = self.scheduler.spawn("heal", self.manager.heal_all())
-        assert self.until(lambda: task.done, 40)
+        assert self.until(lambda: task.done)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from highwater_operator.main import Options, operate
 from highwater_operator.reconcile.context import Context, Pace
 from highwater_runtime.ports import Endpoint
 
-PATIENCE = 20.0
+PATIENCE = 120.0
 NAMESPACE = "default"
 FAST = Pace(steady=0.7, waiting=0.3, moving=0.1)
 

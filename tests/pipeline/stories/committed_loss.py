@@ -1,0 +1,106 @@
+"""Records that passed the high watermark and are gone."""
+
+from __future__ import annotations
+
+from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
+
+
+def _committed_by_0(story: Story) -> Story:
+    """Values 1 and 2 are committed by broker 0 alone, in leader epoch 0."""
+    story.send(1, at=0).send(2, at=1).poll((0, 1), (1, 2))
+    story.started(0, epoch=10, leo=0).state([0], offset=20).leads(0, 0, leo=0)
+    story.appends(0, 0, 2, leader=True)
+    return story.commits(0, 0, 1, crc=1).commits(0, 1, 2, crc=2)
+
+
+@case(committed_loss=2)
+def leader_with_less(story: Story) -> None:
+    """Two records had passed the HW, and the next leader began with an empty log."""
+    _committed_by_0(story).leads(1, 1, leo=0)
+
+
+@case(committed_loss=1)
+def leader_with_one_less(story: Story) -> None:
+    """Only the second record is above the next leader's log end."""
+    _committed_by_0(story).leads(1, 1, leo=1)
+
+
+@case(committed_loss=1, divergence=1)
+def another_record_committed(story: Story) -> None:
+    """The next leader committed another batch at offset 1, though its log was long enough."""
+    _committed_by_0(story).leads(1, 1, leo=2).commits(1, 1, 2, leader_epoch=1, epoch=0, crc=99)
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 1), (1, 0, 99))
+
+
+@case("pass")
+def same_record_committed_again(story: Story) -> None:
+    """A new leader begins with an old HW and sees old batches pass it once more: that is no loss."""
+    _committed_by_0(story).leads(1, 1, leo=2).passes_hw(1, 0, 1, leader_epoch=1, epoch=0, crc=1)
+    story.commits(1, 1, 2, leader_epoch=1, epoch=0, crc=2)
+
+
+@case(committed_loss=1)
+def last_leaders_log_ends_early(story: Story) -> None:
+    """At the end of the run the last leader's log has record 0 and no longer record 1."""
+    _committed_by_0(story).dump(0, (0, 0, 1))
+
+
+@case(committed_loss=1)
+def last_leaders_log_differs(story: Story) -> None:
+    """At the end of the run the last leader's log has another record at offset 1."""
+    _committed_by_0(story).dump(0, (0, 0, 1), (1, 0, 3))
+
+
+@case("pass")
+def retention_deleted_the_head(story: Story) -> None:
+    """What lies below the first offset of a log was deleted by retention, not lost."""
+    _committed_by_0(story).dump(0, (1, 0, 2))
+
+
+def _half_of_a_batch_is_left(story: Story) -> Story:
+    happy(story).leads(0, 0, leo=0).commits(0, 0, 2, crc=7).state([0, 1], offset=20)
+    return story.dump(0, (1, 0, 2), crc=9).dump(1, (0, 0, 1), (1, 0, 2), crc=7)
+
+
+@case("pass")
+def compacted(story: Story) -> None:
+    """Broker 0 has compacted its log: of a batch of two records one is left, in a batch that has another CRC."""
+    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="compaction-begun", partition=P0)
+
+
+@case(committed_loss=2, divergence=1)
+def not_compacted(story: Story) -> None:
+    """The same without compaction; another transition excuses nothing."""
+    _half_of_a_batch_is_left(story).event("broker-0", "transition", reason="segment-rolled", partition=P0)
+
+
+@case("pass")
+def topic_created_anew(story: Story) -> None:
+    """Offsets and epochs begin anew with a topic of the same name: its first generation was deleted, not lost."""
+    _committed_by_0(story)
+    new = "f" * 32
+    story.state([1], leader=1, offset=50, topic_id=new).leads(1, 0, leo=0, topic_id=new)
+    story.commits(1, 0, 1, leader_epoch=0, crc=55).moves_hw(1, 1)
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 55), topic_id=new)
+
+
+def _deleted(story: Story) -> Story:
+    """The topic of two records that passed the high watermark is deleted."""
+    _committed_by_0(story)
+    return story.event(
+        "controller-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=[0], isr=[0], leader=0,
+        leader_epoch=0, partition_epoch=1, metadata_offset=99, reason="deleted",
+    ).poll()  # fmt: skip
+
+
+@case(committed_loss=2)
+def deleted_by_nobody(story: Story) -> None:
+    """The experiment deletes no topic."""
+    _deleted(story.under(deletion=()))
+
+
+@case("pass")
+def deleted_as_asked(story: Story) -> None:
+    """Somebody may have deleted it. Broker 0, which led last, was away and has a part of the log still."""
+    _deleted(story.under(deletion=("orders",)))
+    story.dump_of_producer(0, (0, 0, 1)).dump_end(0, 1)

@@ -1,0 +1,42 @@
+"""Replicas that differ."""
+
+from __future__ import annotations
+
+from pipeline_stories.history import Story, case, happy
+
+
+@case(divergence=1)
+def replicas_differ_below_hw(story: Story) -> None:
+    """Both members of the ISR have everything below HW 2, but at offset 1 in different epochs."""
+    happy(story).started(0, epoch=10, leo=2).started(1, epoch=11, leo=2).state([0, 1], offset=20)
+    story.moves_hw(0, 2).dump(0, (0, 0, 1), (1, 0, 2), crc=7).dump(1, (0, 0, 1), (1, 1, 2), crc=7)
+
+
+@case("pass")
+def replicas_differ_above_hw(story: Story) -> None:
+    """Broker 1 is out of the ISR and keeps a record that was never committed: it will truncate when it returns."""
+    happy(story).started(0, epoch=10, leo=2).state([0], offset=20, leader_epoch=1)
+    story.follows(1, 0, 0, leo=2, hw=1).moves_hw(0, 2, leader_epoch=1).appends(0, 0, 2)
+    story.dump(0, (0, 0, 1), (1, 1, 3)).dump(1, (0, 0, 1), (1, 0, 2))
+
+
+@case("pass")
+def replicas_differ_below_the_log_start(story: Story) -> None:
+    """DeleteRecords moved the log start to 2: what broker 1 still has below, nobody can read."""
+    happy(story).started(0, epoch=10, leo=2).started(1, epoch=11, leo=2).state([0, 1], offset=20)
+    story.moves_hw(0, 2).moves_start(0, 0, 2, "delete-records").moves_start(1, 0, 2, "leader")
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 0, 1), (1, 1, 2))
+
+
+@case(divergence=1)
+def replicas_differ_from_their_log_starts_on(story: Story) -> None:
+    """Offset 1 is where the log of broker 1 begins: a consumer may read it from either."""
+    happy(story).started(0, epoch=10, leo=2).started(1, epoch=11, leo=2).state([0, 1], offset=20)
+    story.moves_hw(0, 2).moves_start(0, 0, 1, "delete-records").moves_start(1, 0, 1, "leader")
+    story.dump(0, (0, 0, 1), (1, 0, 2)).dump(1, (0, 1, 1), (1, 1, 2))
+
+
+@case(divergence=1)
+def silent_divergence(story: Story) -> None:
+    """Nobody can find a difference by epochs where offset and epoch are equal, so there must be none, at any HW."""
+    happy(story).dump(0, (0, 0, 1), (1, 0, 2)).dump(2, (0, 0, 1), (1, 0, 3))

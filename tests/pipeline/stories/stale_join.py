@@ -1,0 +1,28 @@
+"""Replicas that join the ISR under the epoch of an earlier incarnation."""
+
+from __future__ import annotations
+
+from pipeline_stories.history import Story, case, happy
+
+
+@case(stale_isr_join=1)
+def proposal_tells_the_epoch(story: Story) -> None:
+    """AlterPartition 2 carries no epochs, but the leader says that it knew broker 1 under epoch 11."""
+    happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [10, 11])
+    story.registered(1, epoch=30).handles([0, 1], [-1, -1], [10, 30], offset=40)
+
+
+@case(stale_isr_join=1)
+def registered_between(story: Story) -> None:
+    """Nobody tells the epoch, but broker 1 registered anew between the proposal and its acceptance."""
+    happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [-1, -1])
+    story.registered(1, epoch=30).handles([0, 1], [-1, -1], [10, 30], offset=40)
+
+
+@case("pass")
+def joins_under_its_own_epoch(story: Story) -> None:
+    """Epochs agree; a stale one was refused; an old member's epoch is not the question; a retry changes nothing."""
+    happy(story).registered(1, epoch=11).state([0, 2], offset=20).proposes(0, [0, 1], [10, 11])
+    story.handles([0, 1], [10, 11], [10, 30], offset=-1, reason="INELIGIBLE_REPLICA")
+    story.handles([0, 2, 1], [10, 5, 11], [10, 6, 11], offset=40).state([0, 2, 1], offset=40)
+    story.handles([0, 2, 1], [10, 5, 11], [10, 6, 11], offset=-1)
