@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from highwater_chaos.backends.local.layout import LOOPBACK
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.create_topics_request import CreatableTopic, CreateTopicsRequest
+from highwater_runtime.wire.messages.create_topics_response import CreatableTopicResult
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 
 LONGEST_TURN: Final = "highwater_loop_turn_seconds_max"
@@ -35,6 +36,8 @@ LONGEST_TURN: Final = "highwater_loop_turn_seconds_max"
 WARM_TOPIC: Final = "warm-up"
 WARM_PARTITIONS: Final = 30
 TOPIC: Final = "scale"
+_MOST_A_TOPIC: Final = 5000
+"""Partitions of one topic and of one request: Apache Kafka's controller makes at most 10,000 records of a request."""
 _TWICE: Final = "≤ 2x"
 _SETTLE_SECONDS: Final = 3.0
 _CREATE_VERSION: Final = 5
@@ -125,7 +128,7 @@ class _Life:
         self.pulse.take()
         meter = Meter(self._pids())
         began = time.monotonic()
-        count = min(self.plan.topics, self.size)
+        count = min(max(self.plan.topics, -(-self.size // _MOST_A_TOPIC)), self.size)
         self._create_topics({f"{TOPIC}-{i}": self.size // count + (i < self.size % count) for i in range(count)})
         whole = self._await_whole("whole after creation", began, _TWICE)
         self._add("processor time of all nodes", meter.take(self._pids()), "s", of="whole after creation")
@@ -260,16 +263,18 @@ class _Life:
     # --- the rest ---
 
     def _create_topics(self, topics: Mapping[str, int]) -> None:
+        created: list[CreatableTopicResult] = []
         with Connection(self.cluster.bootstrap) as connection:
-            request = CreateTopicsRequest(
-                topics=[
-                    CreatableTopic(name=name, num_partitions=partitions, replication_factor=self.factor)
-                    for name, partitions in topics.items()
-                ],
-                timeout_ms=int(self.plan.patience * 1000),
-            )
-            answer = connection.call(request, _CREATE_VERSION)
-        for topic in answer.topics:
+            for some in _in_requests(topics):
+                request = CreateTopicsRequest(
+                    topics=[
+                        CreatableTopic(name=name, num_partitions=partitions, replication_factor=self.factor)
+                        for name, partitions in some.items()
+                    ],
+                    timeout_ms=int(self.plan.patience * 1000),
+                )
+                created += connection.call(request, _CREATE_VERSION).topics
+        for topic in created:
             if topic.error_code not in (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT):
                 raise LoadError(f"CreateTopics {topic.name}: {ErrorCode(topic.error_code).name}: {topic.error_message}")
 
@@ -309,6 +314,18 @@ class _Life:
 
     def _say(self, what: str) -> None:
         say(f"{self.cluster.name}, {self.size} partitions: {what}")
+
+
+def _in_requests(topics: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """Topics by name, with their partitions, in requests that are not too large."""
+    some: dict[str, int] = {}
+    for name, partitions in topics.items():
+        if some and sum(some.values()) + partitions > _MOST_A_TOPIC:
+            yield some
+            some = {}
+        some[name] = partitions
+    if some:
+        yield some
 
 
 def say(what: str) -> None:

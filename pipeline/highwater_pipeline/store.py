@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from highwater_pipeline.files import BadTable, write_parquet
 from highwater_pipeline.tables import RunTables
 from highwater_pipeline.units import RunFacts, Unit, split
+from highwater_pipeline.view import View
 
 _FACTS: Final = "facts.json"
 _TABLES: Final = ("history", "events", "replica_log")
@@ -42,9 +43,9 @@ def write_units(tables: RunTables, store: Path) -> Path:
     facts, units = split(tables)
     for unit in units:
         for name in _TABLES:
-            write_parquet(
-                directory / f"partition={quote(unit.partition, safe='')}" / f"{name}.parquet", getattr(unit, name)
-            )
+            view: View = getattr(unit, name)
+            file = directory / f"partition={quote(unit.partition, safe='')}" / f"{name}.parquet"
+            write_parquet(file, view.to_arrow())
     # Written last: a run without facts is one that was not written to its end.
     (directory / _FACTS).write_bytes(msgspec.json.encode(facts))
     return directory
@@ -64,7 +65,9 @@ def stored_runs(store: Path) -> list[StoredRun]:
 
 def read_unit(facts: RunFacts, directory: Path) -> Unit:
     """One unit of a stored run."""
-    history, events, replica_log = (pq.read_table(directory / f"{name}.parquet", partitioning=None) for name in _TABLES)
+    history, events, replica_log = (
+        View.of(pq.read_table(directory / f"{name}.parquet", partitioning=None)) for name in _TABLES
+    )
     return Unit(facts, _partition_of(directory), history, events, replica_log)
 
 

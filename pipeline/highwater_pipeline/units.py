@@ -20,6 +20,7 @@ from highwater_pipeline.micro_operations import History, Ints, micro_operations
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
 from highwater_pipeline.tables import RunTables
+from highwater_pipeline.view import Columns, View
 
 CLUSTER_EVENTS: Final = (
     "broker-registered",
@@ -83,9 +84,9 @@ class Unit:
 
     facts: RunFacts
     partition: str
-    history: pa.Table
-    events: pa.Table
-    replica_log: pa.Table
+    history: View
+    events: View
+    replica_log: View
 
 
 def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
@@ -202,19 +203,16 @@ class _Grouped:
     """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group."""
 
     def __init__(self, table: pa.Table, shared: Ints | None = None) -> None:
-        self._table = table
-        self._shared = shared
-        encoded = pc.dictionary_encode(table["partition"]).combine_chunks()
-        codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+        self._columns = Columns(table)
+        self._shared = np.empty(0, np.int64) if shared is None else shared
+        codes, names = self._columns.codes("partition")
         self._order = np.argsort(codes, kind="stable")
-        self._starts = np.searchsorted(codes[self._order], np.arange(len(encoded.dictionary) + 1))
-        self.codes: dict[str, int] = {name: code for code, name in enumerate(encoded.dictionary.to_pylist())}
+        self._starts = np.searchsorted(codes[self._order], np.arange(len(names) + 1))
+        self.codes: dict[str, int] = {name: code for code, name in enumerate(names)}
 
-    def of(self, partition: str) -> pa.Table:
+    def of(self, partition: str) -> View:
         code = self.codes.get(partition)
-        rows = np.empty(0, np.int64) if code is None else self._order[self._starts[code] : self._starts[code + 1]]
-        if self._shared is not None:
+        rows = self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
+        if len(self._shared):
             rows = np.sort(np.concatenate([rows, self._shared]))
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            return self._table.slice(int(rows[0]), len(rows))  # they lie together: nothing to copy
-        return self._table.take(pa.array(rows, pa.int64()))
+        return View(self._columns, rows)

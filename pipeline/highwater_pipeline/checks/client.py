@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from highwater_pipeline.checks.client_topics import client_topics
-from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, distinct, finding, listing, rows_of
+from highwater_pipeline.checks.columns import SHOWN, distinct, finding, listing, rows_of
 from highwater_pipeline.checks.duplicate import duplicates
 from highwater_pipeline.checks.order import poll_order, send_order
 from highwater_pipeline.checks.promises import Promises, recorded
@@ -28,6 +28,7 @@ from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, Vers
 from highwater_pipeline.judgement import Example, Finding, together
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints
 
 
 def client_anomalies(unit: Unit) -> dict[str, Finding]:

@@ -17,13 +17,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
 
-from highwater_pipeline.checks.columns import Bools, Ints, bools, codes, ints, is_any
+from highwater_pipeline.checks.columns import bools, codes, ints, is_any
 from highwater_pipeline.checks.generations import topic_of_events
 from highwater_pipeline.checks.promises import Appends, recorded
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ClientTopics:
     """The topics in the order in which they were created; ``unplaced``: micro-operations that may belong to any."""
 
     topics: list[ClientTopic]
-    unplaced: pa.Table
+    unplaced: View
 
 
 def client_topics(unit: Unit) -> ClientTopics:
@@ -52,8 +52,7 @@ def client_topics(unit: Unit) -> ClientTopics:
         return ClientTopics([ClientTopic(unit, exists)], unit.history.slice(0, 0))
     spoken_of = topic_of_events(unit.events, ids)
     topic, offset = _topics_of_history(unit, ids, spoken_of)
-    at = unit.history.schema.get_field_index("offset")
-    history = unit.history.set_column(at, "offset", pa.array(offset))
+    history = unit.history.with_ints("offset", offset)
     assigned = ~bools(history, "is_send") & ~bools(history, "is_poll")
     # Controllers report every deletion. Without their events: a topic must have gone for another to come.
     gone = deleted if recorded(unit.facts, "partition-changed") else {*deleted, *ids[:-1]}
@@ -61,14 +60,14 @@ def client_topics(unit: Unit) -> ClientTopics:
         ClientTopic(
             replace(
                 unit,
-                history=history.filter(pa.array((topic == number) | assigned)),
-                events=unit.events.filter(pa.array(spoken_of == number)),
+                history=history.where((topic == number) | assigned),
+                events=unit.events.where(spoken_of == number),
             ),
             name not in gone,
         )
         for number, name in enumerate(ids)
     ]
-    return ClientTopics(topics, history.filter(pa.array((topic < 0) & ~assigned)))
+    return ClientTopics(topics, history.where((topic < 0) & ~assigned))
 
 
 def _ids(unit: Unit) -> list[str]:
@@ -78,9 +77,8 @@ def _ids(unit: Unit) -> list[str]:
         named, names = codes(table, "topic_id")
         times = ints(table, time)
         for number, name in enumerate(names):
-            if name is not None:
-                heard = int(times[named == number].min())
-                first[name] = min(first.get(name, heard), heard)
+            heard = int(times[named == number].min())
+            first[name] = min(first.get(name, heard), heard)
     return sorted(first, key=lambda name: (first[name], name))
 
 
@@ -88,7 +86,7 @@ def _deleted(unit: Unit) -> list[str]:
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
     if unit.facts.settings.deletes_topic(unit.partition) is False:
         return []  # it was not asked for
-    deleted: list[str] = unit.events.filter(pa.array(gone))["topic_id"].drop_null().unique().to_pylist()
+    _, deleted = codes(unit.events.where(gone), "topic_id")
     return deleted
 
 
@@ -96,7 +94,7 @@ def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Int
     """For every micro-operation: its topic's place in ``ids`` (−1: not known), and its offset (−1: not known there)."""
     history = unit.history
     named, names = codes(history, "topic_id")
-    place = np.array([*(-1 if name is None else ids.index(name) for name in names), -1], np.int64)
+    place = np.array([*map(ids.index, names), -1], np.int64)
     topic = place[named]
     offset = ints(history, "offset").copy()
     value, is_send = ints(history, "value", 0), bools(history, "is_send")
@@ -105,7 +103,7 @@ def _topics_of_history(unit: Unit, ids: list[str], spoken_of: Ints) -> tuple[Int
         sends = np.flatnonzero(at_offset & (ints(history, "outcome") == OK))
         matches = np.zeros(len(sends), np.int64)
         for number in range(len(ids)):
-            first, last = Appends.of(unit.events.filter(pa.array(spoken_of == number))).during(history, sends)
+            first, last = Appends.of(unit.events.where(spoken_of == number)).during(history, sends)
             topic[sends[last > first]] = number
             matches += last > first
         topic[sends[matches != 1]] = -1

@@ -1,62 +1,52 @@
-"""Columns of Arrow tables as NumPy arrays, and the few ways in which kernels look at them."""
+"""Columns of a unit's tables as NumPy arrays, and the few ways in which kernels look at them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from highwater_pipeline.view import Bools, Ints, View
 
 NOTHING = Finding(0, [])
 SHOWN = 10
 """Values, offsets or operations that one example lists at most."""
 
 
-def ints(table: pa.Table, name: str, missing: int = -1) -> Ints:
+def ints(table: View, name: str, missing: int = -1) -> Ints:
     """An integer column; ``missing`` stands for null."""
-    column: Ints = pc.fill_null(table[name], missing).to_numpy().astype(np.int64, copy=False)
-    return column
+    return table.ints(name, missing)
 
 
-def bools(table: pa.Table, name: str) -> Bools:
+def bools(table: View, name: str) -> Bools:
     """A boolean column without nulls."""
-    column: Bools = table[name].to_numpy()
-    return column
+    return table.bools(name)
 
 
-def is_any(table: pa.Table, name: str, *words: str) -> Bools:
+def is_any(table: View, name: str, *words: str) -> Bools:
     """Where a string column is one of ``words``."""
-    found: Bools = pc.fill_null(pc.is_in(table[name], pa.array(words)), False).to_numpy()
-    return found
+    return table.is_any(name, words)
 
 
-def dumped_records(replica_log: pa.Table) -> pa.Table:
+def dumped_records(replica_log: View) -> View:
     """The records of a dump, without its marks (``ended``)."""
-    return replica_log.filter(pc.is_null(replica_log["ended"]))
+    return replica_log.where(~replica_log.is_known("ended"))
 
 
-def is_compacted(events: pa.Table) -> bool:
+def is_compacted(events: View) -> bool:
     """Whether a replica of the partition of these events has begun to be compacted."""
-    return "compaction-begun" in of_kind(events, "transition")["reason"].to_pylist()
+    return bool((is_any(events, "kind", "transition") & is_any(events, "reason", "compaction-begun")).any())
 
 
-def of_kind(events: pa.Table, *kinds: str) -> pa.Table:
+def of_kind(events: View, *kinds: str) -> View:
     """The events of these kinds, in order."""
-    return events.filter(pc.is_in(events["kind"], pa.array(kinds)))
+    return events.where(events.is_any("kind", kinds))
 
 
-def codes(table: pa.Table, name: str) -> tuple[Ints, list[str | None]]:
+def codes(table: View, name: str) -> tuple[Ints, list[str]]:
     """A string column as numbers, and the strings they stand for (−1: null)."""
-    encoded = pc.dictionary_encode(table[name]).combine_chunks()
-    numbers: Ints = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return numbers, encoded.dictionary.to_pylist()
+    return table.codes(name)
 
 
 def distinct(values: Ints) -> Ints:

@@ -19,13 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from highwater_pipeline.checks.columns import (
     NOTHING,
     SHOWN,
-    Bools,
-    Ints,
     bools,
     broker_of,
     distinct,
@@ -42,6 +39,7 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class _Batches:
     position: Ints  # of that report among the batch-committed events
 
     @classmethod
-    def of(cls, committed: pa.Table) -> _Batches:
+    def of(cls, committed: View) -> _Batches:
         columns = [ints(committed, name) for name in ("offset", "end_offset", "epoch", "crc", "leader_epoch")]
         order = np.lexsort(columns[::-1])
         fresh = np.zeros(len(order), np.bool_)
@@ -90,7 +88,7 @@ def committed_loss(unit: Unit) -> Finding:
 
     def examples() -> Iterator[Example]:
         for batch in lost.tolist():
-            report = committed.slice(int(batches.position[batch]), 1).to_pylist()[0]
+            report = committed.row(int(batches.position[batch]))
             if short[batch]:
                 later, row, fate = _short_leader(batches, batch, leaders)
                 proof = rows_of("node_event", [report["row"], row])
@@ -113,11 +111,11 @@ def committed_loss(unit: Unit) -> Finding:
 def _deleted(unit: Unit) -> Example | None:
     """Return the report that the topic was deleted, or None."""
     states = of_kind(unit.events, "partition-changed")
-    deleted: list[Example] = states.filter(pa.array(is_any(states, "reason", "deleted"))).slice(0, 1).to_pylist()
+    deleted: list[Example] = states.where(is_any(states, "reason", "deleted")).slice(0, 1).to_pylist()
     return deleted[0] if deleted else None
 
 
-def _lacked_by_a_leader(batches: _Batches, leaders: pa.Table) -> Bools:
+def _lacked_by_a_leader(batches: _Batches, leaders: View) -> Bools:
     if leaders.num_rows == 0:
         return np.zeros(len(batches.offset), np.bool_)
     epoch, leo = ints(leaders, "leader_epoch"), ints(leaders, "end_offset")
@@ -128,7 +126,7 @@ def _lacked_by_a_leader(batches: _Batches, leaders: pa.Table) -> Bools:
     return short
 
 
-def _replaced_in(batches: _Batches, committed: pa.Table) -> Ints:
+def _replaced_in(batches: _Batches, committed: View) -> Ints:
     """For every batch: the first later leader epoch that committed something else at its offsets; −1 if none did."""
     offset, end = ints(committed, "offset"), ints(committed, "end_offset")
     epoch, crc, leader_epoch = ints(committed, "epoch"), ints(committed, "crc"), ints(committed, "leader_epoch")
@@ -167,11 +165,11 @@ class _Dump:
     row: Ints
 
 
-def _last_leaders_dump(leaders: pa.Table, replica_log: pa.Table) -> _Dump | None:
+def _last_leaders_dump(leaders: View, replica_log: View) -> _Dump | None:
     if leaders.num_rows == 0 or replica_log.num_rows == 0:
         return None
-    broker = broker_of(leaders["node"][_last_leader(leaders)].as_py())
-    mine = replica_log.filter(pa.array(ints(replica_log, "broker") == broker))
+    broker = broker_of(leaders.row(_last_leader(leaders), "node")["node"])
+    mine = replica_log.where(ints(replica_log, "broker") == broker)
     if mine.num_rows == 0:
         return None  # no dump, or an empty log: then it became leader with too low an end offset, which is seen already
     offset = ints(mine, "offset")
@@ -182,7 +180,7 @@ def _last_leaders_dump(leaders: pa.Table, replica_log: pa.Table) -> _Dump | None
     return _Dump(offset[order], epoch, crc, changes, ints(mine, "row")[order])
 
 
-def _last_leader(leaders: pa.Table) -> int:
+def _last_leader(leaders: View) -> int:
     epoch = ints(leaders, "leader_epoch")
     return int(np.flatnonzero(epoch == epoch.max())[-1])
 
@@ -206,10 +204,10 @@ def _lacked_by_dump(batches: _Batches, dump: _Dump | None) -> Bools:
 # --- examples -------------------------------------------------------------------------------------------------------
 
 
-def _short_leader(batches: _Batches, batch: int, leaders: pa.Table) -> tuple[Example, int, str]:
+def _short_leader(batches: _Batches, batch: int, leaders: View) -> tuple[Example, int, str]:
     epoch, leo = ints(leaders, "leader_epoch"), ints(leaders, "end_offset")
     without = np.flatnonzero((epoch > batches.committed_in[batch]) & (leo < batches.end[batch]))
-    leader = leaders.slice(int(without[np.argmin(epoch[without])]), 1).to_pylist()[0]
+    leader = leaders.row(int(without[np.argmin(epoch[without])]))
     later = {key: leader[key] for key in ("node", "leader_epoch", "end_offset")}
     fate = (
         f"but {leader['node']} became leader in epoch {leader['leader_epoch']}"
@@ -218,13 +216,13 @@ def _short_leader(batches: _Batches, batch: int, leaders: pa.Table) -> tuple[Exa
     return later, leader["row"], fate
 
 
-def _other_batch(batches: _Batches, batch: int, committed: pa.Table, level: int) -> tuple[Example, int, str]:
+def _other_batch(batches: _Batches, batch: int, committed: View, level: int) -> tuple[Example, int, str]:
     there = (
         (ints(committed, "leader_epoch") == level)
         & (ints(committed, "offset") < batches.end[batch])
         & (ints(committed, "end_offset") > batches.offset[batch])
     )
-    other = committed.slice(int(np.argmax(there)), 1).to_pylist()[0]
+    other = committed.row(int(np.argmax(there)))
     later = {key: other[key] for key in ("node", "leader_epoch", "offset", "end_offset", "epoch", "crc")}
     fate = (
         f"but {other['node']} committed another batch (epoch {other['epoch']}) at offset {other['offset']}"
@@ -233,8 +231,8 @@ def _other_batch(batches: _Batches, batch: int, committed: pa.Table, level: int)
     return later, other["row"], fate
 
 
-def _dump_differs(batches: _Batches, batch: int, leaders: pa.Table, dump: _Dump) -> tuple[Example, list[int], str]:
-    leader = leaders.slice(_last_leader(leaders), 1).to_pylist()[0]
+def _dump_differs(batches: _Batches, batch: int, leaders: View, dump: _Dump) -> tuple[Example, list[int], str]:
+    leader = leaders.row(_last_leader(leaders))
     low, high = np.searchsorted(dump.offset, [batches.offset[batch], batches.end[batch]])
     later: Example = {key: leader[key] for key in ("node", "leader_epoch")}
     later["dumped_records"] = int(high - low)
@@ -277,7 +275,7 @@ def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list
     at = ints(unit.history, "offset")
     acknowledged = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
     acknowledged &= ints(unit.history, "invoke_time") <= committed_ns
-    found = unit.history.filter(pa.array(acknowledged)).slice(0, SHOWN).to_pylist()
+    found = unit.history.where(acknowledged).slice(0, SHOWN).to_pylist()
     told_to = dict.fromkeys(who(row) for row in found)
     return [row["value"] for row in found], list(told_to), [row["row"] for row in found]
 
@@ -292,4 +290,4 @@ def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:
         & (ints(log, "crc") == batches.crc[batch])
         & (ints(log, "leader_epoch") == batches.epoch[batch])
     )
-    return [value for value in log.filter(pa.array(is_it))["value"].unique().to_pylist() if value is not None]
+    return list(dict.fromkeys(value for value in log.where(is_it).values("value") if value is not None))

@@ -16,12 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
 
 from highwater_pipeline.checks.columns import (
     NOTHING,
-    Bools,
-    Ints,
     broker_of,
     codes,
     distinct,
@@ -36,6 +33,7 @@ from highwater_pipeline.checks.columns import (
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 
 def divergence(unit: Unit) -> Finding:
@@ -59,7 +57,7 @@ def divergence(unit: Unit) -> Finding:
 
     def examples() -> Iterator[Example]:
         for at in offsets:
-            found = log.filter(pa.array(offset == at)).to_pylist()
+            found = log.where(offset == at).to_pylist()
             found.sort(key=lambda row: row["broker"])
             is_silent = bool(np.isin(at, silent_offsets))
             why = "at equal offset and leader epoch" if is_silent else "below both their high watermarks"
@@ -94,10 +92,10 @@ def _differing(among: Bools, keys: tuple[Ints, ...], parts: tuple[Ints, ...]) ->
     return found
 
 
-def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
+def _own_high_watermarks(events: View, brokers: Ints) -> dict[int, int]:
     """The HW that each broker's replica had at the end, as far as it is known; 0 where it is not."""
     states = committed_states(events)
-    last_isr: list[int] = states["isr"][-1].as_py() if states.num_rows else []
+    last_isr: list[int] = states.row(-1, "isr")["isr"] if states.num_rows else []
     moved = of_kind(events, "high-watermark")
     final = 0
     if moved.num_rows:
@@ -107,16 +105,14 @@ def _own_high_watermarks(events: pa.Table, brokers: Ints) -> dict[int, int]:
     node, names = codes(reports, "node")
     last = np.zeros(len(names), np.int64)
     np.maximum.at(last, node, np.arange(len(node)))
-    own = {
-        broker_of(name or ""): int(offset) for name, offset in zip(names, ints(reports, "offset")[last], strict=True)
-    }
+    own = {broker_of(name): int(offset) for name, offset in zip(names, ints(reports, "offset")[last], strict=True)}
     return {int(broker): final if broker in last_isr else own.get(int(broker), 0) for broker in brokers}
 
 
-def _own_log_starts(events: pa.Table) -> dict[int, int]:
+def _own_log_starts(events: View) -> dict[int, int]:
     """Where the log of each broker's replica began at the end, as far as it has reported it."""
     told = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")
-    columns = [told[name].to_pylist() for name in ("kind", "node", "reason", "offset", "end_offset")]
+    columns = [told.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
     starts: dict[int, int] = {}
     for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
         if kind == "log-start-moved":

@@ -22,13 +22,13 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from highwater_pipeline.checks.columns import SHOWN, Bools, Ints, finding, ints, is_any, listing, of_kind, rows_of
+from highwater_pipeline.checks.columns import SHOWN, finding, ints, is_any, listing, of_kind, rows_of
 from highwater_pipeline.checks.promises import LOG_START_MOVED, recorded
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 _LIFE: Final = ("log-loaded", "log-truncated", LOG_START_MOVED)
 _APPENDS: Final = ("log-appended", "batch-committed")
@@ -94,7 +94,7 @@ class _Logs:
     end: Ints
     leader_epoch: Ints
     known_from: Ints
-    committed: pa.Table
+    committed: View
     otherwise: int
 
     @classmethod
@@ -103,9 +103,7 @@ class _Logs:
         is_recorded = recorded(unit.facts, *_LIFE, *_APPENDS)
         otherwise = YES if unit.facts.settings.deletes(unit.partition) is False else UNKNOWN
         events = of_kind(unit.events, *_LIFE, "log-appended") if is_recorded else unit.events.slice(0, 0)
-        by_leader = events.filter(
-            pa.array(~is_any(events, "kind", "log-appended") | is_any(events, "reason", "leader"))
-        )
+        by_leader = events.where(~is_any(events, "kind", "log-appended") | is_any(events, "reason", "leader"))
         appends = of_kind(by_leader, "log-appended")
         return cls(
             ints(appends, "offset"),
@@ -126,11 +124,11 @@ class _Logs:
         return YES if (self.known_from[theirs] <= first).any() else NO
 
 
-def _known_from(events: pa.Table) -> Iterator[int]:
+def _known_from(events: View) -> Iterator[int]:
     """For every append: the log start of its log when its leader last learned of producers from the log alone."""
     starts: dict[str, int] = {}
     known: dict[str, int] = {}
-    columns = [events[name].to_pylist() for name in ("kind", "node", "reason", "offset", "end_offset")]
+    columns = [events.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
     for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
         match kind:
             case "log-appended":

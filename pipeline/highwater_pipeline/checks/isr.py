@@ -44,8 +44,7 @@ def isr_incomplete(unit: Unit) -> Finding:
 
 def _example(unit: Unit, replay: Replay, position: int, broker: int, log_end: int, registered: int) -> Example:
     def event(at: int) -> Example:
-        found: Example = unit.events.slice(at, 1).to_pylist()[0]
-        return found
+        return unit.events.row(at)
 
     high_watermark = int(replay.high_watermark[position])
     state, log, registration = event(int(replay.state[position])), event(log_end), event(registered)

@@ -13,13 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from highwater_pipeline.checks.columns import (
     NOTHING,
-    Bools,
-    Ints,
     codes,
     distinct,
     finding,
@@ -32,12 +28,13 @@ from highwater_pipeline.checks.columns import (
 )
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 
 def two_leaders(unit: Unit) -> Finding:
     """Leader epochs in which more than one (node, incarnation) appended as leader."""
     appended = of_kind(unit.events, "log-appended")
-    appended = appended.filter(pa.array(is_any(appended, "reason", "leader")))
+    appended = appended.where(is_any(appended, "reason", "leader"))
     if appended.num_rows == 0:
         return NOTHING
     node, names = codes(appended, "node")
@@ -51,13 +48,13 @@ def two_leaders(unit: Unit) -> Finding:
             positions = np.sort(first[group == which])
             lives = [(names[node[p]], int(incarnation[p])) for p in positions]
             leader_epoch = int(epoch[positions[0]])
-            starts = [int(appended["offset"][int(p)].as_py()) for p in positions]
+            starts, rows = (appended.take(positions).values(name) for name in ("offset", "row"))
             yield {
                 "partition": unit.partition,
                 "leader_epoch": leader_epoch,
                 "nodes": [{"node": name, "incarnation": life} for name, life in lives],
                 "offsets": starts,
-                "rows": rows_of("node_event", (appended["row"][int(p)].as_py() for p in positions)),
+                "rows": rows_of("node_event", rows),
                 "story": (
                     f"In leader epoch {leader_epoch} of {unit.partition} "
                     + listing([f"{n} (incarnation {i}) at offset {o}" for (n, i), o in zip(lives, starts, strict=True)])
@@ -71,18 +68,17 @@ def two_leaders(unit: Unit) -> Finding:
 def leader_not_in_isr(unit: Unit) -> Finding:
     """Committed partition states whose leader is not a member of their ISR."""
     changed = committed_states(unit.events)
-    changed = changed.filter(pa.array(~is_any(changed, "reason", "deleted")))
+    changed = changed.where(~is_any(changed, "reason", "deleted"))
     if changed.num_rows == 0:
         return NOTHING
     leader = ints(changed, "leader")
-    member = pc.list_flatten(changed["isr"]).to_numpy()
-    parent = pc.list_parent_indices(changed["isr"]).to_numpy()
+    member, parent = changed.lists("isr")
     inside = np.zeros(changed.num_rows, np.bool_)
     inside[parent[member == leader[parent]]] = True
     outside = np.flatnonzero((leader >= 0) & ~inside)
 
     def examples() -> Iterator[Example]:
-        for state in changed.take(pa.array(outside)).to_pylist():
+        for state in changed.take(outside).to_pylist():
             yield {
                 "partition": unit.partition,
                 "leader": state["leader"],
@@ -111,7 +107,7 @@ def hw_regression(unit: Unit) -> Finding:
         for position in back:
             before = np.arange(len(hw)) < position
             highest = int(np.argmax(np.where(before & (epoch <= epoch[position]), hw, -1)))
-            was, now = (moved.slice(int(p), 1).to_pylist()[0] for p in (highest, position))
+            was, now = (moved.row(int(p)) for p in (highest, position))
             yield {
                 "partition": unit.partition,
                 "leader_epoch": now["leader_epoch"],
@@ -141,10 +137,10 @@ def went_back(hw: Ints, epoch: Ints) -> Bools:
     return back
 
 
-def committed_states(events: pa.Table) -> pa.Table:
+def committed_states(events: View) -> View:
     """``partition-changed`` events, each once: every controller reports them, and the first report counts."""
     changed = of_kind(events, "partition-changed")
-    return changed.filter(pa.array(first_per(ints(changed, "metadata_offset"))))
+    return changed.where(first_per(ints(changed, "metadata_offset")))
 
 
 def _first_of_each(*keys: Ints) -> Bools:

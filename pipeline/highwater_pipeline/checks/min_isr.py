@@ -12,19 +12,24 @@ no acknowledgements of ``acks=1`` and ``acks=0``.
 
 from __future__ import annotations
 
+from typing import Final
+
 from highwater_pipeline.checks.columns import NOTHING, finding, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 
+_STATE: Final = ("leader_epoch", "partition_epoch", "isr", "row")
+
 
 def min_isr(unit: Unit) -> Finding:
     """Counts reports of acknowledgements under an ISR that was too small. Reports are as few as changes of the ISR."""
-    reports = of_kind(unit.events, "write-acknowledged").to_pylist()
+    reports = of_kind(unit.events, "write-acknowledged").to_pylist("node", "offset", "end_offset", "min_isr", *_STATE)
     if not reports:
         return NOTHING
     committed = {
-        (state["leader_epoch"], state["partition_epoch"]): state for state in committed_states(unit.events).to_pylist()
+        (state["leader_epoch"], state["partition_epoch"]): state
+        for state in committed_states(unit.events).to_pylist(*_STATE)
     }
     found: list[Example] = []
     for report in reports:

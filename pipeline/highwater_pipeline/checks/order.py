@@ -19,12 +19,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import Bools, Ints, bools, codes, finding, ints, last_known, rows_of
+from highwater_pipeline.checks.columns import bools, codes, finding, ints, last_known, rows_of
 from highwater_pipeline.checks.promises import Promises
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen, VersionOrder
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import Bools, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from highwater_pipeline.checks.columns import Bools, Ints, ints, is_any, of_kind
+from highwater_pipeline.checks.columns import ints, is_any, of_kind
 from highwater_pipeline.checks.version_order import NO, UNKNOWN, YES, Seen
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.units import RunFacts, Unit
+from highwater_pipeline.view import Bools, Ints, View
 
 LOG_START_MOVED: Final = "log-start-moved"
 
@@ -102,9 +102,9 @@ class Appends:
     key: Ints
 
     @classmethod
-    def of(cls, events: pa.Table) -> Appends:
+    def of(cls, events: View) -> Appends:
         """All appends of leaders among ``events``."""
-        appended = events.filter(pa.array(is_any(events, "kind", "log-appended") & is_any(events, "reason", "leader")))
+        appended = events.where(is_any(events, "kind", "log-appended") & is_any(events, "reason", "leader"))
         start, end = ints(appended, "offset"), ints(appended, "end_offset")
         time = ints(appended, "time_ns")
         offset, at = expand(start, end, np.arange(len(start)))
@@ -113,7 +113,7 @@ class Appends:
         order = np.argsort(key, kind="stable")
         return cls(offset[order], ints(appended, "leader_epoch")[at][order], times, key[order])
 
-    def during(self, history: pa.Table, sends: Ints) -> tuple[Ints, Ints]:
+    def during(self, history: View, sends: Ints) -> tuple[Ints, Ints]:
         """For each of some sends with an offset: the range of entries at that offset while the send was open."""
         at = ints(history, "offset")[sends] * (len(self.times) + 1)
         begins = np.searchsorted(self.times, ints(history, "invoke_time")[sends], "left")

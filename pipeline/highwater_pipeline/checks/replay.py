@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from highwater_pipeline.checks.columns import Bools, Ints, first_per, ints, is_any, last_known
+from highwater_pipeline.checks.columns import codes, distinct, first_per, ints, is_any, last_known
+from highwater_pipeline.view import Bools, Ints, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +21,13 @@ class Replay:
     step, where one node emits several events at one time and the state between them was never visible to another
     node."""
 
-    events: pa.Table
+    events: View
     high_watermark: Ints
     state: Ints
     settled: Bools
 
     @classmethod
-    def of(cls, events: pa.Table) -> Replay:
+    def of(cls, events: View) -> Replay:
         """Replay one partition's events, cluster events among them."""
         changed = is_any(events, "kind", "partition-changed")
         first = first_per(np.where(changed, ints(events, "metadata_offset"), -1))
@@ -37,16 +36,16 @@ class Replay:
 
     def brokers(self) -> list[int]:
         """Every broker that ever was a member of the ISR."""
-        members = pc.list_flatten(self.events["isr"].filter(pa.array(self._is_state())))
-        return sorted(members.unique().to_pylist())
+        members, _ = self.events.where(self._is_state()).lists("isr")
+        brokers: list[int] = distinct(members).tolist()
+        return brokers
 
     def member(self, broker: int) -> Bools:
         """Where ``broker`` is a member of the committed ISR."""
         states = np.flatnonzero(self._is_state())
-        isr = self.events["isr"].take(pa.array(states)).combine_chunks()
+        members, parent = self.events.take(states).lists("isr")
         inside = np.zeros(len(self.state), np.bool_)
-        is_broker = pc.equal(pc.list_flatten(isr), broker).to_numpy(zero_copy_only=False)
-        inside[states[pc.list_parent_indices(isr).to_numpy()[is_broker]]] = True
+        inside[states[parent[members == broker]]] = True
         inside &= ~is_any(self.events, "reason", "deleted")
         member: Bools = np.where(self.state >= 0, inside[self.state], False)
         return member
@@ -82,15 +81,15 @@ class Replay:
         return last_known(rises)
 
 
-def log_end_offset(events: pa.Table) -> Ints:
+def log_end_offset(events: View) -> Ints:
     """The LEO that each event of a log sets."""
     truncated = is_any(events, "kind", "log-truncated")
     return np.where(truncated, ints(events, "offset"), ints(events, "end_offset"))
 
 
-def _settled(events: pa.Table) -> Bools:
+def _settled(events: View) -> Bools:
     time = ints(events, "time_ns")
-    node = pc.dictionary_encode(events["node"]).combine_chunks().indices.to_numpy()
+    node, _ = codes(events, "node")
     settled = np.ones(len(time), np.bool_)
     settled[:-1] = (time[1:] != time[:-1]) | (node[1:] != node[:-1])
     return settled

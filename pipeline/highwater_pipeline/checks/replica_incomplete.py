@@ -18,27 +18,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from highwater_pipeline.checks.columns import NOTHING, finding, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
 from highwater_pipeline.checks.replay import Replay
 from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import View
 
 
 def replica_incomplete(unit: Unit) -> Finding:
     """Counts replicas of the last ISR that lack something below the true HW."""
-    marks = unit.replica_log.filter(pa.array(is_any(unit.replica_log, "ended", "end", "gap", "corrupt")))
+    marks = unit.replica_log.where(is_any(unit.replica_log, "ended", "end", "gap", "corrupt"))
     state = _last_state(unit.events)
     moved = of_kind(unit.events, "high-watermark")
     if not (unit.facts.has_dump_marks or marks.num_rows) or state is None or moved.num_rows == 0:
         return NOTHING  # of a dump with marks, no mark means that no replica is left
-    furthest = moved.slice(int(np.argmax(ints(moved, "offset"))), 1).to_pylist()[0]
+    furthest = moved.row(int(np.argmax(ints(moved, "offset"))), "node", "offset", "row")
     start = _latest_start(unit.events)
     replay = Replay.of(unit.events)
     by_broker: dict[int, list[Example]] = {}
-    for mark in marks.to_pylist():
+    for mark in marks.to_pylist("broker", "ended", "offset", "start_offset", "found", "row"):
         by_broker.setdefault(mark["broker"], []).append(mark)
     found = []
     for broker in state["isr"]:
@@ -51,26 +51,26 @@ def replica_incomplete(unit: Unit) -> Finding:
     return finding(len(found), found)
 
 
-def _last_state(events: pa.Table) -> dict[str, Any] | None:
+def _last_state(events: View) -> dict[str, Any] | None:
     states = committed_states(events)
     if states.num_rows == 0:
         return None
-    last: dict[str, Any] = states.slice(int(np.argmax(ints(states, "metadata_offset"))), 1).to_pylist()[0]
+    last: dict[str, Any] = states.row(int(np.argmax(ints(states, "metadata_offset"))), "reason", "isr", "row")
     return None if last["reason"] == "deleted" else last
 
 
-def _latest_start(events: pa.Table) -> int:
+def _latest_start(events: View) -> int:
     """The latest offset at which a log of this topic may begin."""
     moved = of_kind(events, "log-start-moved")
     restarted = of_kind(events, "log-truncated")
-    restarted = restarted.filter(pa.array(is_any(restarted, "reason", "restart-at")))
+    restarted = restarted.where(is_any(restarted, "reason", "restart-at"))
     return int(max([0, *ints(moved, "end_offset"), *ints(restarted, "offset")]))
 
 
-def _is_down(events: pa.Table, broker: int) -> bool:
+def _is_down(events: View, broker: int) -> bool:
     life = of_kind(events, "node-started", "node-stopped")
-    life = life.filter(pa.array(is_any(life, "node", f"broker-{broker}")))
-    return bool(life.num_rows and life["kind"][-1].as_py() == "node-stopped")
+    life = life.where(is_any(life, "node", f"broker-{broker}"))
+    return bool(life.num_rows and is_any(life, "kind", "node-stopped")[-1])
 
 
 def _lacks(marks: list[Example], start: int, high_watermark: int) -> tuple[str, list[int]]:

@@ -21,14 +21,24 @@ from __future__ import annotations
 
 from typing import Final
 
-import pyarrow as pa
-
 from highwater_pipeline.checks.columns import codes, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.units import Unit
+from highwater_pipeline.view import View
 
 ALL_COMMITTED: Final = -1
 """DeleteRecords of that offset asks for everything below the high watermark."""
+
+_EVIDENCE: Final = (
+    "node",
+    "offset",
+    "end_offset",
+    "reason",
+    "retention_ms",
+    "retention_bytes",
+    "age_ms",
+    "size_left",
+)
 
 
 def retention_too_greedy(unit: Unit) -> Finding:
@@ -42,7 +52,7 @@ def retention_too_greedy(unit: Unit) -> Finding:
         loaded = ints(of_kind(unit.events, "log-loaded"), "offset")
         unreported = int((loaded > furthest).sum())
         furthest = max([furthest, *loaded.tolist()])
-    asked = of_kind(unit.events, "records-deletion-asked").select(["node", "offset", "row"]).to_pylist()
+    asked = of_kind(unit.events, "records-deletion-asked").to_pylist("node", "offset", "row")
     found = []
     for move in moves:
         why = _why_not(move, high_watermark, furthest, asked)
@@ -52,11 +62,11 @@ def retention_too_greedy(unit: Unit) -> Finding:
     return Finding(len(found), found[:MAX_EXAMPLES], unreported, why_unknown)
 
 
-def _moves(events: pa.Table) -> list[Example]:
+def _moves(events: View) -> list[Example]:
     """Every event by which a log begins elsewhere, or may."""
     table = of_kind(events, "log-start-moved", "log-loaded", "log-truncated")
     moves = []
-    for move in table.to_pylist():
+    for move in table.to_pylist("kind", "row", *_EVIDENCE):
         match move["kind"]:
             case "log-loaded":
                 move |= {"end_offset": move["offset"], "reason": "restart"}
@@ -68,14 +78,14 @@ def _moves(events: pa.Table) -> list[Example]:
     return moves
 
 
-def _furthest(events: pa.Table) -> int:
+def _furthest(events: View) -> int:
     """The furthest log start that has a reason of its own: retention, DeleteRecords, or the log was so when its node
     was first heard of. All others must follow."""
     moved = of_kind(events, "log-start-moved")
-    moved = moved.filter(pa.array(~is_any(moved, "reason", "leader")))
+    moved = moved.where(~is_any(moved, "reason", "leader"))
     of_logs = of_kind(events, "log-loaded", "log-appended", "log-truncated", "log-start-moved")
     node, _ = codes(of_logs, "node")
-    first = of_logs.filter(pa.array(first_per(node)))
+    first = of_logs.where(first_per(node))
     return int(max([0, *ints(moved, "end_offset"), *ints(of_kind(first, "log-loaded"), "offset")]))
 
 
@@ -103,10 +113,9 @@ def _why_not(move: Example, high_watermark: int | None, furthest: int, asked: li
 
 
 def _example(unit: Unit, move: Example, why: str) -> Example:
-    keys = ("node", "offset", "end_offset", "reason", "retention_ms", "retention_bytes", "age_ms", "size_left")
     return {
         "partition": unit.partition,
-        **{key: move[key] for key in keys},
+        **{key: move[key] for key in _EVIDENCE},
         "rows": rows_of("node_event", [move["row"]]),
         "story": f"{move['node']} {_what(move)} of {unit.partition} ({move['reason']}), but {why}.",
     }

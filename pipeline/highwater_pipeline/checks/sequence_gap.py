@@ -50,7 +50,7 @@ def sequence_gap(unit: Unit) -> Finding:
 
     def examples() -> Iterator[Example]:
         for pair in wrong[first]:
-            was, now = (log.slice(int(which[pair]), 1).to_pylist()[0] for which in (before, after))
+            was, now = (log.row(int(which[pair])) for which in (before, after))
             yield {
                 "partition": unit.partition,
                 "producer_id": now["producer_id"],

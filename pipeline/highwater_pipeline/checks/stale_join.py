@@ -10,9 +10,9 @@ stale.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
 from highwater_pipeline.checks.columns import NOTHING, finding, first_per, ints, is_any, of_kind, rows_of
 from highwater_pipeline.checks.leadership import committed_states
@@ -20,28 +20,39 @@ from highwater_pipeline.judgement import Example, Finding
 from highwater_pipeline.units import Unit
 
 UNKNOWN = -1
+_REQUEST: Final = (
+    "node",
+    "broker",
+    "isr",
+    "isr_epochs",
+    "registered_epochs",
+    "leader_epoch",
+    "partition_epoch",
+    "metadata_offset",
+    "row",
+)
 
 
 def stale_isr_join(unit: Unit) -> Finding:
     """Counts (accepted request, member) pairs. Requests are few beside records, so they are gone through one by one."""
     handled = of_kind(unit.events, "alter-partition-handled")
-    handled = handled.filter(pa.array(is_any(handled, "reason", "NONE") & (ints(handled, "metadata_offset") >= 0)))
+    handled = handled.where(is_any(handled, "reason", "NONE") & (ints(handled, "metadata_offset") >= 0))
     if handled.num_rows == 0:
         return NOTHING
-    found = list(_stale(unit, handled.to_pylist()))
+    found = list(_stale(unit, handled.to_pylist(*_REQUEST)))
     return finding(len(found), found)
 
 
 def _stale(unit: Unit, handled: list[Example]) -> Iterator[Example]:
     states = committed_states(unit.events)
-    state_offsets, isrs = ints(states, "metadata_offset"), states["isr"]
-    proposals = of_kind(unit.events, "isr-proposed").to_pylist()
+    state_offsets, isrs = ints(states, "metadata_offset"), states.values("isr")
+    proposals = of_kind(unit.events, "isr-proposed").to_pylist("node", "leader_epoch", "isr", "isr_epochs", "row")
     registrations = of_kind(unit.events, "broker-registered")
-    registrations = registrations.filter(pa.array(first_per(ints(registrations, "metadata_offset"))))
-    registered = registrations.select(["broker", "broker_epoch", "row"]).to_pylist()
+    registrations = registrations.where(first_per(ints(registrations, "metadata_offset")))
+    registered = registrations.to_pylist("broker", "broker_epoch", "row")
     for request in handled:
         before = np.flatnonzero(state_offsets < request["metadata_offset"])
-        old_isr = isrs[int(before[-1])].as_py() if len(before) else [request["broker"]]
+        old_isr = isrs[int(before[-1])] if len(before) else [request["broker"]]
         members = zip(request["isr"], request["isr_epochs"], request["registered_epochs"], strict=True)
         for member, sent, in_force in members:
             if member in old_isr:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 
-from highwater_pipeline.checks.columns import Bools, Ints, bools, ints, who
+from highwater_pipeline.checks.columns import bools, ints, who
 from highwater_pipeline.micro_operations import FAIL, OK
+from highwater_pipeline.view import Bools, Ints, View
 
 NO: Final = 0
 UNKNOWN: Final = 1
@@ -27,7 +27,7 @@ class Seen:
     """The columns of a history (``micro_operations.MICRO_OPERATIONS``)."""
 
     partition: str
-    table: pa.Table
+    table: View
     value: Ints
     offset: Ints
     row: Ints
@@ -38,7 +38,7 @@ class Seen:
     must_commit: Bools
 
     @classmethod
-    def of(cls, partition: str, history: pa.Table) -> Seen:
+    def of(cls, partition: str, history: View) -> Seen:
         """The columns of one partition's history."""
         return cls(
             partition,
@@ -82,7 +82,7 @@ class Seen:
 
     def who(self, position: int) -> str:
         """``producer-0 (operation 17)``."""
-        return who(self.table.slice(position, 1).to_pylist()[0])
+        return who(self.table.row(position))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import read_unit, stored_runs
 from highwater_pipeline.tables import load_run
 from highwater_pipeline.units import RunFacts, Unit, split
+from highwater_pipeline.view import View
 
 CHUNK_ROWS: Final = 1 << 16
 """Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
@@ -136,7 +137,8 @@ def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[p
     yield _chunk(run, None, "run", 0, facts_json, b"")
     for unit in units:
         for part in _TABLES:
-            table: pa.Table = getattr(unit, part)
+            view: View = getattr(unit, part)
+            table = view.to_arrow()
             for number, start in enumerate(range(0, max(table.num_rows, 1), CHUNK_ROWS)):
                 payload = _to_ipc(table.slice(start, CHUNK_ROWS))
                 yield _chunk(run, unit.partition, part, number, facts_json, payload)
@@ -165,7 +167,7 @@ def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
         return pa.Table.from_pylist(passed_on, schema=_FINDINGS_SCHEMA)
     rows.sort(key=lambda row: row["number"])
     history, events, replica_log = (
-        pa.concat_tables([_from_ipc(row["payload"]) for row in rows if row["part"] == part]).combine_chunks()
+        View.of(pa.concat_tables([_from_ipc(row["payload"]) for row in rows if row["part"] == part]).combine_chunks())
         for part in _TABLES
     )
     unit = Unit(msgspec.json.decode(facts_json, type=RunFacts), partition, history, events, replica_log)

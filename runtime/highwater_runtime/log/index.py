@@ -3,7 +3,8 @@
 Both are kept whole in memory (an entry for every ``log.index.interval.bytes`` of log) and appended to their files
 when the segment is flushed, sealed or closed, not on every append: after an unclean stop the indexes of every segment
 that was not flushed are rebuilt from the log anyway. A file that does not make sense is rebuilt likewise. It is
-made when there is something to write: a broker has many logs, most of whose active segments have no entries yet.
+made when there is something to write: a broker has many logs, most of whose active segments have no entries yet. And
+it is open only while it is written to, since a process may have only so many open files: one for each segment.
 
 Files: offset index, entries of (offset relative to the segment's base u32, position u32); time index, entries of
 (timestamp i64, relative offset u32); big endian. Kafka allocates these files at full size and trims them on close;
@@ -29,12 +30,11 @@ MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 class _Index(ABC):
     """Two ascending columns and the file that holds them; ``_written`` entries of them are in the file."""
 
-    __slots__ = ("_base_offset", "_disk", "_entry", "_file", "_first", "_path", "_second", "_written")
+    __slots__ = ("_base_offset", "_disk", "_entry", "_first", "_path", "_second", "_written")
 
     def __init__(self, disk: Disk, path: str, base_offset: int, entry: Struct) -> None:
         self._disk = disk
         self._path = path
-        self._file: DiskFile | None = None
         self._base_offset = base_offset
         self._entry = entry
         self._first = array("q")
@@ -77,35 +77,37 @@ class _Index(ABC):
         """Forget every entry, in the file too."""
         self._keep(0)
         if self._disk.exists(self._path):
-            self.file.truncate(0)
+            self._truncate(0)
 
     def _keep(self, count: int) -> None:
         del self._first[count:], self._second[count:]
         if self._written > count:
             self._written = count
-            self.file.truncate(count * self._entry.size)
+            self._truncate(count * self._entry.size)
+
+    def _truncate(self, length: int) -> None:
+        file = self.open()
+        file.truncate(length)
+        file.close()
 
     def write(self) -> None:
         """Bring the file up to date, in the page cache; it is there then, if empty."""
-        file, written, count = self.file, self._written, len(self._first)
+        file, written, count = self.open(), self._written, len(self._first)
         if written < count:
             encode = self._encode
             entries = [encode(self._first[i], self._second[i]) for i in range(written, count)]
             file.append(b"".join(entries))
             self._written = count
+        file.close()
 
-    @property
-    def file(self) -> DiskFile:
-        """The file, which is made where there is none."""
-        if self._file is None:
-            self._file = self._disk.open(self._path, create=True)
-        return self._file
+    def rename(self, path: str) -> None:
+        """Give the file another name."""
+        self._disk.rename(self._path, path)
+        self._path = path
 
-    def close(self) -> None:
-        """Release the file, if it is open."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+    def open(self) -> DiskFile:
+        """The file, for the caller to close; it is made if there is none."""
+        return self._disk.open(self._path, create=True)
 
 
 class OffsetIndex(_Index):

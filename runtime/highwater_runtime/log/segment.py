@@ -292,8 +292,8 @@ class Segment:
 
     @property
     def files(self) -> tuple[DiskFile, DiskFile, DiskFile]:
-        """Log, offset index and time index."""
-        return self.file, self.offset_index.file, self.time_index.file
+        """Log, offset index and time index; the indexes are open for the caller alone, until it drops them."""
+        return self.file, self.offset_index.open(), self.time_index.open()
 
     @property
     def paths(self) -> tuple[str, str, str]:
@@ -305,10 +305,8 @@ class Segment:
         )
 
     def close(self) -> None:
-        """Release the files."""
+        """Release the log's file; those of the indexes are not kept open."""
         self.file.close()
-        self.offset_index.close()
-        self.time_index.close()
 
     def set_aside(self) -> list[str]:
         """Close, and rename the files to ``….deleted``; returns their new paths, to be unlinked later."""
@@ -338,15 +336,15 @@ class Segment:
         old ones go before the new log comes, and the new ones come after it.
         """
         self.seal()
-        self.offset_index.file.fsync()
-        self.time_index.file.fsync()
+        self.offset_index.open().fsync()
+        self.time_index.open().fsync()
         old.close()
         for suffix in (OFFSET_INDEX, TIME_INDEX):
             self._unlink(self._path + suffix)
         sync_directory()
         self._disk.rename(self._path + LOG + self._suffix, self._path + LOG)
         sync_directory()
-        for suffix in (OFFSET_INDEX, TIME_INDEX):
-            self._disk.rename(self._path + suffix + self._suffix, self._path + suffix)
+        self.offset_index.rename(self._path + OFFSET_INDEX)
+        self.time_index.rename(self._path + TIME_INDEX)
         sync_directory()
         self._suffix = ""

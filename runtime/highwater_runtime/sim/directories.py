@@ -100,9 +100,11 @@ class DirectoryTree:
         chosen: list[tuple[Edit, ...]] = []
         rest: list[tuple[Edit, ...]] = []
         for operation in reversed(self.journal):
-            if any(edited in touched for edited, _, _ in operation):
-                touched.update(edited for edited, _, _ in operation)
-                chosen.append(operation)
+            for edited, _, _ in operation:
+                if edited in touched:
+                    touched.update([one for one, _, _ in operation])
+                    chosen.append(operation)
+                    break
             else:
                 rest.append(operation)
         for operation in reversed(chosen):

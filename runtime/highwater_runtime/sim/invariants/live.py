@@ -8,6 +8,7 @@ last under that partition's name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from uuid import UUID
 
 from highwater_runtime.broker import Broker
@@ -70,4 +71,10 @@ class LiveCluster:
 
 def replica_of(broker: Broker, name: str, topic_id: str) -> Partition | None:
     """The broker's replica of the partition ``name`` of the topic with this id."""
-    return broker.partitions.get((UUID(hex=topic_id), int(name.rpartition("-")[2])))
+    return broker.partitions.get(_key(name, topic_id))
+
+
+@lru_cache(maxsize=1 << 14)
+def _key(name: str, topic_id: str) -> tuple[UUID, int]:
+    """Asked for each event, of few partitions."""
+    return UUID(hex=topic_id), int(name.rpartition("-")[2])

@@ -1,0 +1,212 @@
+"""Some rows of an Arrow table, with columns as NumPy arrays that are made once for the whole table.
+
+A run has one table of events and thousands of partitions, and each check looks at each partition's rows in its own way.
+To filter an Arrow table costs tens of microseconds for each of its columns, however few rows are left. A view costs one
+array of positions: columns are converted when first asked for, and shared by all views of a table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class View:
+    """Rows of a table, in order. ``where``, ``take`` and ``slice`` give views of the same table."""
+
+    __slots__ = ("_columns", "_rows")
+
+    def __init__(self, columns: Columns, rows: Ints) -> None:
+        self._columns: Final = columns
+        self._rows: Final = rows
+
+    @classmethod
+    def of(cls, table: pa.Table) -> View:
+        """All rows of ``table``."""
+        return Columns(table).at(np.arange(table.num_rows))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, View) and bool(self.to_arrow().equals(other.to_arrow()))
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, and large
+
+    @property
+    def num_rows(self) -> int:
+        """How many they are."""
+        return len(self._rows)
+
+    def where(self, which: Bools) -> View:
+        """The rows for which ``which`` is true."""
+        return View(self._columns, self._rows[which])
+
+    def take(self, positions: Ints) -> View:
+        """The rows at these positions, counted from 0, in that order."""
+        return View(self._columns, self._rows[positions])
+
+    def slice(self, start: int, length: int | None = None) -> View:
+        """``length`` rows from ``start`` on, or all from there."""
+        return View(self._columns, self._rows[start : None if length is None else start + length])
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as a table of their own."""
+        rows = self._rows
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:  # views keep the table's order: these lie together
+            return self._columns.table.slice(int(rows[0]), len(rows))
+        return self._columns.table.take(pa.array(rows, pa.int64()))
+
+    def row(self, position: int, *names: str) -> dict[str, Any]:
+        """One row, as ``to_pylist`` has it."""
+        return self.take(np.array([position])).to_pylist(*names)[0]
+
+    def to_pylist(self, *names: str) -> list[dict[str, Any]]:
+        """A dictionary for each row, of these columns or of all."""
+        if not len(self._rows):
+            return []
+        names = names or tuple(self._columns.table.column_names)
+        return [dict(zip(names, row, strict=True)) for row in zip(*map(self.values, names), strict=True)]
+
+    def values(self, name: str) -> list[Any]:
+        """A column as Python values; None for null."""
+        return self._columns.values(name, self._rows)
+
+    def ints(self, name: str, missing: int) -> Ints:
+        """An integer column; ``missing`` stands for null."""
+        return self._columns.ints(name, missing)[self._rows]
+
+    def bools(self, name: str) -> Bools:
+        """A boolean column; null is false."""
+        return self._columns.bools(name)[self._rows]
+
+    def is_known(self, name: str) -> Bools:
+        """Where a column is not null."""
+        null = self._columns.nulls(name)
+        return np.ones(len(self._rows), np.bool_) if null is None else ~null[self._rows]
+
+    def with_ints(self, name: str, values: Ints) -> View:
+        """These rows with other ``values`` in a column of integers."""
+        table = self.to_arrow()
+        return View.of(table.set_column(table.schema.get_field_index(name), name, pa.array(values)))
+
+    def is_any(self, name: str, words: tuple[str, ...]) -> Bools:
+        """Where a string column is one of ``words``."""
+        numbers, _ = self._columns.codes(name)
+        return self._columns.among(name, words)[numbers[self._rows]]
+
+    def codes(self, name: str) -> tuple[Ints, list[str]]:
+        """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
+        numbers, words = self._columns.codes(name)
+        mine = numbers[self._rows]
+        found, first = np.unique(mine, return_index=True)
+        found = found[np.argsort(first)]
+        found = found[found >= 0]
+        renumber = np.full(len(words) + 1, -1, np.int64)  # the last: of null, which is −1
+        renumber[found] = np.arange(len(found))
+        return renumber[mine], [words[code] for code in found.tolist()]
+
+    def lists(self, name: str) -> tuple[Ints, Ints]:
+        """A column of lists of integers, one behind the other, and for each integer the position of its row."""
+        start, length, members = self._columns.lists(name)
+        length = length[self._rows]
+        parent = np.repeat(np.arange(len(length)), length)
+        within = np.arange(len(parent)) - np.repeat(np.cumsum(length) - length, length)
+        return members[start[self._rows][parent] + within], parent
+
+
+class Columns:
+    """A table and what has been made of its columns so far."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table: Final = table
+        self._made: Final[dict[tuple[object, ...], Any]] = {}
+
+    def at(self, rows: Ints) -> View:
+        """A view of these rows."""
+        return View(self, rows)
+
+    def ints(self, name: str, missing: int) -> Ints:
+        """An integer column; ``missing`` stands for null."""
+        key = ("ints", name, missing)
+        made: Ints | None = self._made.get(key)
+        if made is None:
+            filled = pc.fill_null(self.table[name], missing).to_numpy()
+            made = self._made[key] = _frozen(filled.astype(np.int64, copy=False))
+        return made
+
+    def bools(self, name: str) -> Bools:
+        """A boolean column; null is false."""
+        key = ("bools", name)
+        made: Bools | None = self._made.get(key)
+        if made is None:
+            made = self._made[key] = _frozen(pc.fill_null(self.table[name], False).to_numpy())
+        return made
+
+    def codes(self, name: str) -> tuple[Ints, list[str]]:
+        """Numbers (−1: null) and what they stand for."""
+        key = ("codes", name)
+        made: tuple[Ints, list[str]] | None = self._made.get(key)
+        if made is None:
+            encoded = pc.dictionary_encode(self.table[name]).combine_chunks()
+            numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+            made = self._made[key] = _frozen(numbers), encoded.dictionary.to_pylist()
+        return made
+
+    def among(self, name: str, words: tuple[str, ...]) -> Bools:
+        """For each number of :meth:`codes`, whether it stands for one of ``words``; false at −1."""
+        key = ("among", name, words)
+        made: Bools | None = self._made.get(key)
+        if made is None:
+            known = [word in words for word in self.codes(name)[1]]
+            made = self._made[key] = _frozen(np.array([*known, False], np.bool_))
+        return made
+
+    def lists(self, name: str) -> tuple[Ints, Ints, Ints]:
+        """Where each row's list begins among all members, how long it is (null: 0), and the members."""
+        key = ("lists", name)
+        made: tuple[Ints, Ints, Ints] | None = self._made.get(key)
+        if made is None:
+            column = self.table[name]
+            length = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+            members = pc.list_flatten(column).to_numpy().astype(np.int64, copy=False)
+            made = self._made[key] = np.cumsum(length) - length, length, members
+        return made
+
+    def values(self, name: str, rows: Ints) -> list[Any]:
+        """A column at ``rows`` as Python values; None for null."""
+        kind = self.table.schema.field(name).type
+        if pa.types.is_string(kind):
+            numbers, words = self.codes(name)
+            named = [*words, None]
+            return [named[number] for number in numbers[rows].tolist()]
+        found: list[Any]
+        if pa.types.is_list(kind):
+            start, length, members = self.lists(name)
+            found = [
+                members[at : at + count].tolist()
+                for at, count in zip(start[rows].tolist(), length[rows].tolist(), strict=True)
+            ]
+        else:
+            found = (self.bools(name) if pa.types.is_boolean(kind) else self.ints(name, -1))[rows].tolist()
+        null = self.nulls(name)
+        return found if null is None else [None if no else one for one, no in zip(found, null[rows], strict=True)]
+
+    def nulls(self, name: str) -> Bools | None:
+        """Where a column is null; None: nowhere."""
+        key = ("nulls", name)
+        if key not in self._made:
+            column = self.table[name]
+            self._made[key] = pc.is_null(column).to_numpy() if column.null_count else None
+        made: Bools | None = self._made[key]
+        return made
+
+
+def _frozen(array: npt.NDArray[Any]) -> Any:
+    """Shared by many: nobody may write to it."""
+    array.flags.writeable = False
+    return array
