@@ -82,16 +82,17 @@ def next_state(
     target = _target(context, key, before)
     order = context.reassigned.get(key)
     isr = tuple(member for member in target.isr if context.may_lead(member, key))
-    if not isr and context.is_online(before.leader, key) and before.leader in target.isr:
-        return _finished(key, before, order)  # it shuts down, and nobody can take over
+    staying = NO_LEADER
+    if not isr and before.leader in target.isr and context.is_online(before.leader, key):
+        staying, isr = before.leader, (before.leader,)  # it shuts down, and nobody can take over
     if not isr and rules.init_leaderless:
         isr = tuple(replica for replica in target.replicas if context.may_lead(replica, key))
     record = change_partition(
         before,
-        replace(target, isr=isr),
+        replace(target, isr=isr or target.isr),
         topic_id=context.image.topics_by_name[key.topic].id,
         index=key.partition,
-        may_lead=lambda replica: context.may_lead(replica, key),
+        may_lead=lambda replica: replica == staying or context.may_lead(replica, key),
         metadata_version=MetadataVersion.minimum(),
         election=election,
         unclean=rules.unclean,
