@@ -83,9 +83,13 @@ class Cluster:
         self.sim = Simulator(seed, check_mutation=True, codec="some")
         self.events: list[tuple[int, str, NodeEvent]] = []
         self.sim.trace.subscribers.append(lambda t, node, _, event: self.events.append((t, node, event)))
+        properties = {**FAST, **(config or {})}
+        tick_ms = max(100, int(properties["zookeeper.session.timeout.ms"]) // 20)  # a session lasts 20 ticks at most
         servers = {2000 + i: Endpoint(f"zookeeper-{i}", 2181) for i in range(zookeepers)}
         for node_id, endpoint in servers.items():
-            facts = ZooKeeperOptions(node_id=node_id, servers=servers, cluster_id="ensemble", tick_ms=100, config=QUICK)
+            facts = ZooKeeperOptions(
+                node_id=node_id, servers=servers, cluster_id="ensemble", tick_ms=tick_ms, config=QUICK
+            )
             self.sim.add_node(endpoint.host, 2181, lambda ports, facts=facts: ZooKeeperServer(facts, ports))
         self.brokers = brokers
         for b in range(brokers):
@@ -94,7 +98,7 @@ class Cluster:
                 endpoint=Endpoint(f"broker-{b}", 9092),
                 cluster_id="test-cluster",
                 switches=Switches.of(switches or {}),
-                config=NodeConfig.of({**FAST, **(config or {})}),
+                config=NodeConfig.of(properties),
             )
             self.sim.add_node(
                 f"broker-{b}",
