@@ -42,7 +42,7 @@ def test_what_broker_1_does(
     summary = read_summary(tmp_path)
     assert summary is not None
     judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))
-    assert judged["verdict"] == ("fail" if anomaly else "pass"), judged["doubts"]
+    assert judged["verdict"] == ("fail" if anomaly else "pass"), judged["inconclusiveReasons"]
     assert anomaly is None or anomaly in judged["anomalies"]
     events = map(json.loads, (tmp_path / "events/nodes.jsonl").read_text(encoding="utf-8").splitlines())
     rows = {row.broker: row for row in last_epochs(leader_changes(events))}
