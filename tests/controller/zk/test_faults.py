@@ -257,6 +257,21 @@ def test_a_new_controller_goes_on_with_what_was_begun() -> None:
     assert c.assignment("orders").partitions == {0: (b, new)}
 
 
+def test_a_controller_that_stops_sends_nothing_more() -> None:
+    """A command that waits for the one before it is not sent by a controller that is none."""
+    c = Cluster().up()
+    controller, silent = c.controller(), c.broker(followers(c)[0])
+    c.sim.faults.cut(controller.name, silent.name)
+    c.create("orders", {0: (0, 1, 2)})
+    c.await_state(0, (0, 1, 2), "orders")
+    c.create("later", {0: (0, 1, 2)})
+    c.await_state(0, (0, 1, 2), "later")
+    controller.controller.close()
+    c.sim.faults.heal_all()
+    c.settle(3000)
+    assert ("later", 0) not in silent.hosted
+
+
 def test_a_broker_that_does_not_know_its_epoch_yet_gets_the_list_again() -> None:
     c = Cluster().up()
     broker = c.broker(followers(c)[0])

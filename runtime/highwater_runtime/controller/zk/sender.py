@@ -3,7 +3,8 @@
 One request is under way at a time. What comes meanwhile is merged: a *round* is sent as LeaderAndIsr, then
 UpdateMetadata, then StopReplica (Kafka's order), and only a partition that is stopped and then starts again (a topic
 that is created anew) needs a second round. A full list (``type`` 2) names every replica of its broker, so it takes in
-what is merged into it, and is never split. Without topic ids (LeaderAndIsr v4) the request has no place to say so.
+what is merged into it, and is never split. Without topic ids it is sent all the same, with
+ids of zero (KAFKA-7362's draft).
 
 A request that gets no answer is sent again: the broker's epochs make a second one harmless. It may be merged with
 nothing any more, as the broker may have carried it out.
@@ -193,11 +194,11 @@ class BrokerSender:
                 (
                     LeaderAndIsrRequest(
                         **facts,
-                        type=(FULL if round_.full else INCREMENTAL) if header.topic_ids else 0,
+                        type=FULL if round_.full else INCREMENTAL,
                         topic_states=topics,
                         live_leaders=header.live_leaders(leaders),
                     ),
-                    6 if header.topic_ids else 4,
+                    6 if header.topic_ids else 5,
                 )
             )
         if round_.update_metadata is not None:
