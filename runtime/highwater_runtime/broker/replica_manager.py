@@ -10,7 +10,7 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 from uuid import UUID
@@ -259,10 +259,10 @@ class ReplicaManager:
             self._is_loaded = True
             self.on_loaded()
 
-    def set_strays_aside(self, assigned: Container[PartitionKey]) -> None:
-        """Rename the logs of all partitions but ``assigned``: of topics that were deleted, or replicas that were moved
-        away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept for a long time: if the controllers
-        have lost their metadata, every log is a stray. Switch ``stray-cleanup``.
+    def set_strays_aside(self, assigned: Mapping[PartitionKey, str]) -> None:
+        """Rename the logs of all partitions but ``assigned`` (topic's name by key): of topics that were deleted, or
+        replicas that were moved away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept, as Apache
+        Kafka keeps them: if the controllers have lost their metadata, every log is a stray. Switch ``stray-cleanup``.
 
         To be called once every log is loaded, with all that this broker has to have, as the present cluster says to
         the present life of this broker. A log of another topic id than the one assigned is a stray, whatever its name.
@@ -273,7 +273,7 @@ class ReplicaManager:
         assert self.logs.is_loaded, "a broker that does not know its logs calls none of them a stray"
         for key in [key for key in self.roles if key not in assigned]:
             del self.roles[key]
-        wanted = {TopicPartition(role.topic, key[1]): key for key, role in self.roles.items()}
+        wanted = {TopicPartition(topic, key[1]): key for key, topic in assigned.items()}
         for tp, log in list(self.logs.logs.items()):
             key_wanted = wanted.get(tp)
             is_of_it = key_wanted is not None and log.topic_id in (None, key_wanted[0])

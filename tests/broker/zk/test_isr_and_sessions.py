@@ -107,6 +107,8 @@ def test_a_restart_waits_for_the_node_of_the_former_session(make_cluster):
     assert c.broker(2).partitions == {}, "before it is told, it leads and follows nothing"
     c.until(lambda: c.is_up(2) and c.broker(2).broker_epoch > before)
     c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
+    assert "orders-0" in c.directories(2)
+    assert not [name for name in c.directories(2) if name.endswith("-stray")], "what is assigned is no stray"
 
 
 def test_a_controlled_shutdown_moves_leaderships_first(make_cluster):

@@ -135,14 +135,14 @@ class Commands:
         replicas = self._core.replicas
         is_full = version >= _TOPIC_IDS_SINCE and body.type == ALL_REPLICAS
         response = LeaderAndIsrResponse(error_code=ErrorCode.NONE)
-        named: dict[PartitionKey, None] = {}
+        named: dict[PartitionKey, str] = {}
         roles: dict[PartitionKey, tuple[Role, int]] = {}
         outcomes: list[tuple[str, UUID, int, ErrorCode]] = []
         for topic in body.topic_states:
             topic_id = None if topic.topic_id == NO_ID else topic.topic_id
             for state in topic.partition_states:
                 key = (key_of(topic.topic_name, topic_id), state.partition_index)
-                named[key] = None
+                named[key] = topic.topic_name
                 error = self._check(topic.topic_name, key, state, is_full=is_full)
                 if error is ErrorCode.NONE:
                     roles[key] = (Role(topic.topic_name, _registration(state)), state.controller_epoch)
