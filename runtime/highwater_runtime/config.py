@@ -46,6 +46,7 @@ class NodeConfig:
 
     # --- controller ---
     broker_session_timeout_ms: int = _prop("broker.session.timeout.ms", 9000, least=10)
+    zookeeper_session_timeout_ms: int = _prop("zookeeper.session.timeout.ms", 18_000, least=10)
     default_replication_factor: int = _prop("default.replication.factor", 1, least=1, most=32767)
     num_partitions: int = _prop("num.partitions", 1, least=1, most=_INT32_MAX)
     leader_imbalance_check_ms: int = _prop("leader.imbalance.check.interval.ms", 300_000, least=100)

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+Mode = Literal["kraft", "zookeeper"]
+_KRAFT: Final[tuple[Mode, ...]] = ("kraft",)
+
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -20,6 +23,8 @@ class Switch:
     values: tuple[str, ...]
     source: str
     rule: str
+    modes: tuple[Mode, ...] = ("kraft", "zookeeper")
+    """The modes of a cluster in which there is such a rule."""
 
     @property
     def default(self) -> str:
@@ -35,39 +40,49 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("on", "off"),
             "KIP-903",
             "a replica whose broker epoch from Fetch differs from its registration may not join the ISR",
+            _KRAFT,
         ),
         Switch(
             "stale-fetch-check",
             ("on", "off"),
             "KAFKA-15221",
             "a leader takes nothing from a Fetch of a former life of the follower's broker",
+            _KRAFT,
         ),
         Switch(
             "refusal-moves-epoch",
             ("on", "off"),
             "KIP-497",
             "a controller that refuses an ineligible replica moves the partition epoch, so that the proposal is over",
+            _KRAFT,
         ),
         Switch(
             "proposal-kept",
             ("on", "off"),
             "KIP-497",
             "metadata of the partition epoch on which an ISR proposal builds does not end the proposal",
+            _KRAFT,
         ),
         Switch(
-            "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
+            "pre-vote",
+            ("on", "off"),
+            "KIP-650",
+            "a voter asks whether it would be elected before it bumps the epoch",
+            _KRAFT,
         ),
         Switch(
             "quorum-state-sync",
             ("on", "off"),
             "KIP-595",
             "a voter's epoch and vote are on its disk before it answers or asks for a vote",
+            _KRAFT,
         ),
         Switch(
             "read-offset",
             ("confirmed", "unconfirmed"),
             "KIP-650",
             "a leader confirms its leadership before it answers ReadOffset",
+            _KRAFT,
         ),
         Switch(
             "truncation-sync",

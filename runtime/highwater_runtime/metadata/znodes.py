@@ -24,7 +24,7 @@ path                                             value                          
 from __future__ import annotations
 
 from typing import Final, TypeVar
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 
 import msgspec
 
@@ -83,6 +83,12 @@ def leader_and_isr_path(topic: str, partition: int) -> str:
 def topic_config_path(topic: str) -> str:
     """``/config/topics/T``."""
     return f"{TOPIC_CONFIGS}/{topic}"
+
+
+def key_of(topic: str, topic_id: UUID | None) -> UUID:
+    """The topic's id; where the cluster has none, one that follows from the name, so that a topic that returns under
+    its name has the same (which is what KAFKA-7362 is about)."""
+    return uuid5(NAMESPACE_OID, topic) if topic_id is None else topic_id
 
 
 class ZnodeError(ValueError):
