@@ -361,7 +361,7 @@ class Soak:
 
     def _do(self, step: dict[str, Any]) -> None:
         if not self._finish(self.runner.run([Step.model_validate(step)]), str(step)):
-            raise RuntimeError(f"{step}: {'; '.join(self.runner.doubts)}")
+            raise RuntimeError(f"{step}: {'; '.join(self.runner.inconclusive_reasons)}")
 
     def _finish(self, process: Process[Any], what: str) -> Any:
         result: list[Any] = []

@@ -8,8 +8,9 @@ goes on as another process). Keys are drawn evenly.
 
 * ``unique``: half reads, half writes, every written value new, as the harness writes them: zones decide.
 * ``twice``: the same, but a value is written twice or so: the search decides.
-* ``few``: reads, writes and cas (5 : 3 : 2) of five values: the search decides. With so few values and writes in doubt
-  an old value can hardly ever be told from one that came late, so that a stale read may well be linearizable.
+* ``few``: reads, writes and cas (5 : 3 : 2) of five values: the search decides. With so few values and writes of
+  unknown outcome an old value can hardly ever be told from one that came late, so that a stale read may well be
+  linearizable.
 
 ``stale`` has one acknowledged read, nine tenths through the history, that returns a state that had been replaced, as
 somebody had been told, before the read began.

@@ -118,7 +118,7 @@ def _judged(task: Task, began: float) -> Outcome:
         task.seed,
         verdict["verdict"],
         list(verdict["anomalies"]),
-        list(verdict["doubts"]),
+        list(verdict["inconclusiveReasons"]),
         list(reached(result.event_lines)),
         len(result.faults),
         result.acknowledged,

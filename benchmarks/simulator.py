@@ -229,7 +229,7 @@ def measure_experiment(path: Path, times: int) -> tuple[float, float, float]:
             began = time.process_time()
             result = run_experiment(experiment, backend)
             elapsed = time.process_time() - began
-        assert not result.doubts, result.doubts
+        assert not result.inconclusive_reasons, result.inconclusive_reasons
         simulated = result.run_ns / SECOND
         best = max(best, (simulated, simulated / elapsed, backend.simulator.fabric.messages / elapsed))
     return best

@@ -117,7 +117,11 @@ def _run(size: int, codec: str) -> Simulated:
     phases: dict[str, float] = {}
     for (phase, began), (_, ended) in pairwise(marks):
         phases[phase] = phases.get(phase, 0.0) + ended - began
-    why = verdict["verdict"] if verdict["verdict"] == "pass" else f"{verdict['verdict']}: {verdict['doubts']}"
+    why = (
+        verdict["verdict"]
+        if verdict["verdict"] == "pass"
+        else f"{verdict['verdict']}: {verdict['inconclusive_reasons']}"
+    )
     return Simulated(
         why,
         result.run_ns / 1e9,

@@ -10,8 +10,8 @@ Phases:
 6. *final*: producers finish, then a fresh reader drains every partition up to the HW;
 7. each replica's log is dumped.
 
-Whatever makes it impossible to judge the run becomes a *doubt*: a condition that was not met, a fault without evidence,
-no acknowledged write. A run with doubts is inconclusive, never a pass.
+Whatever makes it impossible to judge the run becomes an *inconclusive reason*: a condition that was not met, a fault
+without evidence, no acknowledged write. A run with such a reason is inconclusive, never a pass.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Run:
         self.scheduler = Scheduler(backend.now_ns, backend.advance, on_turn=self._observe, poll_ns=backend.poll_ns)
         self.clients = Clients(backend, experiment, self.spool)
         self.load: Load | None = None
-        self.doubts: list[str] = []
+        self.inconclusive_reasons: list[str] = []
         self.violations: list[InvariantViolation] = []
         self.phases: list[Phase] = []
         self.metrics = MetricSamples(None if self.spool is None else self.spool / "samples.parquet")
@@ -150,14 +150,16 @@ class _Run:
             self._begin("final")
             self._read_all()
         self._begin("")
-        replica_log = self._dump()  # first: that it could not be had is a doubt
-        clients = self.clients.standing()
-        self.doubts += [*self.backend.doubts(), *clients.doubts]
-        self.doubts += [why for record in self.faults if (why := record.inconclusive_reason()) is not None]
+        replica_log = self._dump()  # first: if this fails, it adds an inconclusive reason
+        clients = self.clients.status()
+        self.inconclusive_reasons += [*self.backend.inconclusive_reasons(), *clients.inconclusive_reasons]
+        self.inconclusive_reasons += [
+            why for record in self.faults if (why := record.inconclusive_reason()) is not None
+        ]
         if (short := None if self.load is None else self.load.too_little(spec.workload)) is not None:
-            self.doubts.append(short)
+            self.inconclusive_reasons.append(short)
         if clients.acknowledged == 0 and spec.workload.acks != "0":
-            self.doubts.append("no write was acknowledged, so none can have been lost")
+            self.inconclusive_reasons.append("no write was acknowledged, so none can have been lost")
         return RunResult(
             name=self.experiment.metadata.name,
             seed=spec.seed,
@@ -169,7 +171,7 @@ class _Run:
             replica_log_lines=replica_log,
             metrics=self.metrics,
             violations=[*self.backend.violations(), *self.violations],
-            doubts=self.doubts,
+            inconclusive_reasons=self.inconclusive_reasons,
             phases=self.phases,
             journal=self.journal,
             acknowledged=clients.acknowledged,
@@ -183,7 +185,7 @@ class _Run:
         )
 
     def _dump(self) -> Iterable[bytes]:
-        """Every replica's log, as lines; none and a doubt where one cannot be read."""
+        """Every replica's log, as lines; none, and an inconclusive reason, if one cannot be read."""
         encode = msgspec.json.Encoder().encode
         rows = map(encode, self.backend.replica_dump())
         try:
@@ -192,7 +194,7 @@ class _Run:
             lines = FileLines(self.spool / "replica_log.jsonl")
             lines.write(rows)
         except BackendError as error:
-            self.doubts.append(str(error))
+            self.inconclusive_reasons.append(str(error))
             return []
         return lines
 
@@ -214,17 +216,18 @@ class _Run:
         if phase:
             self.progress(phase)
 
-    def _until(self, predicate: Callable[[], bool], timeout_ns: int, doubt: Callable[[], str]) -> bool:
-        """Let the run go on until ``predicate``; a doubt when that takes longer than ``timeout_ns`` or the run may."""
+    def _until(self, predicate: Callable[[], bool], timeout_ns: int, reason: Callable[[], str]) -> bool:
+        """Let the run go on until ``predicate``; add an inconclusive reason if that takes longer than ``timeout_ns``
+        or the run may."""
         limit = min(self.backend.now_ns() + timeout_ns, self.deadline_ns)
         if self.scheduler.run(predicate, limit):
             return True
         if self.backend.now_ns() >= self.deadline_ns:
-            self.doubts.append(
-                f"the run's timeout of {format_duration(self.experiment.spec.timeout)} was over: {doubt()}"
+            self.inconclusive_reasons.append(
+                f"the run's timeout of {format_duration(self.experiment.spec.timeout)} was over: {reason()}"
             )
         else:
-            self.doubts.append(f"{doubt()} (waited {format_duration(timeout_ns)})")
+            self.inconclusive_reasons.append(f"{reason()} (waited {format_duration(timeout_ns)})")
         return False
 
     def _pass_time(self, ns: int) -> None:
@@ -235,15 +238,16 @@ class _Run:
     def _set_up(self) -> bool:
         self.clients.start_admin()
         administration = Administration(self.clients, self.view, self.backend)
-        # A node that has ended by itself (a finding, or a doubt of its own) will not come up, however long one waits.
+        # A node that has ended by itself (a finding or an inconclusive reason) will not come up, however long one
+        # waits.
         if not self._until(
-            lambda: self._nodes_ready() or bool(self.view.crashed) or bool(self.backend.doubts()),
+            lambda: self._nodes_ready() or bool(self.view.crashed) or bool(self.backend.inconclusive_reasons()),
             _SETUP_NS,
             lambda: f"the cluster did not come up: {self._unready()}",
         ):
             return False
         if not self._nodes_ready():
-            self.doubts.append(f"the cluster did not come up: {self._unready()}")
+            self.inconclusive_reasons.append(f"the cluster did not come up: {self._unready()}")
             return False
         for topic in (*self.cluster.topics, *self._register_topics()):
             if not self._create(administration, topic):
@@ -268,7 +272,7 @@ class _Run:
         if not self._until(lambda: bool(result), _SETUP_NS, lambda: f"topic {topic.name} was not created"):
             return False
         if result[0] is not None:
-            self.doubts.append(f"topic {topic.name} could not be created: {result[0]}")
+            self.inconclusive_reasons.append(f"topic {topic.name} could not be created: {result[0]}")
         return result[0] is None
 
     def _be_steady(self) -> bool:
@@ -307,19 +311,19 @@ class _Run:
             task = self.scheduler.spawn("schedule", runner.run(self.experiment.spec.schedule))
             if not self.scheduler.run(lambda: task.done, self.deadline_ns):
                 waiting = f", waiting for {task.waiting_for}" if task.waiting_for else ""
-                self.doubts.append(
+                self.inconclusive_reasons.append(
                     f"the run's timeout of {format_duration(self.experiment.spec.timeout)} came in the middle of the"
                     f" schedule, at step {len(runner.journal)}{waiting}"
                 )
             task.cancel()
         finally:
-            self.doubts += runner.doubts
+            self.inconclusive_reasons += runner.inconclusive_reasons
             runner.cancel()
             heal = self.scheduler.spawn("heal all", fault_manager.heal_all())
             self.scheduler.run(lambda: heal.done, self.backend.now_ns() + _HEAL_NS)
 
     def _recover(self) -> None:
-        # Past the deadline everything is healed, and nobody waits for more.
+        # Past the deadline everything is healed, and nothing more is waited for.
         recovery = self.experiment.spec.recovery
         if not self._until(self._is_whole, recovery, lambda: f"the cluster did not recover: {self._unready()}"):
             self._unavailable(overdue(self.cluster, self.view, self._healthy()))
@@ -351,7 +355,7 @@ class _Run:
         if not self._until(all_written, recovery, lambda: f"{_no_writes(still())} after the cluster had recovered"):
             able = set(writable(self.cluster, self.view, self._healthy()))
             stuck = [name for name in still() if name in able]
-            self._unavailable([_no_writes(stuck)] if stuck and not self.clients.standing().doubts else [])
+            self._unavailable([_no_writes(stuck)] if stuck and not self.clients.status().inconclusive_reasons else [])
 
     def _silent(self, since_ns: int) -> list[str]:
         """Partitions that were written to, can take writes, and have acknowledged none since."""
@@ -379,7 +383,7 @@ class _Run:
         self._until(
             lambda: clients.idle("producer"),
             patience + SECOND,
-            lambda: f"{clients.standing().open} operations had no outcome when the run ended",
+            lambda: f"{clients.status().open} operations had no outcome when the run ended",
         )
         self._until(
             lambda: clients.idle("register"),
@@ -394,14 +398,14 @@ class _Run:
         self._end_clients()
 
     def _drain(self) -> None:
-        """Let the final reader read all; a doubt when it has read nothing more for a while."""
+        """Let the final reader read all; add an inconclusive reason if it has read nothing more for a while."""
         clients, read, since = self.clients, 0, self.backend.now_ns()
 
         def is_over() -> bool:
             nonlocal read, since
             if clients.drained():
                 return True
-            if (now_read := clients.standing().read) != read:
+            if (now_read := clients.status().read) != read:
                 read, since = now_read, self.backend.now_ns()
             return self.backend.now_ns() - since > _DRAIN_NS
 
@@ -409,7 +413,7 @@ class _Run:
             return f"the final reads did not reach the high watermark: {clients.not_drained()}"
 
         if self._until(is_over, _LONG_NS, left) and not clients.drained():
-            self.doubts.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
+            self.inconclusive_reasons.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
 
     def _end_clients(self) -> None:
         """Let processes of clients end, also past the run's time-out: what they did is in files then."""
@@ -417,21 +421,21 @@ class _Run:
         if not self.clients.have_ended():
             self.scheduler.run(self.clients.have_ended, self.backend.now_ns() + _END_NS)
         if not self.clients.have_ended():
-            self.doubts.append(f"a process of clients did not end within {format_duration(_END_NS)}")
+            self.inconclusive_reasons.append(f"a process of clients did not end within {format_duration(_END_NS)}")
 
     def _load(self) -> Load | None:
         """What producers were asked for and what came of it, up to now."""
         workload = self.experiment.spec.workload
         if not workload.producers:
             return None
-        standing, now = self.clients.standing(), self.backend.now_ns()
-        began = now if standing.first_offered_ns is None else standing.first_offered_ns
+        status, now = self.clients.status(), self.backend.now_ns()
+        began = now if status.first_offered_ns is None else status.first_offered_ns
         return Load(
             asked_per_second=float(workload.rate),
             seconds=(now - began) / 1e9,
-            offered=standing.offered,
-            held_back=standing.held_back,
-            acknowledged=standing.acknowledged,
+            offered=status.offered,
+            held_back=status.held_back,
+            acknowledged=status.acknowledged,
         )
 
     # --- what the cluster looks like ---

@@ -41,13 +41,13 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _crashes(verdict: dict[str, Any]) -> list[str]:
-    """Each crash of a node, with its stack: whoever reads the test report need not open the run directory."""
+    """Each crash of a node, with its stack, so that the test report suffices without the run directory."""
     examples = verdict["anomalies"].get("node-crash", {}).get("examples", ())
     return [f"\n{example['story']}\n{example.get('stack') or ''}".rstrip() for example in examples]
 
 
 def _add_assertions(case: ElementTree.Element, assertions: Sequence[dict[str, Any]]) -> None:
-    """What became of each assertion, for whoever reads on: a case has but one result."""
+    """What became of each assertion, as output: a test case has only one result."""
     if not assertions:
         return
     outcomes = {True: "held", False: "failed", None: "not judged"}

@@ -108,7 +108,7 @@ class Scheduler:
         waiting = any(task._until is not None for task in self._tasks)
         sleeping = [task._wake_ns for task in self._tasks]
         if sleeping and not waiting:
-            # Nobody looks at the cluster meanwhile except `until`, which is about tasks or coarse conditions.
+            # Nothing looks at the cluster meanwhile except `until`, which is about tasks or coarse conditions.
             wake = min(*sleeping, now + 20 * self._poll_ns)
         elif sleeping:
             wake = min(wake, *sleeping)

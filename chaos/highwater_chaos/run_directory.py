@@ -38,7 +38,7 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
         spool = Path(directory)
         with (spool / f"{_OWNED}.part").open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # nobody sees it without its lock
+            (spool / f"{_OWNED}.part").rename(spool / _OWNED)  # it is never visible without its lock
             yield spool
 
 
@@ -127,7 +127,7 @@ def _log(result: RunResult) -> list[tuple[int, str]]:
     ]
     entries += result.journal
     entries += [(violation.time_ns, f"invariant {violation.name}: {violation.what}") for violation in result.violations]
-    entries += [(result.run_ns, f"doubt: {doubt}") for doubt in result.doubts]
+    entries += [(result.run_ns, f"doubt: {doubt}") for doubt in result.inconclusive_reasons]
     return sorted(entries, key=lambda entry: entry[0])
 
 

@@ -1,4 +1,4 @@
-"""What a run leaves behind, for whoever writes it down and judges it."""
+"""What a run leaves behind, to be written down and judged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunResult:
     metrics: MetricSamples
     violations: list[InvariantViolation]
     """Invariants that the backend saw broken while the run went on, and what was unavailable at its end."""
-    doubts: list[str]
+    inconclusive_reasons: list[str]
     """Why the run cannot be judged; empty where it can."""
     phases: list[Phase]
     journal: list[tuple[int, str]]

@@ -1,6 +1,6 @@
 """What a verdict needs of a run beside its recordings: ``run.json``.
 
-Violated invariants and doubts are known to whoever ran it and to nobody else. Written down, they make a run directory
+Violated invariants and inconclusive reasons are known only to the run itself. Written down, they make a run directory
 enough to come to the whole verdict again: by ``highwater check``, by a Job on Kubernetes, on another day.
 
 It also says which files were recorded, with a digest of each. A recording that is missing or cut short cannot fail a
@@ -46,7 +46,7 @@ class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     backend: str
     switches: dict[str, str]
     violations: list[InvariantViolation]
-    doubts: list[str]
+    inconclusive_reasons: list[str]
     acknowledged: int
     trace_digest: str
     run_ns: int
@@ -77,7 +77,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         backend=result.backend,
         switches=dict(result.switches),
         violations=list(result.violations),
-        doubts=list(result.doubts),
+        inconclusive_reasons=list(result.inconclusive_reasons),
         acknowledged=result.acknowledged,
         trace_digest=result.trace_digest,
         run_ns=result.run_ns,
@@ -104,7 +104,7 @@ def is_run_directory(directory: Path) -> bool:
 
 
 def ensure_judgeable(directory: Path) -> None:
-    """Look whether the two files are there without which nobody knows what else should be.
+    """Look whether the two files are there without which it is not known what else should be there.
 
     Raises:
         BadSummary: one is missing.

@@ -57,8 +57,8 @@ def verdict_of(
 ) -> dict[str, Any]:
     """The content of ``verdict.json``.
 
-    A found anomaly, or an assertion that did not hold, is a fail even where other things are in doubt; a doubt makes a
-    pass inconclusive.
+    A found anomaly, or an assertion that did not hold, is a fail, inconclusive reasons or not; without it such a
+    reason makes a pass inconclusive.
     """
     anomalies = {
         name: {"count": report.count, "examples": report.examples} for name, report in judgement.anomalies.items()
@@ -68,7 +68,7 @@ def verdict_of(
     verdict: str = judgement.verdict
     if anomalies:
         verdict = "fail"
-    elif run.doubts and verdict == "pass":
+    elif run.inconclusive_reasons and verdict == "pass":
         verdict = "inconclusive"
     verdict = changed_verdict(verdict, assertions)
     failed = [one.name for one in assertions if one.holds is False]
@@ -85,9 +85,9 @@ def verdict_of(
             "assertions": expected.assertions,
             "whyNot": why_not,
         },
-        "reasons": [*reasons_of(assertions, False), *run.doubts, *judgement.reasons, *unjudged],
-        "doubts": [
-            *run.doubts,
+        "reasons": [*reasons_of(assertions, False), *run.inconclusive_reasons, *judgement.reasons, *unjudged],
+        "inconclusiveReasons": [
+            *run.inconclusive_reasons,
             *(judgement.reasons if judgement.verdict == "inconclusive" else []),
             *unjudged,
         ],

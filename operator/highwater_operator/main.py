@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import kopf
 import kubernetes
@@ -37,6 +37,11 @@ DEFAULT_IMAGE: Final = "highwater/node:0.1.0"
 LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
 CANNOT_BEGIN: Final = 2
+_DESCRIPTION: Final = (
+    "Serve the LogClusters and ChaosExperiments of one API server until SIGTERM. All progress is stored in the API"
+    " server: an operator that starts again continues. Run only one. Inside a pod the API server is that of its service"
+    " account; elsewhere KUBECONFIG names it."
+)
 _CHATTY: Final = ("aiohttp.access", "kopf.objects")
 """A line for each health probe, and for each event of a watch: reconciling reports its results itself."""
 
@@ -163,27 +168,36 @@ def _connection(configuration: kubernetes.client.Configuration) -> kopf.Connecti
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="highwater-operator", description=__doc__)
+    parser = argparse.ArgumentParser(prog="highwater-operator", description=_DESCRIPTION)
     parser.add_argument(
         "--namespace",
         action="append",
         default=[],
         metavar="NAME",
-        help="serve this namespace only (may be repeated); without it the whole cluster",
+        help="serve this namespace only; may be repeated (default: all namespaces)",
     )
     parser.add_argument(
-        "--liveness", default=LIVENESS, metavar="URL", help="where /healthz answers (default %(default)s)"
+        "--liveness",
+        default=LIVENESS,
+        metavar="URL",
+        help="the URL on which to serve liveness probes (default: %(default)s)",
     )
     parser.add_argument(
-        "--metrics-port", type=int, default=METRICS_PORT, metavar="PORT", help="of /metrics (default %(default)s)"
+        "--metrics-port",
+        type=int,
+        default=METRICS_PORT,
+        metavar="PORT",
+        help="serve /metrics on this port (default: %(default)s)",
     )
-    parser.add_argument("--log-format", choices=("json", "plain"), default="json")
-    parser.add_argument("--verbose", action="store_true", help="log every step")
+    parser.add_argument(
+        "--log-format", choices=("json", "plain"), default="json", help="the format of the log (default: %(default)s)"
+    )
+    parser.add_argument("--verbose", action="store_true", help="also log what succeeds, and what libraries log")
     return parser.parse_args(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command. Ends with status 2 where it cannot begin."""
+    """Serve until SIGTERM. Exit with status 2 if that is not possible."""
     given = _arguments(argv)
     kopf.configure(
         debug=given.verbose, log_format=kopf.LogFormat.JSON if given.log_format == "json" else kopf.LogFormat.PLAIN
@@ -195,14 +209,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         configuration = local_configuration()
     except kubernetes.config.ConfigException as error:
-        sys.exit(f"highwater-operator: no API server: {error}")
+        _cannot_begin(f"no API server is configured: {error} Set KUBECONFIG, or run in a pod with a service account")
     kube = AsyncKube(configuration)
     context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
     try:
         judging = JudgingSettings.from_environment(os.environ)
     except ValueError as error:
-        sys.exit(f"highwater-operator: {error}")
+        _cannot_begin(str(error))
     experiments = ExperimentContext(kube, runners, agents, judging=judging)
     if options.metrics_port is not None:
         start_http_server(options.metrics_port, registry=REGISTRY)
@@ -213,6 +227,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(CANNOT_BEGIN)
     finally:
         kube.close()
+
+
+def _cannot_begin(why: str) -> NoReturn:
+    sys.stderr.write(f"highwater-operator: {why}\n")
+    sys.exit(CANNOT_BEGIN)
 
 
 if __name__ == "__main__":

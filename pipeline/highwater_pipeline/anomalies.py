@@ -11,7 +11,7 @@ from typing import Final, Literal
 Need = Literal["history", "events", "replica-log", "dump-marks"]
 
 CLIENT_CHECKS: Final[dict[str, str]] = {
-    "lost-write": "a value whose writer must have committed was read by nobody, though somebody read past it",
+    "lost-write": "a value whose writer must have committed was never read, though a reader read past it",
     "duplicate": "one value stands at two or more offsets",
     "inconsistent-offsets": "two or more values stand at one offset",
     "aborted-read": "a value was read although its writer failed (G1a)",
@@ -82,7 +82,7 @@ QUORUM_INVARIANTS: Final[dict[str, str]] = {
 AVAILABILITY: Final[dict[str, str]] = {
     "unavailable": "no progress for longer than the experiment allows, although a majority was healthy",
 }
-"""What whoever ran the cluster saw at the end of the run; no table shows it."""
+"""What the harness saw at the end of the run; no table shows it."""
 
 ON_REQUEST: Final[dict[str, str]] = {
     "epoch-inflation": "a controller bumped the quorum's epoch although a leader lived that a majority heard",

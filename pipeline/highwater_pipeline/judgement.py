@@ -35,7 +35,7 @@ rows that prove it, counted from 0), and what the check names besides (offsets, 
 
 class Finding(msgspec.Struct, frozen=True):
     """What one check found in one unit: how many instances, and the first few of them. ``unknown``: how many more there
-    would be if something was promised of which nobody knows, and ``why`` nobody does."""
+    would be if something was promised that is not known, and ``why`` it is not known."""
 
     count: int
     examples: list[Example]
@@ -89,8 +89,8 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one. Invariants, which whoever
-    ran it has looked after, may be named too and are left out.
+    """Names of the checks asked for, in the order of reports; None or ``["all"]``: every one. Invariants, which the
+    program that ran it has looked after, may be named too and are left out.
 
     Raises ``ValueError`` for a name that is not a check's.
     """
@@ -118,7 +118,7 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
     undecided: list[str] = []
     if facts.crashes:
         anomalies["node-crash"] = AnomalyReport(facts.crashes, list(facts.crash_examples))
-        states["node-crash"] = "failed"  # whatever was asked for: what such a run withstood, nobody knows
+        states["node-crash"] = "failed"  # whichever checks were chosen: it is not known what such a run withstood
     for name in selected(checks):
         if name in states:
             continue
@@ -156,8 +156,12 @@ def _tried(name: str, facts: RunFacts) -> bool:
 
 def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
     if "failed" in states.values():
-        return "fail"  # what was found was found, whatever else is in doubt
-    if facts.doubts or "unknown" in states.values() or all(state == "not-available" for state in states.values()):
+        return "fail"  # a found anomaly counts, even if something else is inconclusive
+    if (
+        facts.inconclusive_reasons
+        or "unknown" in states.values()
+        or all(state == "not-available" for state in states.values())
+    ):
         return "inconclusive"
     return "pass"
 
@@ -165,7 +169,7 @@ def _verdict(facts: RunFacts, states: Mapping[str, CheckState]) -> Verdict:
 def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Mapping[str, CheckState]) -> list[str]:
     meanings = {**CHECKS, **CLIENT_CHECKS_ON_REQUEST}
     reasons = [f"{name}: {meanings[name]} ({report.count} found)" for name, report in anomalies.items()]
-    reasons += facts.doubts
+    reasons += facts.inconclusive_reasons
     unknown = [name for name, state in states.items() if state == "unknown" and not _tried(name, facts)]
     if unknown:
         if facts.operations == 0:

@@ -57,7 +57,7 @@ class History:
     """A run's micro-operations in order of completion, and what can be said of the run as a whole.
 
     ``acknowledged``: records whose send completed ok. ``drained``: whether some poll began after the last send had been
-    acknowledged, and completed ok; where none did, nobody can say that a record stays unread. ``read``: records of
+    acknowledged, and completed ok; if none did, it is not known that a record stays unread. ``read``: records of
     polls that completed ok.
     """
 

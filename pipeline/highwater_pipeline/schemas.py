@@ -46,7 +46,7 @@ OPERATIONS: Final = pa.schema(
         _field("index", pa.int64(), "strictly increasing"),
         _field("time", pa.int64(), "ns of run time"),
         _field("process", pa.int64(), "a single-threaded process: at most one open operation; none after info"),
-        _field("type", pa.string(), "invoke, then one of ok (took effect), fail (did not), info (nobody knows)"),
+        _field("type", pa.string(), "invoke, then one of ok (took effect), fail (did not), info (not known)"),
         _field("f", pa.string(), "send, poll, txn, assign, subscribe or crash; of registers: read, write or cas"),
         _field(
             "value",

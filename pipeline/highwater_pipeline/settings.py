@@ -18,7 +18,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a run; None: not known, and then nothing is assumed.
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
-    superseded by others of the same key. ``deletion`` names the topics that somebody may delete as a whole.
+    superseded by others of the same key. ``deletion`` names the topics that a client may delete as a whole.
     """
 
     acks: Acks | None = None
@@ -36,7 +36,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return _names(self.compaction, partition)
 
     def deletes_topic(self, partition: str) -> bool | None:
-        """Whether somebody may delete the topic of a partition; None: not known."""
+        """Return whether the topic of a partition may be deleted; None if that is not known."""
         return _names(self.deletion, partition)
 
 

@@ -93,7 +93,7 @@ _ROWS: Final = (
     Row("fetch-offset-repaired-to-leader-end", "a follower out of range cut its log to its leader's end", "transition"),
     Row(
         "fetch-offset-repaired-to-leader-start",
-        "a follower out of range began anew at its leader's start",
+        "a follower out of range restarted its log at its leader's start",
         "transition",
     ),
     Row("fetch-session-evicted", "a fetch session lost its place to another", "transition"),

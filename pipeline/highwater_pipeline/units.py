@@ -50,8 +50,8 @@ class RunFacts:
 
     ``read``: records of polls that completed ok. ``duplicates_sends``: whether a fault may have delivered sends twice.
     ``has_events`` and ``has_replica_log``: whether they were recorded at all. Counts are of operations and records.
-    ``doubts``: sentences on faults that nobody can be sure of, and on logs that must have been there; what such a run
-    withstood, nobody knows.
+    ``inconclusive_reasons``: sentences on uncertain faults and on logs that must have been there. What such a run
+    withstood is not known.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
     ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` tells of the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
@@ -67,7 +67,7 @@ class RunFacts:
     read: int = 0
     settings: Settings = UNKNOWN
     duplicates_sends: bool = False
-    doubts: tuple[str, ...] = ()
+    inconclusive_reasons: tuple[str, ...] = ()
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
     why_not_recorded: str = ""
@@ -103,7 +103,10 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         read=history.read,
         settings=tables.settings,
         duplicates_sends=tables.faults is not None and duplicates_sends(tables.faults),
-        doubts=(*(doubts(tables.faults) if tables.faults is not None else ()), *_nothing_dumped(tables)),
+        inconclusive_reasons=(
+            *(inconclusive_reasons(tables.faults) if tables.faults is not None else ()),
+            *_nothing_dumped(tables),
+        ),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
         crashes=len(crashed),
@@ -132,8 +135,8 @@ def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
     ]
 
 
-def doubts(faults: pa.Table) -> Iterator[str]:
-    """Sentences on faults of which nobody can be sure that they took hold, or that they are gone.
+def inconclusive_reasons(faults: pa.Table) -> Iterator[str]:
+    """Yield a sentence for each fault that may not have taken effect or may not be gone.
 
     One that was drawn at random and met nothing to act upon has done nothing, and nothing depends on it.
     """

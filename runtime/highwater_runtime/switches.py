@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, Literal
 
 Mode = Literal["kraft", "zookeeper"]
@@ -46,21 +47,21 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "stale-fetch-check",
             ("on", "off"),
             "KAFKA-15221",
-            "a leader takes nothing from a Fetch of a former life of the follower's broker",
+            "a leader ignores a Fetch that an earlier incarnation of the follower's broker sent",
             _KRAFT,
         ),
         Switch(
             "refusal-moves-epoch",
             ("on", "off"),
             "KIP-497",
-            "a controller that refuses an ineligible replica moves the partition epoch, so that the proposal is over",
+            "a controller that refuses an ineligible replica raises the partition epoch, which ends the proposal",
             _KRAFT,
         ),
         Switch(
             "proposal-kept",
             ("on", "off"),
             "KIP-497",
-            "metadata of the partition epoch on which an ISR proposal builds does not end the proposal",
+            "metadata with the partition epoch of an ISR proposal does not end the proposal",
             _KRAFT,
         ),
         Switch(
@@ -74,21 +75,21 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "quorum-state-sync",
             ("on", "off"),
             "KIP-595",
-            "a voter's epoch and vote are on its disk before it answers or asks for a vote",
+            "a voter's epoch and vote are on its disk before it responds to a vote request or sends one",
             _KRAFT,
         ),
         Switch(
             "read-offset",
             ("confirmed", "unconfirmed"),
             "KIP-650",
-            "a leader confirms its leadership before it answers ReadOffset",
+            "a leader confirms its leadership before it responds to ReadOffset",
             _KRAFT,
         ),
         Switch(
             "truncation-sync",
             ("on", "off"),
             "Apache Kafka syncs nothing when it truncates",
-            "a truncation is on the follower's disk before anything is written behind it",
+            "a truncation is on the follower's disk before the follower appends again",
         ),
     )
 }
@@ -129,6 +130,8 @@ def check_switch(name: str, value: str) -> None:
     """Raise :class:`SwitchError` unless ``name`` may be set to ``value``."""
     switch = SWITCHES.get(name)
     if switch is None:
-        raise SwitchError(f"unknown switch {name!r}; known are {', '.join(sorted(SWITCHES))}")
+        near = get_close_matches(name, SWITCHES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise SwitchError(f"unknown switch {name!r}; {hint}known are {', '.join(sorted(SWITCHES))}")
     if value not in switch.values:
-        raise SwitchError(f"switch {name!r} takes {' or '.join(switch.values)}, not {value!r}")
+        raise SwitchError(f"switch {name!r}: expected {' or '.join(switch.values)}, found {value!r}")

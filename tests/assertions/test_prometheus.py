@@ -296,7 +296,7 @@ def test_a_run_whose_prometheus_is_not_there_is_inconclusive(tmp_path: Path) -> 
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         status, verdict = run(tmp_path, url, ONE_CONTROLLER)
     assert (status, verdict["verdict"]) == (2, "inconclusive")
-    assert verdict["doubts"] == [
+    assert verdict["inconclusiveReasons"] == [
         f"assertion it could not be judged: Prometheus {url}, asked for {ONE_CONTROLLER}: "
         "no answer: [Errno 111] Connection refused"
     ]

@@ -69,7 +69,7 @@ def verdict_in(directory: Path) -> Any:
 def test_assertions_that_hold_change_nothing(tmp_path: Path) -> None:
     status, directory = run(tmp_path, HELD)
     verdict = verdict_in(directory)
-    assert (status, verdict["verdict"], verdict["doubts"]) == (0, "pass", [])
+    assert (status, verdict["verdict"], verdict["inconclusiveReasons"]) == (0, "pass", [])
     assert [(one["name"], one["holds"], one["during"]) for one in verdict["assertions"]] == [
         ("one-controller", True, "steady"),
         ("two", True, "fault"),
@@ -110,7 +110,7 @@ def test_one_that_cannot_be_judged_makes_the_verdict_inconclusive(tmp_path: Path
     status, directory = run(tmp_path, UNJUDGED)
     verdict = verdict_in(directory)
     assert (status, verdict["verdict"], verdict["assertions"][0]["holds"]) == (2, "inconclusive", None)
-    assert verdict["doubts"] == [
+    assert verdict["inconclusiveReasons"] == [
         "assertion misspelt could not be judged: no sample of kafka_server_replicamanager_partitionscount in phase"
         " fault (did you mean kafka_server_replicamanager_partitioncount?)"
     ]

@@ -37,7 +37,7 @@ def acknowledged_and_read(result):
 
 def test_a_run_without_faults_leaves_everything_that_a_verdict_needs(make_experiment):
     result = run(make_experiment('[{"wait": "2s"}]'))
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     assert result.violations == []
     sent, read = acknowledged_and_read(result)
     assert sent == read
@@ -62,7 +62,7 @@ def test_a_run_without_faults_leaves_everything_that_a_verdict_needs(make_experi
 def test_kafka_14139(check, lost):
     experiment = load_experiment(SCENARIOS / "kafka-14139.yaml")
     result = run(experiment.with_seed_and_switches(None, {"replica-epoch-check": check}))
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     sent, read = acknowledged_and_read(result)
     assert bool(sent - read) is lost
     assert {violation.name for violation in result.violations} >= (
@@ -104,7 +104,7 @@ def test_what_each_scenario_of_kip_903_shows(name, check):
     experiment = load_experiment(SCENARIOS / f"{name}.yaml")
     switch = SWITCH_OF.get(name, "replica-epoch-check")
     result = run(experiment.with_seed_and_switches(None, {switch: check}), watch_invariants=False)
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     sent, read = acknowledged_and_read(result)
     assert bool(sent - read) is LOSES[name][check]
 
@@ -114,35 +114,37 @@ def test_what_each_scenario_of_kip_903_shows(name, check):
 
 def test_no_producers_means_inconclusive(make_experiment):
     result = run(make_experiment(workload="{producers: 0, consumers: 1}"))
-    assert result.doubts == ["no write was acknowledged, so none can have been lost"]
+    assert result.inconclusive_reasons == ["no write was acknowledged, so none can have been lost"]
 
 
-def test_a_fault_that_never_took_hold_is_a_doubt(make_experiment):
+def test_a_fault_that_never_took_hold_makes_the_run_inconclusive(make_experiment):
     result = run(make_experiment("[{inject: {name: h, hold: {rpc: AlterPartition}}}, {wait: 1s}]"))
-    assert [doubt for doubt in result.doubts if "fault-1 (h) never took hold" in doubt]
+    assert [reason for reason in result.inconclusive_reasons if "fault-1 (h) never took hold" in reason]
 
 
-def test_a_condition_not_met_is_a_doubt_and_everything_is_healed(make_experiment):
+def test_a_condition_not_met_makes_the_run_inconclusive_and_everything_is_healed(make_experiment):
     result = run(
         make_experiment(
             "[{inject: {kill: {target: {broker: 2}}}}, {await: {underReplicated: 7, within: 1s}}, {wait: 1h}]"
         )
     )
-    assert len(result.doubts) == 1
-    assert "underReplicated 7 was not met within 1s" in result.doubts[0]
+    assert len(result.inconclusive_reasons) == 1
+    assert "underReplicated 7 was not met within 1s" in result.inconclusive_reasons[0]
     assert result.faults[0].healed
 
 
 def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
     result = run(make_experiment("[{inject: {pause: {target: {broker: 1}}}}, {wait: 1h}]", timeout="20s"))
-    assert "timeout of 20s came in the middle of the schedule, at step 2" in result.doubts[0]
+    assert "timeout of 20s came in the middle of the schedule, at step 2" in result.inconclusive_reasons[0]
     assert result.faults[0].healed
     assert 20 * SECOND <= result.run_ns < 25 * SECOND
 
 
-def test_a_cluster_that_does_not_recover_is_a_doubt(make_experiment):
+def test_a_cluster_that_does_not_recover_makes_the_run_inconclusive(make_experiment):
     result = run(make_experiment("[{inject: {kill: {target: {all: brokers}}}}]", recovery="50ms"))
-    assert any("did not recover" in doubt and "broker 0 is not unfenced" in doubt for doubt in result.doubts)
+    assert any(
+        "did not recover" in reason and "broker 0 is not unfenced" in reason for reason in result.inconclusive_reasons
+    )
 
 
 class LackingBackend(SimBackend):

@@ -203,7 +203,7 @@ def test_reads_at_nodes_that_lag(make_experiment, tmp_path, reads, verdict):
 
 def test_every_operation_has_its_outcome_when_a_run_ends(make_experiment):
     result = run_experiment(make_experiment(LAGGING, workload=METADATA.replace("READS", "linearizable")), SimBackend())
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     kinds = {(row.f, row.type) for row in result.operations}
     assert {("read", "ok"), ("write", "ok")} <= kinds
     for f in ("read", "write"):

@@ -22,7 +22,7 @@ def test_await_goes_on_as_soon_as_the_condition_holds(harness):
     before = harness.backend.now_ns()
     assert harness.steps({"await": {"leader": {"partition": "orders-0", "is": 1}, "within": "60s"}})
     assert harness.backend.now_ns() - before < 10 * SECOND
-    assert harness.runner.doubts == []
+    assert harness.runner.inconclusive_reasons == []
 
 
 def test_await_not_met_in_time_ends_the_schedule_and_says_what_there_was(harness):
@@ -32,9 +32,9 @@ def test_await_not_met_in_time_ends_the_schedule_and_says_what_there_was(harness
     )
     assert not done
     assert harness.faults.records == []
-    (doubt,) = harness.runner.doubts
-    assert "within 1s" in doubt
-    assert "ISR [0, 1]" in doubt
+    (reason,) = harness.runner.inconclusive_reasons
+    assert "within 1s" in reason
+    assert "ISR [0, 1]" in reason
 
 
 def test_for_ends_a_fault_by_itself(harness):
@@ -117,9 +117,9 @@ def test_records_are_deleted_on_every_replica(busy_harness):
     assert moves[-1].end_offset > 3, "the second request asked for everything below the high watermark"
 
 
-def test_administration_that_fails_is_a_doubt(harness):
+def test_administration_that_fails_makes_the_run_inconclusive(harness):
     assert not harness.steps({"admin": {"createTopic": {"name": "orders", "partitions": 1}}})
-    assert "TOPIC_ALREADY_EXISTS" in harness.runner.doubts[0]
+    assert "TOPIC_ALREADY_EXISTS" in harness.runner.inconclusive_reasons[0]
 
 
 def random_step(**fields):
@@ -157,9 +157,9 @@ def test_random_faults_at_a_target_meet_at_one_node(harness, target, met):
     assert told == (target != "brokers")
 
 
-def test_random_at_a_target_that_names_nobody_is_a_doubt(harness):
+def test_random_at_a_target_that_names_nobody_makes_the_run_inconclusive(harness):
     assert not harness.steps(random_step(targets=[{"lastIsrOf": "orders-0"}]))
-    assert "lastIsrOf orders-0" in harness.runner.doubts[0]
+    assert "lastIsrOf orders-0" in harness.runner.inconclusive_reasons[0]
 
 
 def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
@@ -167,7 +167,7 @@ def test_random_draws_every_kind_of_fault_and_of_administration(busy_harness):
     assert busy_harness.steps(random_step(faults=kinds, every="250ms", lasting="2s", spare="none"))
     done = {name.removeprefix("random ") for _, name in busy_harness.runner.journal if name.startswith("random ")}
     assert done | {record.kind for record in busy_harness.faults.records} == set(kinds)
-    assert busy_harness.runner.doubts == []
+    assert busy_harness.runner.inconclusive_reasons == []
     assert [record.inconclusive_reason() for record in busy_harness.faults.records if record.idle] == [None] * sum(
         record.idle for record in busy_harness.faults.records
     )

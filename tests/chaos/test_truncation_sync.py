@@ -32,5 +32,5 @@ def test_what_a_truncation_that_is_not_synced_comes_to(
     summary = read_summary(tmp_path)
     assert summary is not None
     judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))
-    assert judged["verdict"] == verdict, judged["doubts"]
+    assert judged["verdict"] == verdict, judged["inconclusiveReasons"]
     assert anomalies <= set(judged["anomalies"])

@@ -88,7 +88,7 @@ def test_2_what_cannot_be_judged(highwater: Any, tiny: str, found: str, instead:
     assert why in done.out, "a person must see why"
     verdict = verdict_of(highwater.folder)
     assert verdict["verdict"] == "inconclusive"
-    assert any(why in reason for reason in verdict["doubts"])
+    assert any(why in reason for reason in verdict["inconclusiveReasons"])
 
 
 def test_a_fail_outweighs_what_is_inconclusive(highwater: Any, tiny: str) -> None:

@@ -65,7 +65,7 @@ def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
     assert done.status == 254
     assert "spec.cluster.brokers" in done.err
     assert "spec.workload.rate" in done.err
-    assert "missing.yaml: cannot be read: No such file or directory" in done.err
+    assert "missing.yaml: expected an experiment file, found: No such file or directory" in done.err
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,22 @@ def test_every_broken_file_is_told_at_once(highwater: Any, tiny: str) -> None:
         (["--backend", "moon"], "'moon' is not one of 'sim', 'local', 'kubernetes'"),
         (["--backend", "local", "--wire"], "--wire is for the simulator: real messages always go through the codec"),
         (["--switch", "replica-epoch"], "--switch 'replica-epoch': expected NAME=VALUE or NAME=VALUE,VALUE"),
-        (["--switch", "replica-epochs=off"], "unknown switch 'replica-epochs'; known are "),
-        (["--switch", "replica-epoch-check=off,of"], "takes on or off, not 'of'"),
+        (
+            ["--switch", "replica-epochs=off"],
+            "unknown switch 'replica-epochs'; did you mean 'replica-epoch-check'? known are ",
+        ),
+        (["--switch", "replica-epoch-check=off,of"], "switch 'replica-epoch-check': expected on or off, found 'of'"),
         (
             ["--switch", "replica-epoch-check=on", "--switch", "replica-epoch-check=off"],
             "is given twice; give its values at once: replica-epoch-check=off,on",
         ),
-        (["--seed", "-1"], "'--seed'"),
+        (["--seed", "-1"], "'--seed': expected at least 0, found '-1'; see 'highwater run --help'"),
         (["--seed", str(2**63)], "'--seed'"),
-        (["--seed", "many"], "'--seed'"),
+        (["--seed=many"], "'--seed': expected a whole number, found 'many'; see 'highwater run --help'"),
         (["--frobnicate"], "No such option: --frobnicate"),
-        (["--out", "tiny.yaml"], "tiny.yaml is not a directory"),
-        (["--out", "tiny.yaml/below"], "tiny.yaml is not a directory"),
-        (["--junit", "tiny.yaml/junit.xml"], "tiny.yaml is not a directory"),
+        (["--out", "tiny.yaml"], "tiny.yaml is a file; choose another place"),
+        (["--out", "tiny.yaml/below"], "tiny.yaml is a file; choose another place"),
+        (["--junit", "tiny.yaml/junit.xml"], "tiny.yaml is a file; choose another place"),
         (["--junit", "."], "is a directory; expected a file to write"),
     ],
     ids=" ".join,
@@ -112,13 +115,20 @@ def test_a_folder_without_permission(highwater: Any, tiny_file: Path) -> None:
     [
         (["frobnicate"], "No such command 'frobnicate'"),
         (["run"], "Missing argument 'EXPERIMENT'"),
+        (["heal", "--timeout", "3"], "--context, --system-namespace and --timeout need --namespace"),
         (["check", "missing"], "missing: no such file or directory"),
         (["check", ".", "--model", "queue"], "'queue' is not one of 'log', 'register'"),
         (["check", ".", "--acks", "2"], "'2' is not one of 'all', '1', '0'"),
-        (["run", "kafka-14193"], "'kafka-14193' is no file and no experiment that ships; did you mean 'kafka-14139'?"),
-        (["validate", "x"], "'x' is no file and no experiment that ships; 'highwater scenarios' lists those that ship"),
-        (["replay", "missing"], "missing: no run directory (it has no verdict.json)"),
-        (["report", "."], ".: no run directory (it has no verdict.json)"),
+        (
+            ["run", "kafka-14193"],
+            "'kafka-14193' is neither a file nor a shipped experiment; did you mean 'kafka-14139'?",
+        ),
+        (
+            ["validate", "x"],
+            "'x' is neither a file nor a shipped experiment; 'highwater scenarios' lists the shipped ones",
+        ),
+        (["replay", "missing"], "missing: expected a run directory, found nothing"),
+        (["report", "."], ".: expected a run directory, found no verdict.json in it"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from highwater_chaos.lines import whole_lines
-from highwater_chaos.workload.client_group import ROLES, Standing
+from highwater_chaos.workload.client_group import ROLES, ClientStatus
 from highwater_chaos.workload.drivers import DRIVERS, OWN
-from highwater_chaos.workload.drivers.lines import encode_standing, finish_line, roles_of
+from highwater_chaos.workload.drivers.lines import encode_status, finish_line, roles_of
 from highwater_chaos.workload.history import Operation
 from highwater_chaos.workload.history_files import MergedHistory
 from highwater_chaos.workload.producer import ProducerOptions
@@ -24,44 +24,46 @@ def producer(**options):
     )
 
 
-def said(**standing):
-    return encode_standing(Standing(**standing)).decode()
+def status_line(**status):
+    return encode_status(ClientStatus(**status)).decode()
 
 
 def test_the_last_line_counts(group, start, scripted, wait_until):
-    start(group, scripted(said(offered=1), said(offered=7, acknowledged=5, open=2, idle=("producer",))))
-    wait_until(lambda: group.standing().offered == 7)
-    assert group.standing() == Standing(offered=7, acknowledged=5, open=2, idle=("producer",))
+    start(group, scripted(status_line(offered=1), status_line(offered=7, acknowledged=5, open=2, idle=("producer",))))
+    wait_until(lambda: group.status().offered == 7)
+    assert group.status() == ClientStatus(offered=7, acknowledged=5, open=2, idle=("producer",))
 
 
 def test_lines_survive_the_pipe_in_pieces(group, start, scripted, wait_until):
-    text = said(offered=12, acknowledged=3) + "\n"
+    text = status_line(offered=12, acknowledged=3) + "\n"
     write = ";".join(f"os.write(1,{part.encode()!r});time.sleep(0.01)" for part in (text[:5], text[5:20], text[20:]))
     start(group, scripted(then=f"{write};sys.stdin.read()"))
-    wait_until(lambda: group.standing() == Standing(offered=12, acknowledged=3))
+    wait_until(lambda: group.status() == ClientStatus(offered=12, acknowledged=3))
 
 
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "sys.exit(3)", "sys.exit(0)"])
-def test_a_process_that_ends_before_it_was_told_to_is_a_doubt(group, start, scripted, wait_until, end):
-    start(group, scripted(said(offered=4, open=4), then=f"print('the reason',file=sys.stderr,flush=True);{end}"))
+def test_a_process_that_ends_before_it_was_told_to_makes_the_run_inconclusive(group, start, scripted, wait_until, end):
+    start(group, scripted(status_line(offered=4, open=4), then=f"print('the reason',file=sys.stderr,flush=True);{end}"))
     wait_until(lambda: group.has_ended)
-    (doubt,) = group.standing().doubts
-    assert doubt.startswith("clients-0 (producer-0, producer-1): its process ended with status ")
-    assert doubt.endswith("before it was told to; it said last: the reason")
-    assert group.standing().idle == ROLES, "nobody waits for it"
+    (reason,) = group.status().inconclusive_reasons
+    assert reason.startswith("clients-0 (producer-0, producer-1): its process ended with status ")
+    assert reason.endswith("before it was asked to; it said last: the reason")
+    assert group.status().idle == ROLES, "nobody waits for it"
 
 
-def test_a_process_that_fails_while_ending_is_a_doubt_too(group, start, scripted, wait_until):
+def test_a_process_that_fails_while_ending_makes_the_run_inconclusive_too(group, start, scripted, wait_until):
     start(group, scripted(then="sys.stdin.readline();sys.exit(1)"))
     group.end()
     wait_until(lambda: group.has_ended)
-    assert group.standing().doubts == ("clients-0 (producer-0, producer-1): its process ended with status 1",)
+    assert group.status().inconclusive_reasons == (
+        "clients-0 (producer-0, producer-1): its process ended with status 1",
+    )
 
 
-def test_nonsense_ends_the_process_and_is_a_doubt(group, start, scripted, wait_until):
+def test_nonsense_ends_the_process_and_makes_the_run_inconclusive(group, start, scripted, wait_until):
     start(group, scripted("hello"))
     wait_until(lambda: group.has_ended)
-    assert "which makes no sense" in group.standing().doubts[0]
+    assert "which makes no sense" in group.status().inconclusive_reasons[0]
 
 
 def test_roles_survive_the_pipe():
@@ -74,11 +76,11 @@ def test_a_process_ends_with_its_harness(driver, group, start, settings, loop, w
     if driver is not OWN:
         pytest.importorskip("confluent_kafka")
     process = start(group, [*driver.command, settings(producers=(producer(),))])
-    wait_until(lambda: group.standing() != Standing())
+    wait_until(lambda: group.status() != ClientStatus())
     # What a harness that was killed leaves behind: a pipe that nobody writes to any more.
     loop.call_soon_threadsafe(process._process.stdin.close)
     wait_until(lambda: group.has_ended)
-    assert "ended with status 3" in group.standing().doubts[0]
+    assert "ended with status 3" in group.status().inconclusive_reasons[0]
 
 
 @pytest.mark.parametrize("driver", PROCESSES)
@@ -86,13 +88,13 @@ def test_a_process_ends_cleanly_when_it_is_told_to(driver, group, start, setting
     if driver is not OWN:
         pytest.importorskip("confluent_kafka")
     start(group, [*driver.command, settings(producers=(producer(),))])
-    wait_until(lambda: group.standing() != Standing())
-    assert "producer" not in group.standing().idle
+    wait_until(lambda: group.status() != ClientStatus())
+    assert "producer" not in group.status().idle
     group.finish("producer")
-    wait_until(lambda: "producer" in group.standing().idle)
+    wait_until(lambda: "producer" in group.status().idle)
     group.end()
     wait_until(lambda: group.has_ended)
-    assert group.standing().doubts == ()
+    assert group.status().inconclusive_reasons == ()
 
 
 def test_what_a_killed_process_had_begun_stays_open_and_a_torn_line_is_none(tmp_path):

@@ -39,7 +39,11 @@ BAD = [
     ("min.insync.replicas: 1", "min.insync.replicas: 0", "property 'min.insync.replicas' must be at least 1, not 0"),
     ("mode: kraft ", "mode: raft ", "spec.cluster.mode: expected 'kraft' or 'zookeeper'"),
     ("mode: kraft ", "zookeepers: 5 ", "spec.cluster.zookeepers: mode kraft has no ZooKeeper servers"),
-    ("switches: {replica-epoch-check: off}", "switches: {replica-epoch-check: maybe}", "takes on or off, not 'maybe'"),
+    (
+        "switches: {replica-epoch-check: off}",
+        "switches: {replica-epoch-check: maybe}",
+        "expected on or off, found 'maybe'",
+    ),
     ("- wait: 5s", "- {wait: 5s, heal: all}", "spec.schedule[2]: expected exactly one of inject, heal, wait, await"),
     ("orders-0, equals", "order-0, equals", "there is no topic 'order' (partition 'order-0'); topics are: orders"),
     ("orders-0, equals", "orders-3, equals", "topic 'orders' has partitions 0 to 0; found 'orders-3'"),
@@ -209,7 +213,7 @@ def test_what_is_not_one_experiment_is_refused(text: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentError, match=r"missing\.yaml: cannot be read: No such file"):
+    with pytest.raises(ExperimentError, match=r"missing\.yaml: expected an experiment file, found: No such file"):
         load_experiment(tmp_path / "missing.yaml")
 
 

@@ -18,7 +18,7 @@ def test_a_switch_acts_by_name() -> None:
     ("values", "message"),
     [
         ({"replica-epoch": "off"}, "unknown switch 'replica-epoch'"),
-        ({"replica-epoch-check": "no"}, "takes on or off"),
+        ({"replica-epoch-check": "no"}, "expected on or off"),
     ],
 )
 def test_bad_switches(values: dict[str, str], message: str) -> None:

@@ -73,7 +73,7 @@ def test_a_property_given_twice(tmp_path):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ConfigError, match=r"cannot be read: .*No such file"):
+    with pytest.raises(ConfigError, match=r"expected a configuration file, found: No such file"):
         read_settings(tmp_path / "missing")
 
 

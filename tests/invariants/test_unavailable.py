@@ -83,7 +83,7 @@ def test_each_partition_that_was_written_to_makes_progress(
 
 def test_a_partition_that_nobody_writes_to_is_probed(simulate: Any) -> None:
     run = simulate(KILL_FOLLOWER, recovery="10s", topic=MANY, workload=SELDOM)
-    assert (run.violations, run.result.doubts) == (set(), [])
+    assert (run.violations, run.result.inconclusive_reasons) == (set(), [])
     probed = {o.value[0].key for o in run.result.operations if o.client == "probe" and o.type == "ok"}
     written = {o.value[0].key for o in run.result.operations if o.f == "send"}
     assert probed
@@ -92,7 +92,7 @@ def test_a_partition_that_nobody_writes_to_is_probed(simulate: Any) -> None:
 
 def test_without_the_mutation_it_recovers(simulate: Any) -> None:
     run = simulate(KILL_FOLLOWER, recovery="20s")
-    assert (run.violations, run.result.doubts) == (set(), [])
+    assert (run.violations, run.result.inconclusive_reasons) == (set(), [])
 
 
 def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_a_node_that_stays_down_is_no_finding(simulate: Any, monkeypatch: pytest
     monkeypatch.setattr(FaultRecord, "healed", property(lambda self: True))  # health alone is the question
     run = simulate(KILL_FOLLOWER, recovery="10s")
     assert run.violations == set()
-    assert any("the cluster did not recover: broker-1 is down" in doubt for doubt in run.result.doubts)
+    assert any("the cluster did not recover: broker-1 is down" in reason for reason in run.result.inconclusive_reasons)
 
 
 def test_without_a_healthy_majority_there_is_no_finding(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_without_a_healthy_majority_there_is_no_finding(simulate: Any, monkeypat
     monkeypatch.setattr(FaultRecord, "healed", property(lambda self: True))  # health alone is the question
     run = simulate(KILL_CONTROLLER, controllers=1, recovery="10s")
     assert run.violations == set()
-    assert any("the cluster did not recover" in doubt for doubt in run.result.doubts)
+    assert any("the cluster did not recover" in reason for reason in run.result.inconclusive_reasons)
 
 
 def test_a_fault_that_nobody_saw_healed_excuses(simulate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,4 +121,4 @@ def test_a_fault_that_nobody_saw_healed_excuses(simulate: Any, monkeypatch: pyte
     monkeypatch.setattr(FaultRecord, "healed", property(lambda self: False))
     run = simulate(KILL_FOLLOWER, recovery="10s")
     assert run.violations == set()
-    assert any("is not known to be healed" in doubt for doubt in run.result.doubts)
+    assert any("is not known to be healed" in reason for reason in run.result.inconclusive_reasons)

@@ -44,8 +44,8 @@ def history(model: Any, draw: Any, *, unique: bool) -> tuple[Any, ...]:
 
 
 def check(model: Any, ops: tuple[Any, ...], decision: Decision) -> None:
-    assert decision.answer == ("linearizable" if model.brute_force(ops) else "nonlinearizable")
-    if decision.answer == "linearizable":
+    assert decision.outcome == ("linearizable" if model.brute_force(ops) else "nonlinearizable")
+    if decision.outcome == "linearizable":
         cut, missing = None, set()
     else:
         cut = ops[decision.misfit].ends

@@ -36,7 +36,7 @@ def test_search_and_zones_agree(benchmark_history: Any, stale: bool) -> None:
     tables = benchmark_history(2000, 1, 20, values="unique", stale=stale)
     ((_, table),) = by_key(register_history(tables.operations))
     by_zones, by_search = decide(register_of(table)), decide(register_of(table), zones=False)
-    assert by_zones.answer == by_search.answer == ("nonlinearizable" if stale else "linearizable")
+    assert by_zones.outcome == by_search.outcome == ("nonlinearizable" if stale else "linearizable")
     assert by_zones.misfit == by_search.misfit
 
 

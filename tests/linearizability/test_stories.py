@@ -62,7 +62,7 @@ def test_a_value_from_nowhere(story: Any) -> None:
     """Nobody wrote 7: that is not stale, it is nothing that can be."""
     judgement = check_registers(story.done(0, "write", 1).done(1, "read", 7).tables())
     assert list(judgement.anomalies) == ["nonlinearizable"]
-    assert "which nobody had written" in judgement.anomalies["nonlinearizable"].examples[0]["story"]
+    assert "which no client had written" in judgement.anomalies["nonlinearizable"].examples[0]["story"]
 
 
 def test_what_failed_did_not_happen(story: Any) -> None:

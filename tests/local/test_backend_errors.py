@@ -28,13 +28,13 @@ class CannotJoin(SimBackend):
 
 def test_a_fault_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
     result = run_experiment(experiment(CUT), CannotCut())
-    assert result.doubts == ["fault fault-1 (cut) did not take hold: cut: nft refuses broker-0"]
+    assert result.inconclusive_reasons == ["fault fault-1 (cut) did not take hold: cut: nft refuses broker-0"]
     assert result.replica_log, "the run went on to its end"
 
 
 def test_a_heal_that_the_machine_refuses(experiment: Callable[..., ChaosExperiment]) -> None:
     result = run_experiment(experiment(CUT, timeout="40s"), CannotJoin())
-    (reason,) = [one for one in result.doubts if "is not known to be healed" in one]
+    (reason,) = [one for one in result.inconclusive_reasons if "is not known to be healed" in one]
     assert "uncut: nft refuses fault-1 broker-0 -> broker-1" in reason
     assert "a probe from broker-0 to broker-1 is still lost" in reason
 

@@ -110,7 +110,7 @@ def judged(experiment: ChaosExperiment, folder: Path) -> RunResult:
     """Run, write down and judge; every fault is confirmed and healed, and nothing is wrong."""
     result = run_experiment(experiment, local_backend())
     write_recordings(folder, experiment, result)
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     assert [record.to_dict() for record in result.faults if not (record.confirmed and record.healed)] == []
     judgement = judge_recordings(experiment, folder)
     assert (judgement.verdict, judgement.reasons) == ("pass", [])
@@ -166,7 +166,7 @@ def test_power_loss_on_xfs(experiment: Callable[..., ChaosExperiment], state: Pa
 
 
 @pytest.mark.whole_machine
-def test_a_node_that_ends_by_itself_is_a_doubt(
+def test_a_node_that_ends_by_itself_makes_the_run_inconclusive(
     experiment: Callable[..., ChaosExperiment], state: Path, await_true: Callable[..., None]
 ) -> None:
     """Who dies without a fault to blame for it makes the run one that cannot be judged; its log says why."""
@@ -182,12 +182,12 @@ def test_a_node_that_ends_by_itself_is_a_doubt(
 
         def noticed() -> bool:
             backend.advance(backend.now_ns() + 50_000_000)
-            return bool(backend.doubts())
+            return bool(backend.inconclusive_reasons())
 
         await_true(noticed, "its end is noticed")
-        (doubt,) = backend.doubts()
-        assert doubt.startswith("broker-0 ended by itself in incarnation 2 (status 3); its log ends:")
-        assert doubt.endswith("this is the end")
+        (reason,) = backend.inconclusive_reasons()
+        assert reason.startswith("broker-0 ended by itself in incarnation 2 (status 3); its log ends:")
+        assert reason.endswith("this is the end")
         last = [timed.event for timed in backend.events_since(0) if timed.node == "broker-0"][-1]
         assert getattr(last, "reason", None) == "crash"
     finally:

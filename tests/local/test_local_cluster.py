@@ -179,7 +179,7 @@ def test_a_port_that_somebody_has(home: Path) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", first + 1))
         server.listen()
-        with pytest.raises(LocalClusterError, match=rf"in use by somebody else: 127.0.0.1:{first + 1};"):
+        with pytest.raises(LocalClusterError, match=rf"in use by other processes: 127.0.0.1:{first + 1};"):
             bring_up(Wish(brokers=2, port=first))
     assert names() == []
 
@@ -209,7 +209,9 @@ def test_data_of_another_shape(home: Path) -> None:
     wish = Wish(brokers=2, port=port())
     bring_up(wish)
     take_down("default", patience=30)
-    with pytest.raises(LocalClusterError, match="are of 2 brokers, not 1: leave --brokers out, or begin anew"):
+    with pytest.raises(
+        LocalClusterError, match="are of 2 brokers, not 1: leave --brokers out, or start with an empty cluster"
+    ):
         bring_up(Wish(brokers=1))
     with pytest.raises(LocalClusterError, match="are of a quorum of 1, not 3"):
         bring_up(Wish(controllers=3))

@@ -52,21 +52,21 @@ def test_an_exception_in_a_process_is_a_finding(
     assert example["story"].startswith("broker-0 (incarnation 1) crashed at ")
     assert "KeyError: 'planted'" in example["story"]
     assert "on_request" in example["stack"]
-    assert not any("ended by itself" in doubt for doubt in done.verdict["doubts"]), "it is a finding, and no doubt"
+    assert not any("ended by itself" in reason for reason in done.verdict["inconclusiveReasons"]), "it is a finding"
     assert "on_request" in (done.directory / "report.html").read_text(encoding="utf-8")
     assert "on_request" in (done.directory / "junit.xml").read_text(encoding="utf-8")
 
 
 def ending(status: int, **how: bool) -> Ending:
-    facts = {"told": False, "says_why": True, "was_asked": False, "troubled": False, **how}
+    facts = {"was_reported": False, "says_why": True, "was_asked": False, "troubled": False, **how}
     return Ending("broker-0", 1, status, **facts, tail="last words")
 
 
 @pytest.mark.parametrize(
-    ("end", "finds", "doubts"),
+    ("end", "finds", "inconclusiveReasons"),
     [
-        (ending(1, told=True), False, False),
-        (ending(1, told=True, troubled=True), False, False),
+        (ending(1, was_reported=True), False, False),
+        (ending(1, was_reported=True, troubled=True), False, False),
         (ending(1, troubled=True), False, False),
         (ending(1), False, True),
         (ending(1, says_why=False), True, False),
@@ -89,5 +89,5 @@ def ending(status: int, **how: bool) -> Ending:
         "asked to stop, not cleanly",
     ],
 )
-def test_what_an_end_means(end: Ending, finds: bool, doubts: bool) -> None:
-    assert (end.finding() is not None, end.doubt() is not None) == (finds, doubts)
+def test_what_an_end_means(end: Ending, finds: bool, inconclusive_reasons: bool) -> None:
+    assert (end.finding() is not None, end.inconclusive_reason() is not None) == (finds, inconclusive_reasons)

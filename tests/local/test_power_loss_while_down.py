@@ -26,7 +26,7 @@ STOPPED = """
 
 def run(experiment: Callable[..., ChaosExperiment], backend: Backend) -> RunResult:
     result = run_experiment(experiment(STOPPED), backend)
-    assert result.doubts == []
+    assert result.inconclusive_reasons == []
     stopped = [line for line in result.event_lines if b'"node-stopped"' in line and b'"broker-1"' in line]
     assert [b'"reason":"stop"' in stopped[0], b'"reason":"power-loss"' in stopped[1]] == [True, True]
     (power,) = (record for record in result.faults if record.kind == "powerLoss")

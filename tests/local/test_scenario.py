@@ -31,7 +31,7 @@ def test_the_bug_is_found_and_the_fix_holds(state: Path, tmp_path: Path, value: 
         text = text.replace(found, shorter)
     chosen = parse_experiment(text, "shorter").with_seed_and_switches(None, {"replica-epoch-check": value})
     done = run_and_judge(chosen, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
-    assert (done.verdict["verdict"], done.verdict["doubts"]) == (verdict, [])
+    assert (done.verdict["verdict"], done.verdict["inconclusiveReasons"]) == (verdict, [])
     assert done.verdict["asExpected"]
     assert done.verdict["backend"] == "local"
     for name in ("report.html", "junit.xml", "logs/broker-0.log", "config/controller-0.properties"):

@@ -333,25 +333,25 @@ class TestConfirmations:
         three = Confirmations((1, 2))
         three.arrived = 2
         assert three.up_to == 0
-        three.heard(2, 1)
+        three.confirm(2, 1)
         assert three.up_to == 1
         five = Confirmations((1, 2, 3, 4))
-        five.heard(1, 7)
+        five.confirm(1, 7)
         assert five.up_to == 0
-        five.heard(4, 3)
+        five.confirm(4, 3)
         assert five.up_to == 3
 
     def test_half_is_no_majority(self) -> None:
         four = Confirmations((1, 2, 3))
-        four.heard(1, 5)
+        four.confirm(1, 5)
         assert four.up_to == 0
-        four.heard(2, 5)
+        four.confirm(2, 5)
         assert four.up_to == 5
 
     def test_what_was_said_is_not_taken_back(self) -> None:
         two = Confirmations((1,))
-        two.heard(1, 5)
-        two.heard(1, 3)
+        two.confirm(1, 5)
+        two.confirm(1, 3)
         assert two.up_to == 5
 
 
@@ -468,8 +468,8 @@ class TestThePropertyFinds:
         assert self.found(cluster)
 
     def test_a_confirmation_that_speaks_for_later_reads(self, cluster, monkeypatch) -> None:
-        heard = Confirmations.heard
-        monkeypatch.setattr(Confirmations, "heard", lambda self, voter, number: heard(self, voter, 1 << 40))
+        confirm = Confirmations.confirm
+        monkeypatch.setattr(Confirmations, "confirm", lambda self, voter, number: confirm(self, voter, 1 << 40))
         assert self.found(cluster)
 
     def test_a_majority_without_the_majority(self, cluster, monkeypatch) -> None:

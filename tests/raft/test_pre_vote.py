@@ -10,7 +10,7 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.election import LogEnd, grants_pre_vote
-from highwater_runtime.raft.messages import Answer, Ballot
+from highwater_runtime.raft.messages import Ballot, QuorumResponse
 from highwater_runtime.raft.states import Candidate, Follower, Leader, Prospective, Resigned, Unattached, Voted
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
@@ -145,7 +145,7 @@ def test_a_pre_vote_binds_nobody(cluster) -> None:
     saved = voter._quorum.saved
     for candidate in (1001, 1002, 1001):
         answer = messages.answer_of(ask_pre_vote(voter, 0, candidate))
-        assert answer == Answer(ErrorCode.NONE, 0, -1, True)
+        assert answer == QuorumResponse(ErrorCode.NONE, 0, -1, True)
     assert voter._quorum.saved == saved
 
 
@@ -158,9 +158,9 @@ def test_a_leader_and_a_follower_that_hears_it_refuse(cluster) -> None:
     follower, third = c.followers(leader)
     for asked in (leader, follower):
         answer = messages.answer_of(ask_pre_vote(c.raft(asked), epoch, c.ids[third]))
-        assert answer == Answer(ErrorCode.NONE, epoch, c.ids[leader], False)
+        assert answer == QuorumResponse(ErrorCode.NONE, epoch, c.ids[leader], False)
     stale = messages.answer_of(ask_pre_vote(c.raft(follower), epoch - 1, c.ids[third]))
-    assert stale == Answer(ErrorCode.FENCED_LEADER_EPOCH, epoch, c.ids[leader])
+    assert stale == QuorumResponse(ErrorCode.FENCED_LEADER_EPOCH, epoch, c.ids[leader])
     assert messages.answer_of(ask_pre_vote(c.raft(follower), epoch, 7)).error is ErrorCode.INCONSISTENT_VOTER_SET
 
 

@@ -9,7 +9,7 @@ import pytest
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import messages
 from highwater_runtime.raft.election import LogEnd
-from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.messages import Ballot, FetchParams, LeaderNotice, QuorumResponse
 from highwater_runtime.raft.states import Follower, Unattached, Voted
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_request import FetchRequest, FetchTopic
@@ -28,12 +28,14 @@ def ask(replica, body, version=0):
     return replies[0] if replies else None
 
 
-def ask_vote(replica, epoch: int, candidate: int, log_end: LogEnd = LONG, cluster_id: str = "cluster") -> Answer:
+def ask_vote(
+    replica, epoch: int, candidate: int, log_end: LogEnd = LONG, cluster_id: str = "cluster"
+) -> QuorumResponse:
     return messages.answer_of(ask(replica, messages.vote(cluster_id, Ballot(epoch, candidate, log_end))))
 
 
 def ask_fetch(replica, *, epoch: int, offset: int = 0, last_epoch: int = 0, replica_id: int = 5, wait_ms: int = 0):
-    body = messages.fetch("cluster", FetchAsk(replica_id, epoch, offset, last_epoch, 1 << 20, wait_ms))
+    body = messages.fetch("cluster", FetchParams(replica_id, epoch, offset, last_epoch, 1 << 20, wait_ms))
     response = ask(replica, body, messages.FETCH_VERSION)
     return None if response is None else messages.fetched_of(response)
 
@@ -55,7 +57,7 @@ def test_what_is_for_the_quorum(led) -> None:
         return leader.handles(InboundRequest(body, 15, "test", "test", lambda response: None))
 
     assert handles(messages.end_quorum_epoch("cluster", LeaderNotice(1, 1000)))
-    assert handles(messages.fetch("cluster", FetchAsk(5, 1, 0, 0, 1, 0)))
+    assert handles(messages.fetch("cluster", FetchParams(5, 1, 0, 0, 1, 0)))
     assert not handles(FetchRequest(topics=[FetchTopic(topic_id=UUID(int=77))]))
     assert not handles(ProduceRequest())
 
@@ -64,19 +66,21 @@ def test_a_vote_is_given_once_and_repeated(cluster) -> None:
     c = cluster(3)
     c.until(lambda: len(c.running) == 3)
     voter = c.raft("controller-0")
-    assert ask_vote(voter, 1, 1001) == Answer(ErrorCode.NONE, 1, -1, True)
+    assert ask_vote(voter, 1, 1001) == QuorumResponse(ErrorCode.NONE, 1, -1, True)
     assert voter.state == Voted(1, 1001)
-    assert ask_vote(voter, 1, 1002) == Answer(ErrorCode.NONE, 1, -1, False)
-    assert ask_vote(voter, 1, 1001) == Answer(ErrorCode.NONE, 1, -1, True)
-    assert ask_vote(voter, 2, 1002) == Answer(ErrorCode.NONE, 2, -1, True)
+    assert ask_vote(voter, 1, 1002) == QuorumResponse(ErrorCode.NONE, 1, -1, False)
+    assert ask_vote(voter, 1, 1001) == QuorumResponse(ErrorCode.NONE, 1, -1, True)
+    assert ask_vote(voter, 2, 1002) == QuorumResponse(ErrorCode.NONE, 2, -1, True)
 
 
 def test_a_vote_is_refused_to_a_shorter_log_but_the_epoch_is_joined(led) -> None:
     _, leader, follower = led
     epoch = leader.epoch
     candidate = next(voter for voter in (1000, 1001, 1002) if voter not in (leader.node_id, follower.node_id))
-    assert ask_vote(follower, epoch, candidate) == Answer(ErrorCode.NONE, epoch, leader.node_id, False)
-    assert ask_vote(follower, epoch + 1, candidate, LogEnd(epoch, 1)) == Answer(ErrorCode.NONE, epoch + 1, -1, False)
+    assert ask_vote(follower, epoch, candidate) == QuorumResponse(ErrorCode.NONE, epoch, leader.node_id, False)
+    assert ask_vote(follower, epoch + 1, candidate, LogEnd(epoch, 1)) == QuorumResponse(
+        ErrorCode.NONE, epoch + 1, -1, False
+    )
     assert follower.state == Unattached(epoch + 1)
 
 
@@ -93,13 +97,13 @@ def test_a_leader_gives_way_to_a_newer_epoch(led) -> None:
 def test_a_stranger_gets_no_vote_and_moves_no_epoch(led, candidate: int) -> None:
     _, leader, _ = led
     answer = ask_vote(leader, 50, candidate)
-    assert answer == Answer(ErrorCode.INCONSISTENT_VOTER_SET, leader.epoch, leader.node_id)
+    assert answer == QuorumResponse(ErrorCode.INCONSISTENT_VOTER_SET, leader.epoch, leader.node_id)
     assert leader.is_leader
 
 
 def test_an_old_epoch_is_fenced_and_told_of_the_new_one(led) -> None:
     _, leader, follower = led
-    fenced = Answer(ErrorCode.FENCED_LEADER_EPOCH, follower.epoch, leader.node_id)
+    fenced = QuorumResponse(ErrorCode.FENCED_LEADER_EPOCH, follower.epoch, leader.node_id)
     other = next(voter for voter in (1000, 1001, 1002) if voter not in (leader.node_id, follower.node_id))
     old = LeaderNotice(follower.epoch - 1, other)
     assert ask_vote(follower, follower.epoch - 1, other) == fenced
@@ -111,7 +115,7 @@ def test_begin_quorum_epoch_makes_a_follower(led) -> None:
     _, leader, follower = led
     notice = LeaderNotice(follower.epoch + 3, leader.node_id)
     answer = messages.answer_of(ask(follower, messages.begin_quorum_epoch("cluster", notice)))
-    assert answer == Answer(ErrorCode.NONE, notice.epoch, leader.node_id)
+    assert answer == QuorumResponse(ErrorCode.NONE, notice.epoch, leader.node_id)
     assert follower.state == Follower(notice.epoch, leader.node_id)
 
 
@@ -121,7 +125,7 @@ def test_another_cluster_is_refused(led) -> None:
         messages.vote("other", Ballot(50, 1001, LONG)),
         messages.begin_quorum_epoch("other", LeaderNotice(50, 1001)),
         messages.end_quorum_epoch("other", LeaderNotice(50, 1001)),
-        messages.fetch("other", FetchAsk(5, leader.epoch, 0, 0, 1, 0)),
+        messages.fetch("other", FetchParams(5, leader.epoch, 0, 0, 1, 0)),
     ):
         assert ask(leader, body, 15 if isinstance(body, FetchRequest) else 0).error_code == (
             ErrorCode.INCONSISTENT_CLUSTER_ID
@@ -136,7 +140,7 @@ def test_malformed_requests_are_refused(led) -> None:
     assert ask(leader, vote).error_code == ErrorCode.INVALID_REQUEST
     vote.topics.clear()
     assert ask(leader, vote).error_code == ErrorCode.INVALID_REQUEST
-    fetch = messages.fetch("cluster", FetchAsk(5, leader.epoch, -1, 0, 1, 0))
+    fetch = messages.fetch("cluster", FetchParams(5, leader.epoch, -1, 0, 1, 0))
     assert ask(leader, fetch, 15).error_code == ErrorCode.INVALID_REQUEST
     assert leader.is_leader
 
@@ -145,27 +149,27 @@ def test_fetch_errors_name_the_leader(led) -> None:
     _, leader, follower = led
     epoch, leader_id = leader.epoch, leader.node_id
     answer, _ = ask_fetch(follower, epoch=epoch)
-    assert answer == Answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, epoch, leader_id)
+    assert answer == QuorumResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, epoch, leader_id)
     answer, _ = ask_fetch(leader, epoch=epoch - 1)
-    assert answer == Answer(ErrorCode.FENCED_LEADER_EPOCH, epoch, leader_id)
+    assert answer == QuorumResponse(ErrorCode.FENCED_LEADER_EPOCH, epoch, leader_id)
     answer, _ = ask_fetch(leader, epoch=epoch + 1)
-    assert answer == Answer(ErrorCode.UNKNOWN_LEADER_EPOCH, epoch, leader_id)
+    assert answer == QuorumResponse(ErrorCode.UNKNOWN_LEADER_EPOCH, epoch, leader_id)
 
 
 def test_a_resigned_leader_names_nobody(led) -> None:
     _, leader, _ = led
     leader.resign()
     answer, _ = ask_fetch(leader, epoch=leader.epoch)
-    assert answer == Answer(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader.epoch, -1)
+    assert answer == QuorumResponse(ErrorCode.NOT_LEADER_OR_FOLLOWER, leader.epoch, -1)
 
 
 @pytest.mark.parametrize("version", [14, 15])
 def test_a_fetch_gets_records_and_the_high_watermark(led, version: int) -> None:
     _, leader, _ = led
-    body = messages.fetch("cluster", FetchAsk(5, leader.epoch, 0, 0, 1 << 20, 500))
+    body = messages.fetch("cluster", FetchParams(5, leader.epoch, 0, 0, 1 << 20, 500))
     body.replica_id = 5
     answer, data = messages.fetched_of(ask(leader, body, version))
-    assert answer == Answer(ErrorCode.NONE, leader.epoch, leader.node_id)
+    assert answer == QuorumResponse(ErrorCode.NONE, leader.epoch, leader.node_id)
     assert data.high_watermark == leader.high_watermark == 2
     assert data.records == leader.log.read(0, 1 << 20)
     assert 5 in leader._role.progress.observers
@@ -188,7 +192,7 @@ def test_a_waiting_fetch_is_answered_by_whatever_comes_first(led) -> None:
     def wait(replica_id: int, wait_ms: int = 10_000):
         got = []
         end = leader.log_end_offset
-        body = messages.fetch("cluster", FetchAsk(replica_id, leader.epoch, end, leader.epoch, 1 << 20, wait_ms))
+        body = messages.fetch("cluster", FetchParams(replica_id, leader.epoch, end, leader.epoch, 1 << 20, wait_ms))
         leader.on_request(InboundRequest(body, 15, "test", "test", got.append))
         return got
 

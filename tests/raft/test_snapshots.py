@@ -12,7 +12,7 @@ from highwater_runtime.log.names import LOG, offsets_in
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.raft import download
 from highwater_runtime.raft.metadata_log import MetadataLog
-from highwater_runtime.raft.snapshot_messages import SnapshotAsk, fetch_snapshot, snapshot_piece_of
+from highwater_runtime.raft.snapshot_messages import SnapshotParams, fetch_snapshot, snapshot_piece_of
 from highwater_runtime.raft.snapshots import SnapshotError, SnapshotId, build_snapshot, file_name, id_of, read_snapshot
 from highwater_runtime.raft.snapshotting import SnapshotMissingError
 from highwater_runtime.sim import SimulationError
@@ -235,8 +235,8 @@ def test_without_any_whole_snapshot_it_does_not_start(cluster) -> None:
 def ask_piece(raft, **changes):
     answers = []
     kept = raft._snapshots.newest
-    ask = SnapshotAsk(5, raft.epoch, kept, 0, 100)._replace(**changes)
-    request = InboundRequest(fetch_snapshot("cluster", ask), 0, "test", "test", answers.append)
+    params = SnapshotParams(5, raft.epoch, kept, 0, 100)._replace(**changes)
+    request = InboundRequest(fetch_snapshot("cluster", params), 0, "test", "test", answers.append)
     assert raft.handles(request)
     raft.on_request(request)
     parts = snapshot_piece_of(answers[0])

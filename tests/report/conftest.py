@@ -37,7 +37,7 @@ class Recording:
             "load": None,
             "seed": 7,
             "backend": "sim",
-            "doubts": [],
+            "inconclusiveReasons": [],
             "reasons": [],
             "anomalies": {},
             "assertions": [],

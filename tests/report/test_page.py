@@ -108,11 +108,11 @@ def test_assertions_are_told_with_what_was_found(recording: Any, tmp_path: Path)
     assert re.search(r"unsure.*not judged\s*why unsure is not so", page.text, re.DOTALL)
 
 
-def test_doubts_are_told_at_the_top(recording: Any, tmp_path: Path) -> None:
+def test_inconclusive_reasons_stand_at_the_top(recording: Any, tmp_path: Path) -> None:
     recording.verdict.update(
         verdict="inconclusive",
         asExpected=False,
-        doubts=["no write was acknowledged"],
+        inconclusiveReasons=["no write was acknowledged"],
         expected={"verdict": "pass", "anomalies": [], "whyNot": "expected pass, found inconclusive"},
     )
     page = page_of(recording.write(tmp_path))
@@ -141,7 +141,7 @@ def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
         element["key"] += EVIL
     example = loss.verdict["anomalies"]["lost-write"]["examples"][0]
     example.update(partition="orders-0" + EVIL, story=EVIL)
-    loss.verdict["doubts"] = [EVIL]
+    loss.verdict["inconclusiveReasons"] = [EVIL]
     loss.verdict["assertions"] = [assertion(False, name=EVIL, promql=EVIL, what=EVIL)]
     loss.verdict["checks"][EVIL] = EVIL
     loss.verdict["expected"]["whyNot"] = EVIL

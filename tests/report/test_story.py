@@ -30,7 +30,7 @@ def test_a_loss_step_by_step(loss: Any) -> None:
         (40, "fault", "chaos", "kill broker-0"),
         (50, "plain", "controller-0", "committed leader 1, ISR [1], leader epoch 1"),
         (51, "bad", "broker-1", "became leader in epoch 1 with log end offset 0: the record is lost"),
-        (91, "bad", "client", "nobody ever read it, nor did the final reads find it"),
+        (91, "bad", "client", "no client ever read it, and the final reads did not find it"),
     ], "neither what was before the record nor what came after its loss"
 
 
@@ -113,5 +113,5 @@ def test_what_became_of_the_send(recording: Any) -> None:
     texts = [text for _, _, _, text in told(record_story(recording.files(), "orders-0", 0, 6))]
     assert texts[1:] == [
         "process 1 was told that it was not written (operation 1)",
-        "nobody ever read it, nor did the final reads find it",
+        "no client ever read it, and the final reads did not find it",
     ]

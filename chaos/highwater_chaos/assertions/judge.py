@@ -246,7 +246,8 @@ def _metric(selector: Selector) -> str:
 
 
 def changed_verdict(verdict: str, outcomes: Sequence[Outcome]) -> str:
-    """A verdict with assertions taken into account: one that failed is a fail, one that was not judged a doubt."""
+    """A verdict with assertions taken into account: one that failed is a fail, one that was not judged makes a pass
+    inconclusive."""
     if any(one.holds is False for one in outcomes):
         return "fail"
     return "inconclusive" if verdict == "pass" and any(one.holds is None for one in outcomes) else verdict

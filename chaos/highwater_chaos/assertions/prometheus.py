@@ -38,7 +38,7 @@ class AnswersError(ValueError):
 
 
 class _SilentError(AnswersError):
-    """Nobody answered: there is no point in asking further."""
+    """There was no response: further requests are useless."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -152,7 +152,7 @@ class PrometheusAnswers:
         return (self.answers.began_unix_ms + span.start_ms - selector.offset_ms) / 1000
 
     def metric_names(self) -> Sequence[str]:
-        """Nobody asked for them."""
+        """They were not requested."""
         return ()
 
     @cached_property

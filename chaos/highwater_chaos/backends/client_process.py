@@ -1,8 +1,8 @@
 """A client that is a program of its own, for backends whose clients live on an asyncio loop.
 
 The program is started in the loop's thread, so that it inherits whatever that thread entered: on ``local`` the network
-namespace in which brokers can be reached. Its stdin is a pipe that nobody else holds: when the harness is gone, however
-it went, the program reads the end of it and ends.
+namespace in which brokers can be reached. Its stdin is a pipe that no other process holds: when the harness is gone,
+however it went, the program reads the end of it and ends.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LoopClientProcess:
         return self._process.pid
 
     def write(self, line: bytes) -> None:
-        """A short line: it fits into the pipe, so nobody waits."""
+        """A short line: it fits into the pipe, so the write does not block."""
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):
             self._process.stdin.write(line)

@@ -120,7 +120,7 @@ class Lifecycle(Protocol):
         """Start a node that is down (a new incarnation over whatever its disk holds)."""
 
     def held_up(self, node: str) -> HeldUp | None:
-        """What whoever starts this backend's processes waits for before it starts this one; None: nothing."""
+        """What must be done before this backend starts this process; None: nothing."""
 
     def close(self) -> None:
         """Tear everything down. Idempotent."""
@@ -157,7 +157,7 @@ class Observation(Protocol):
         Raises :class:`BackendError` if a log cannot be read: a part of the rows would be judged as if it were all.
         """
 
-    def doubts(self) -> Sequence[str]:
+    def inconclusive_reasons(self) -> Sequence[str]:
         """What the backend itself saw that makes the run impossible to judge: a node that ended without a fault or a
         crash (``node-crashed``, which is a finding) to explain it, an event file that cannot be read."""
 

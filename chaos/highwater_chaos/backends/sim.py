@@ -257,7 +257,7 @@ class SimBackend:
             except OSError as error:
                 raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
-    def doubts(self) -> Sequence[str]:
+    def inconclusive_reasons(self) -> Sequence[str]:
         """None: a node that crashes is a finding."""
         return []
 
@@ -301,7 +301,7 @@ class SimBackend:
         self.simulator.wipe(node)
 
     def pause(self, node: str, until_ns: int | None = None) -> None:
-        """No event reaches it. Nobody but the harness can be late in virtual time: ``until_ns`` is not needed."""
+        """No event reaches it. Only the harness can be late in virtual time: ``until_ns`` is not needed."""
         del until_ns
         self.simulator.pause(node)
 

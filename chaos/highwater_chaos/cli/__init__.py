@@ -6,6 +6,7 @@ A process imports what it needs: the module of the command that was asked for, a
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -29,6 +30,17 @@ _TYPER_INTERRUPTED: Final = 130
 
 _COMPLETION: Final = "_HIGHWATER_COMPLETE"
 """Set in the environment by a shell that asks for completion, which may be that of any command."""
+
+_EXPECTED: Final = (
+    (r"Input should be a valid integer.*", "expected a whole number"),
+    (r"Input should be a valid number.*", "expected a number"),
+    (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
+    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
+    (r"Value error, ", ""),
+)
+"""Messages of typer's validation, and what the user reads in their place."""
+
+_OPTION: Final = re.compile(r"Invalid value for '(--[a-z-]+)'")
 
 COMMANDS: Final = {
     "run": "Run experiments and judge them.",
@@ -106,7 +118,7 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     except typer.Exit as stop:
         return stop.exit_code
     except _ARGUMENT_ERROR as error:
-        print(_complaint(arguments, error.format_message()), file=sys.stderr)
+        print(_complaint(arguments, error), file=sys.stderr)
         return Exit.USAGE
     except UserError as error:
         print(error, file=sys.stderr)
@@ -127,6 +139,22 @@ def _interrupted() -> Exit:
     return Exit.INCONCLUSIVE
 
 
-def _complaint(arguments: Sequence[str], message: str) -> str:
-    # Without arguments the message is the help page itself.
-    return f"highwater: {message.rstrip('.')}; see 'highwater --help'" if arguments else message
+def _complaint(arguments: Sequence[str], error: Any) -> str:
+    """Return the message for a wrong argument: expected, found, and which help page to read."""
+    message: str = error.format_message().rstrip(".")
+    if not arguments:  # the message is the help page itself
+        return message
+    for pattern, expected in _EXPECTED:
+        message = re.sub(pattern, expected, message)
+    if (named := _OPTION.search(message)) is not None and " expected " in message:
+        message += _found(arguments, named[1])
+    command = error.ctx.command_path if error.ctx is not None else "highwater"
+    return f"highwater: {message}; see '{command} --help'"
+
+
+def _found(arguments: Sequence[str], option: str) -> str:
+    for index, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name == option and (equals or index + 1 < len(arguments)):
+            return f", found {value if equals else arguments[index + 1]!r}"
+    return ""

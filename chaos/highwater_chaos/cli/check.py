@@ -93,7 +93,8 @@ def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -
 
 
 def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str, Any]:
-    """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its doubts and broken invariants.
+    """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its inconclusive_reasons and broken
+    invariants.
 
     A run directory that was never judged has its verdict and report from now on.
     """
@@ -111,10 +112,11 @@ def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str
 
 
 def of_one_model(judgement: Judgement, summary: RunSummary) -> dict[str, Any]:
-    """A run directory's judgement by one model: no pass of a run in doubt, or in which an invariant was broken."""
+    """A run directory's judgement by one model: no pass of a run that is inconclusive, or in which an invariant was
+    broken."""
     broken = [one for one in summary.violations if one.name not in ON_REQUEST]
     elsewhere = [f"{one.name}, which no model looks for, was found while it ran: {one.what}" for one in broken]
-    return _of_recordings(judgement, [*summary.doubts, *elsewhere])
+    return _of_recordings(judgement, [*summary.inconclusive_reasons, *elsewhere])
 
 
 def _refuse(look: Callable[[], T]) -> T:
@@ -125,20 +127,20 @@ def _refuse(look: Callable[[], T]) -> T:
         raise UsageError(str(error)) from error
 
 
-def _of_recordings(judgement: Judgement, doubts: Sequence[str] = ()) -> dict[str, Any]:
-    """The judgement as a verdict; ``doubts`` of whoever ran it make a pass inconclusive."""
-    verdict = "inconclusive" if doubts and judgement.verdict == "pass" else judgement.verdict
-    because = [*doubts, *(judgement.reasons if judgement.verdict == "inconclusive" else [])]
-    reasons = [*doubts, *judgement.reasons]
+def _of_recordings(judgement: Judgement, inconclusive_reasons: Sequence[str] = ()) -> dict[str, Any]:
+    """The judgement as a verdict; ``inconclusive_reasons`` of the run turn a pass into inconclusive."""
+    verdict = "inconclusive" if inconclusive_reasons and judgement.verdict == "pass" else judgement.verdict
+    because = [*inconclusive_reasons, *(judgement.reasons if judgement.verdict == "inconclusive" else [])]
+    reasons = [*inconclusive_reasons, *judgement.reasons]
     found = json.loads(judgement.to_json())
-    return {**found, "verdict": verdict, "reasons": reasons, "doubts": because, "assertions": []}
+    return {**found, "verdict": verdict, "reasons": reasons, "inconclusiveReasons": because, "assertions": []}
 
 
 def _judge(history: Path, model: str | None, master: str | None, settings: Settings | None) -> Judgement:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        if model == "register" and history.is_dir():  # what nodes that crashed withstood, nobody knows
+        if model == "register" and history.is_dir():  # it is not known what a crashed node withstood
             return spark.check_log_and_registers_on_spark(history, master, list(REGISTER_CHECKS))
         if model == "register":
             return spark.check_registers_on_spark(history, master)
@@ -159,5 +161,5 @@ def _print(run_id: str, found: Mapping[str, Any]) -> None:
         print(f"  {name}: {report['count']}")
         for example in report["examples"][:3]:
             print(f"    {example['story']}")
-    for reason in found["doubts"]:
+    for reason in found["inconclusiveReasons"]:
         print(f"  because {reason}")

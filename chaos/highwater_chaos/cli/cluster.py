@@ -56,7 +56,9 @@ def up(
 ) -> int:
     """Start a cluster, wait until it works, and print how to reach it. Data are kept from one time to the next."""
     if controllers is not None and controllers not in _QUORUMS:
-        raise UsageError(f"--controllers {controllers}: expected 1, 3 or 5 (an even quorum survives no more)")
+        raise UsageError(
+            f"--controllers {controllers}: expected 1, 3 or 5: an even number of controllers tolerates no more failures"
+        )
     _check_name(name)
     wish = Wish(name, data, brokers, controllers, port, _properties(config or []), wipe)
     try:
@@ -144,7 +146,7 @@ def _introduce(cluster: ClusterRecord) -> None:
 
 def _print_status(found: ClusterStatus) -> None:
     print(f"cluster {found.name} is {found.state}; bootstrap {found.bootstrap}; data in {found.directory}")
-    print(f"active controller: {found.leader or 'none, so nobody knows how the partitions are'}")
+    print(f"active controller: {found.leader or 'none, so the state of the partitions is not known'}")
     if found.view is not None:
         view = found.view
         fenced = ", ".join(map(str, view.fenced_brokers)) or "none"

@@ -36,8 +36,11 @@ def heal(
         typer.Option(metavar="NS", help="With --namespace: the namespace of the agents.  [default: highwater-system]"),
     ] = None,
     timeout: Annotated[
-        int, typer.Option(min=1, metavar="SECONDS", help="With --namespace: retry failing steps for this long.")
-    ] = 60,
+        int | None,
+        typer.Option(
+            min=1, metavar="SECONDS", help="With --namespace: retry failing steps for this long.  [default: 60]"
+        ),
+    ] = None,
 ) -> int:
     """Undo what runs left behind.
 
@@ -48,9 +51,9 @@ def heal(
     if namespace is not None:
         if run is not None or living:
             raise UsageError("highwater heal: --run and --all are for this machine, not for --namespace")
-        return _in_cluster(namespace, context, system_namespace, timeout, dry_run=dry_run, as_json=as_json)
-    if context is not None or system_namespace is not None:
-        raise UsageError("highwater heal: --context and --system-namespace go with --namespace")
+        return _in_cluster(namespace, context, system_namespace, timeout or 60, dry_run=dry_run, as_json=as_json)
+    if context is not None or system_namespace is not None or timeout is not None:
+        raise UsageError("highwater heal: --context, --system-namespace and --timeout need --namespace")
     root = state_root()
     try:
         results = heal_machine(root, only=run, living=living, dry_run=dry_run)

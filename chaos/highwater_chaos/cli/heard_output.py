@@ -1,6 +1,6 @@
 """Standard output whose reader may go away, as in ``highwater run … | head -1``.
 
-The runs go on and are kept, and the exit status says what they came to; only what nobody reads is dropped.
+The runs go on and are kept, and the exit status says what they came to; only output without a reader is dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TextIO
 
 
 class HeardOutput(TextIOBase):
-    """Writes to ``stream`` until its reader has gone. ``None`` (standard output was closed): to nobody."""
+    """Writes to ``stream`` until its reader has gone. ``None`` (standard output was closed): nothing is written."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream

@@ -8,14 +8,18 @@ from typing import Any, Final
 
 from highwater_chaos.cli.exits import UsageError
 
-_ASKED_FOR: Final = ("backend", "wire", "traceDigest")
+_ASKED_FOR: Final = ("backend", "wire", "traceDigest", "inconclusiveReasons")
 
 
 def recorded_verdict(run: Path) -> dict[str, Any]:
     """The content of ``verdict.json``; raises :class:`UsageError` where ``run`` is no run directory of this version."""
     path = run / "verdict.json"
+    if not run.exists():
+        raise UsageError(f"{run}: expected a run directory, found nothing; runs are below 'runs/' or your --out")
     if not path.is_file():
-        raise UsageError(f"{run}: no run directory (it has no verdict.json); runs are below 'runs/' or your --out")
+        raise UsageError(
+            f"{run}: expected a run directory, found no verdict.json in it; runs are below 'runs/' or your --out"
+        )
     try:
         verdict = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

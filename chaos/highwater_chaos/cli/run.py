@@ -51,7 +51,7 @@ def run(
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
-        raise UsageError("--namespace and --context are for --backend kubernetes")
+        raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
     if wire and backend != "sim":
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
     check_output(out, "--out")
@@ -101,7 +101,7 @@ def _on_kubernetes(
 
 
 def cluster_commands(command: str) -> Any:
-    """What needs the Kubernetes client, which not everybody has. Raises :class:`UsageError` where it is missing."""
+    """Import what needs the Kubernetes client, an optional package. Raises :class:`UsageError` if it is missing."""
     try:
         return importlib.import_module("highwater_chaos.cli.kubernetes")
     except ModuleNotFoundError as error:
@@ -116,7 +116,9 @@ def check_output(folder: Path, option: str) -> None:
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
-        raise UsageError(f"{option}: {existing} is not a directory, so {folder} cannot be written to")
+        raise UsageError(
+            f"{option} {folder}: expected a directory, found that {existing} is a file; choose another place"
+        )
     if not os.access(existing, os.W_OK | os.X_OK):
         raise UsageError(f"{option}: no permission to write to {existing}")
 

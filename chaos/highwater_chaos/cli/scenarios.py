@@ -83,8 +83,8 @@ def files_of(given: Sequence[str]) -> list[Path]:
             found.append(names[text])
             continue
         near = get_close_matches(text, names, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else "'highwater scenarios' lists those that ship"
-        errors.append(f"{text!r} is no file and no experiment that ships; {advice}")
+        advice = f"did you mean {near[0]!r}?" if near else "'highwater scenarios' lists the shipped ones"
+        errors.append(f"{text!r} is neither a file nor a shipped experiment; {advice}")
     if errors:
         raise UsageError("\n".join(errors))
     return found

@@ -31,7 +31,9 @@ def load_experiment(path: Path, *, references: bool = False) -> ChaosExperiment:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise ExperimentError(str(path), [Problem("", f"cannot be read: {error.strerror or error}")]) from error
+        raise ExperimentError(
+            str(path), [Problem("", f"expected an experiment file, found: {error.strerror or error}")]
+        ) from error
     except UnicodeDecodeError as error:
         raise ExperimentError(str(path), [Problem("", f"is not UTF-8 text: {error.reason}")]) from error
     return parse_experiment(text, str(path), references=references)

@@ -158,7 +158,8 @@ class Workload(Model):
         ),
     ] = None
     acks: Annotated[
-        Acks, Field(description="Who has a record when it is acknowledged: all (the ISR), 1 (the leader), 0 (nobody).")
+        Acks,
+        Field(description="Which brokers have a record when it is acknowledged: all (ISR), 1 (leader), 0 (none)."),
     ] = "all"
     idempotence: Annotated[bool, Field(description="A retry cannot write twice; needs acks: all.")] = True
     consumers: Annotated[int, Field(ge=0, le=1000, description="Clients that read from the beginning.")] = 1

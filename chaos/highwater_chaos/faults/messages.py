@@ -162,7 +162,7 @@ class MessageFault(Fault):
             return tuple(dict.fromkeys((*sources, *destinations)))
         if self.rpc == "Fetch":
             # A follower that does not fetch leaves the ISR; a controller that no voter fetches from loses its majority.
-            # Nobody fetches from itself, and no controller from a broker.
+            # No broker fetches from itself, and no controller from a broker.
             fetches = [
                 (a, b) for a in sources for b in destinations if a != b and not (_is_voter(a) and not _is_voter(b))
             ]

@@ -58,7 +58,7 @@ class KubeError(PortableError):
         self.retry_after = retry_after
 
 
-class NotFound(KubeError):  # noqa: N818 - named as everybody names it
+class NotFound(KubeError):  # noqa: N818 - the usual name
     """404."""
 
 
@@ -191,19 +191,20 @@ class Kube:
     def patch_status(
         self, kind: Kind, namespace: str, name: str, status: Json, *, resource_version: str | None
     ) -> Json:
-        """Merge ``status`` into the object's, if nobody has changed the object since ``resource_version``.
+        """Merge ``status`` into the object's, if the object has not been changed since ``resource_version``.
 
         A field that is to go must be given as None; lists are replaced as a whole.
 
         Raises:
-            Conflict: somebody has: read it again and decide again. An own attempt whose response was lost counts too.
+            Conflict: it has been changed: read it again and decide again. An own attempt whose response was lost
+            counts too.
         """
         metadata = {} if resource_version is None else {"metadata": {"resourceVersion": resource_version}}
         body = {**metadata, "status": status}
         return self._ask("patch", kind, namespace, name, "status", body=body, content_type=_MERGE)
 
     def set_finalizers(self, kind: Kind, found: Json, finalizers: Sequence[str]) -> Json:
-        """Replace them, if nobody has changed the object since ``found`` was read. Raises :class:`Conflict`."""
+        """Replace them, if the object has not been changed since ``found`` was read. Raises :class:`Conflict`."""
         metadata = found["metadata"]
         body = {"metadata": {"resourceVersion": metadata["resourceVersion"], "finalizers": [*finalizers]}}
         return self.patch(kind, metadata["namespace"], metadata["name"], body)

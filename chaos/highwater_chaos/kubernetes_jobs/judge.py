@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command of the judging pod. Where it ends without a verdict, its last line says why, for the operator."""
     parser = argparse.ArgumentParser(prog="highwater-judge", description=__doc__)
     parser.add_argument("--experiment", required=True, metavar="NAMESPACE/NAME")
-    parser.add_argument("--uid", required=True, help="of the experiment: one made anew is another")
+    parser.add_argument("--uid", required=True, help="uid of the experiment")
     given = parser.parse_args(argv)
     namespace, slash, name = given.experiment.partition("/")
     if not slash or not name:

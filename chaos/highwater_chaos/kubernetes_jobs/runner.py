@@ -89,7 +89,7 @@ class Runner:
         self.journal = StatusJournal(api, namespace, name, uid)
 
     def run(self) -> int:
-        """Exit status: 0 there is a verdict, or recordings for somebody else's; 1 the operator has to look after it."""
+        """Exit status: 0 there is a verdict, or recordings for a judging Job; 1 the operator has to look after it."""
         try:
             self._begin(self.journal.begin())
         except TakenOverError as error:
@@ -170,7 +170,7 @@ class Runner:
         self.journal.write(change)
 
     def _hand_over(self, kept: str) -> None:
-        """The runner's last word: whoever judges needs no more than what is kept, and the cluster is gone."""
+        """The runner's last step: judging needs only what is kept, and the cluster is gone."""
         _say(f"recorded: {kept}")
 
         def change(now: Json) -> Json:
@@ -210,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command of the runner's pod."""
     parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
     parser.add_argument("--experiment", required=True, metavar="NAMESPACE/NAME")
-    parser.add_argument("--uid", required=True, help="of the experiment: one made anew is another")
+    parser.add_argument("--uid", required=True, help="uid of the experiment")
     parser.add_argument("--hand-over", action="store_true", help="record, and leave judging to a Job of its own")
     given = parser.parse_args(argv)
     namespace, slash, name = given.experiment.partition("/")

@@ -161,7 +161,9 @@ def load(directory: Path) -> ClusterRecord | None:
     except FileNotFoundError:
         return None
     except msgspec.DecodeError as error:
-        raise LocalClusterError(f"{path}: cannot be read ({error}); remove {directory} to begin anew") from error
+        raise LocalClusterError(
+            f"{path}: cannot be read ({error}); remove {directory} to start again with an empty cluster"
+        ) from error
 
 
 @contextmanager

@@ -110,12 +110,12 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
         if controllers != len(before.of_role("controller")):
             raise LocalClusterError(
                 f"the data in {directory} are of a quorum of {len(before.of_role('controller'))}, not {controllers}:"
-                " leave --controllers out, or begin anew with --wipe"
+                " leave --controllers out, or start with an empty cluster: --wipe"
             )
         if brokers < len(before.of_role("broker")):
             raise LocalClusterError(
                 f"the data in {directory} are of {len(before.of_role('broker'))} brokers, not {brokers}:"
-                " leave --brokers out, or begin anew with --wipe"
+                " leave --brokers out, or start with an empty cluster: --wipe"
             )
     first = wish.port or (had["broker-0"].port if "broker-0" in had else FIRST_PORT)
     nodes: list[NodeRecord] = []
@@ -139,7 +139,7 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
 def _check_ports(cluster: ClusterRecord) -> None:
     if taken := [str(node.endpoint) for node in cluster.nodes if not is_free(node.port)]:
         raise LocalClusterError(
-            f"in use by somebody else: {', '.join(taken)}; give another --port, or end what listens there"
+            f"ports in use by other processes: {', '.join(taken)}; choose another --port, or stop those processes"
         )
 
 
@@ -151,7 +151,7 @@ def _start_all(cluster: ClusterRecord, progress: Callable[[str], None]) -> Clust
             running, child = start(cluster, node)
             children[node.name] = child
             started.append(running)
-            # After each: whoever takes it down must find every process, also if this one is killed meanwhile.
+            # After each: `cluster down` must find every process, also if this one is killed meanwhile.
             rest = cluster.nodes[len(started) :]
             msgspec.structs.replace(cluster, nodes=(*started, *rest)).save()
         cluster = msgspec.structs.replace(cluster, nodes=tuple(started))

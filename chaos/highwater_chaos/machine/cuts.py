@@ -106,7 +106,7 @@ class Cut:
         )
 
     def _tidy(self) -> None:
-        """In a namespace of somebody else's not even an empty table stays behind. Cuts of one namespace are made and
+        """In a namespace of another owner not even an empty table stays behind. Cuts of one namespace are made and
         undone under one run's lock, so none is being added meanwhile."""
         if not self.namespace.startswith(FOREIGN) or place_of(self.namespace) is None:
             return

@@ -8,4 +8,4 @@ class MachineError(Exception):
 
 
 class RunGoneError(MachineError):
-    """The run was healed by somebody else (``highwater heal --all``, its guardian) and must not be used any more."""
+    """The run was healed by another process (``highwater heal --all``, its guardian) and must not be used any more."""

@@ -26,7 +26,7 @@ from highwater_chaos.machine.runs import GUARD_LOCK, WAKE, RunInfo, locked
 from highwater_chaos.machine.undoing import end_run, undo_run
 
 _LOOK_AGAIN: Final = 5.0
-"""Seconds after which it looks at the run again, though nobody woke it."""
+"""Seconds after which it looks at the run again without being woken."""
 _RETRY: Final = 1.0
 _TRIES: Final = 50
 _INSISTS_FOR: Final = 120.0

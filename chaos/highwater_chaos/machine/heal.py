@@ -112,7 +112,7 @@ def _heal_orphans(root: Path, dry_run: bool) -> Healed:
 
 def _sweep(root: Path) -> None:
     # Directories of runs that ended while they were being removed or made: nothing was made for them, or nothing is
-    # left. Whoever makes a run writes whose it is before anything else.
+    # left. The process that makes a run writes its identity before anything else.
     if not root.is_dir():
         return
     for path in root.iterdir():

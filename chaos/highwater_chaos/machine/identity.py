@@ -95,7 +95,7 @@ class _Stat(NamedTuple):
     @property
     def is_over(self) -> bool:
         """Whether all its threads have ended. The first may be a zombie long before the others (a JVM that exits):
-        until they have ended too, they hold files open, and nobody can ask for the exit status."""
+        until they have ended too, they hold files open, and their exit status cannot be read."""
         return self.state in "ZX" and self.threads <= 1
 
 

@@ -2,7 +2,7 @@
 
 For faults that a program brings about in itself (it holds messages back, lets its clock be wrong). One JSON object a
 line, answered in order: ``{"id": 1, "method": …, "params": …}`` → ``{"id": 1, "result": …}`` or ``{"id": 1,
-"error": …}``. What it was told must be named by whoever tells it, so that it can be taken back without knowing what
+"error": …}``. The caller names each instruction, so that it can be taken back without knowing what
 the program answered; a program that ended has forgotten it.
 """
 
@@ -38,30 +38,30 @@ class Instruction:
 
     def make(self, _held: Sequence[int]) -> Self:
         """Tell it."""
-        tell(self.socket, self.method, self.params)
+        call_program(self.socket, self.method, self.params)
         return self
 
     def undo(self) -> None:
         """Tell it the opposite, where it still listens."""
         if _listens(self.socket):
-            tell(self.socket, self.undo_method, self.undo_params)
+            call_program(self.socket, self.undo_method, self.undo_params)
 
     def left(self) -> str | None:
         """Whether it still does what it was told."""
         if not self.probe_method or not _listens(self.socket):
             return None
-        return self.describe() if tell(self.socket, self.probe_method, self.undo_params) is not False else None
+        return self.describe() if call_program(self.socket, self.probe_method, self.undo_params) is not False else None
 
     def describe(self) -> str:
         """What takes it back, and where."""
         return f"{self.undo_method} {json.dumps(self.undo_params)} owed to {self.socket}"
 
 
-def tell(path: str, method: str, params: Mapping[str, Any] | None = None) -> Any:
+def call_program(path: str, method: str, params: Mapping[str, Any] | None = None) -> Any:
     """Send one request and wait for its answer.
 
     Raises:
-        MachineError: nobody listens, or the program refused, went away or did not answer in time.
+        MachineError: no process listens, or the program refused, went away or did not answer in time.
     """
     request = json.dumps({"id": 1, "method": method, "params": dict(params or {})}).encode() + b"\n"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as end:

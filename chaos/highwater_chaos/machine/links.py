@@ -20,7 +20,7 @@ LONGEST_DEVICE: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """The bridge ``hub`` in ``namespace``, with ``address`` (``10.77.0.1/16``) for whoever lives there."""
+    """The bridge ``hub`` in ``namespace``, with ``address`` (``10.77.0.1/16``) for the processes there."""
 
     KIND: ClassVar[str] = "hub"
     ALONE: ClassVar[bool] = True

@@ -27,8 +27,8 @@ _CACHESTAT: Final = 451
 
 
 def boot_time_ns() -> int:
-    """Nanoseconds since the machine booted, suspended time included: a clock that all processes share and nobody sets.
-    Deadlines are in it."""
+    """Nanoseconds since the machine booted, suspended time included: a clock that all processes share and that cannot
+    be set. Deadlines are in it."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 
 

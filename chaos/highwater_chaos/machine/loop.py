@@ -1,10 +1,10 @@
 """Loop devices: a block device over an image file. Found again by the file, never by a number that was written down.
 
 Without automatic clearing, because a power loss unmounts and mounts again: a device that vanished at umount could be
-somebody else's in between.
+that of another process in between.
 
-Somebody else can hold a device that we have no more use for: a process with a mount namespace of its own has copies of
-our mounts, and its file systems live as long as it does. Such a device is *given back* by setting its automatic
+Another process can hold a device that we have no more use for: a process with a mount namespace of its own has copies
+of our mounts, and its file systems live as long as it does. Such a device is *given back* by setting its automatic
 clearing: the kernel detaches it when its last holder goes, and nothing here counts it as ours any more.
 """
 
@@ -45,7 +45,7 @@ def attach(image: Path) -> str:
                     fcntl.ioctl(loop, _SET_FD, file.fileno())
                 except OSError as error:
                     if error.errno == errno.EBUSY:
-                        continue  # somebody was faster
+                        continue  # another process was faster
                     raise
             return device
 
@@ -83,7 +83,7 @@ def detach(image: Path) -> None:
         for device in devices:
             try:
                 with open(device, "rb", buffering=0) as loop:  # noqa: PTH123
-                    # As long as it is open nobody else can get this number: look whose it is only now.
+                    # As long as it is open no other process can get this number: look whose it is only now.
                     if device in devices_of(image):
                         fcntl.ioctl(loop, _CLR_FD)
             except OSError as error:

@@ -1,12 +1,12 @@
 """Network namespaces, named as ``ip netns`` names them, and running code inside one.
 
 A namespace is marked by the alias of its loopback device: the directory of the run that it belongs to. So one whose
-journal is lost can still be told from everybody else's.
+journal is lost can still be distinguished from all others.
 
 Namespaces are per thread: a socket stays for good in the namespace of the thread that created it, and a program
 started by a thread begins in that thread's namespace.
 
-A namespace that somebody else made, a pod's, need not have a name. It is meant by what the kernel calls it,
+A namespace that another program made, a pod's, need not have a name. It is meant by what the kernel calls it,
 ``net:[4026532758]``, and entered through any process that lives in it; when there is none left, nothing of it is.
 """
 

@@ -1,6 +1,6 @@
 """What belongs to a run of which no directory is left: found by name and mark, undone without a journal.
 
-It takes somebody who deletes a run's directory by hand to get there. Only what carries a place below this state
+That happens only if a user deletes a run's directory by hand. Only what carries a place below this state
 directory is looked at, so that runs of another one are safe.
 """
 

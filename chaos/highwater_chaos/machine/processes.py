@@ -46,7 +46,7 @@ class Spawn:
 @dataclass(frozen=True, slots=True)
 class Process:
     """The process ``name`` of the run at directory ``run``; or, where ``group`` is given, all processes of the
-    container with this id, which somebody else started."""
+    container with this id, which another program started."""
 
     KIND: ClassVar[str] = "process"
     ALONE: ClassVar[bool] = False
@@ -154,7 +154,7 @@ def marks(name: str) -> list[tuple[Identity, str]]:
         try:
             environment = (entry / "environ").read_bytes()
         except OSError:
-            continue  # gone meanwhile, or somebody else's
+            continue  # gone meanwhile, or of another owner
         value = next((part for part in environment.split(b"\0") if part.startswith(wanted)), None)
         if identity is not None and value is not None and identity.state() != "gone":
             found.append((identity, os.fsdecode(value[len(wanted) :])))

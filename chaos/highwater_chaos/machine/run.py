@@ -103,12 +103,13 @@ class MachineRun:
         return f"hw-{self.id}-{part}"
 
     def make(self, resource: R, *, lasts_ns: int | None = None, tag: str = "") -> Held[R]:
-        """Journal a resource, make it, journal that it is made. ``lasts_ns``: undone that many ns from now, by whoever
-        is there; None: when the run ends. ``tag``: a name by which to find it in the journal (:meth:`tagged`).
+        """Journal a resource, make it, journal that it is made. ``lasts_ns``: undone that many ns from now, by the
+        process that is there; None: when the run ends. ``tag``: a name by which to find it in the journal
+        (:meth:`tagged`).
 
         Raises:
             MachineError, OSError: it could not be made; what was half made is undone (or is left to the run's end).
-            RunGoneError: somebody healed this run.
+            RunGoneError: another process healed this run.
         """
         deadline = None if lasts_ns is None else boot_time_ns() + lasts_ns
         with self._busy:
@@ -130,11 +131,11 @@ class MachineRun:
         return Held(entry_id, made)
 
     def undo(self, held: Held[R]) -> bool:
-        """Undo what was made. False: somebody else did before (the guardian, at the deadline).
+        """Undo what was made. False: another process did before (the guardian, at the deadline).
 
         Raises:
             MachineError, OSError: it is not undone; it stays in the journal and is tried again when the run ends.
-            RunGoneError: somebody healed this run.
+            RunGoneError: another process healed this run.
         """
         with self._busy, locked(self.path):
             self._journal.refresh()
@@ -145,7 +146,7 @@ class MachineRun:
             return True
 
     def undone_by(self, held: Held[R]) -> str | None:
-        """Who undid it: ``run``, ``guardian``, ``heal``; None: nobody yet."""
+        """Who undid it: ``run``, ``guardian``, ``heal``; None: it is not undone yet."""
         with self._busy, locked(self.path):
             self._journal.refresh()
             return self._journal.entries[held.id].undone_by
@@ -173,7 +174,7 @@ class MachineRun:
 
         Raises:
             MachineError: it does not start.
-            RunGoneError: somebody healed this run.
+            RunGoneError: another process healed this run.
         """
         with self._busy:
             self._guard()

@@ -2,7 +2,7 @@
 
 A run is a directory below the state directory: ``run.json`` (who owns it), ``journal.jsonl``, ``lock``, and whatever
 the run keeps there. The directory is removed when nothing is left of the run; one that exists is a run that lives, or
-one that somebody must heal.
+one that must be healed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def locked(path: Path) -> Iterator[int]:
         raise RunGoneError(f"the run at {path} is gone: it was closed or healed") from error
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
-        # Whoever healed the run removed the lock with it while we waited.
+        # The run was healed, and the lock removed with it, while we waited.
         try:
             there = (path / LOCK).stat()
         except FileNotFoundError as error:
@@ -142,6 +142,6 @@ def ring(opened: int | None) -> None:
     """Ring and close a bell."""
     if opened is None:
         return
-    with suppress(OSError):  # a pipe that is full, or that nobody reads any more, needs no more bytes
+    with suppress(OSError):  # a pipe that is full, or that has no reader any more, needs no more bytes
         os.write(opened, b"\n")
     os.close(opened)

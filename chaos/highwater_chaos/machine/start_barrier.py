@@ -1,4 +1,4 @@
-"""A node that somebody else starts anew, and that is not to begin yet: a file that it waits to go.
+"""Keeps a node that another program restarts from starting yet: the node waits until a file is removed.
 
 Written before its predecessor is killed, so that there is no moment in which the new one could have begun.
 """
@@ -15,7 +15,7 @@ from typing import ClassVar, Self
 
 @dataclass(frozen=True, slots=True)
 class StartBarrier:
-    """``path``: the file, in a directory that the node reads; whoever owns that directory is not trusted."""
+    """``path``: the file, in a directory that the node reads. The owner of that directory is not trusted."""
 
     KIND: ClassVar[str] = "start barrier"
     ALONE: ClassVar[bool] = False

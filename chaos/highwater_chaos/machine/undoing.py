@@ -1,6 +1,6 @@
 """Undoing what a run's journal names. The run itself, its guardian and ``highwater heal`` all do it with this.
 
-Under the run's lock, so nobody is in the middle of making or undoing; newest first, because later things stand on
+Under the run's lock, so no process is in the middle of making or undoing; newest first, because later things stand on
 earlier ones; everything is tried, whatever fails; and each is probed afterwards, because a command that returned is not
 yet a machine that is whole.
 """
@@ -69,7 +69,7 @@ def end_run(path: Path, by: str) -> Undone:
         result = _undo(path, by, lambda _: True)
         result.left += _strays(path, result)
         if not result.left:
-            # Out of sight first: whoever waits for the lock finds no run, and nobody finds half of one.
+            # Out of sight first: a process that waits for the lock finds no run, and none finds half of one.
             guardian = bell(path)
             removed = path.with_name(REMOVED + path.name)
             path.rename(removed)
@@ -99,7 +99,7 @@ def _strays(path: Path, result: Undone) -> list[str]:
         stray = Process("stray", str(path), member)
         stray.undo()
         result.undone.append(stray.describe())
-    # What the journal does not name must not be deleted with the directory: it would be somebody's data.
+    # What the journal does not name must not be deleted with the directory: it would be a user's data.
     below = [f"{point} is mounted" for point in linux.mount_points(path)]
     return below + [
         f"{device} is attached to {image}" for device, image in loop.attached().items() if image.is_relative_to(path)

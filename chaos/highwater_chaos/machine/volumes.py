@@ -4,11 +4,11 @@ Real ext4 and XFS, so that what survives a power loss is what their journals say
 small on the disk below until it is written to. No TRIM at mkfs (nothing to trim), no access times (they would make
 readers write), no root reserve on ext4 (a full disk must be full for root too).
 
-**Others' mount namespaces.** Whoever gets a mount namespace while a volume is mounted (``unshare --mount``, a
+**Others' mount namespaces.** A process that gets a mount namespace while a volume is mounted (``unshare --mount``, a
 container, a service with a private /tmp) gets a copy of the mount, which outlives our umount: mounting the device again
 would give the same file system in whatever state it is, after a power loss a dead one. So the mount point is removed
 after umount and made again before mount: the kernel takes a directory's mounts out of every namespace with it. Where
-somebody works below the copy (an open file, a working directory) the old file system lives on all the same. Then it
+a process works below the copy (an open file, a working directory) the old file system lives on all the same. Then it
 keeps the old image, unlinked, and the volume goes on with a copy, on a device of its own: nothing that the old one may
 still write can reach it.
 """
@@ -85,7 +85,7 @@ class Volume:
         return self
 
     def undo(self) -> None:
-        """Unmount, detach, delete. Processes of this run that still use it are killed; nobody else's are."""
+        """Unmount, detach, delete. Processes of this run that still use it are killed, no others."""
         if self.keep_image:
             self._settle()
         self.unmount()
@@ -98,7 +98,7 @@ class Volume:
             point.rmdir()
 
     def left(self) -> str | None:
-        """What is mounted, attached or lies on the disk. A device that was given back is nobody's but its holder's."""
+        """What is mounted, attached or lies on the disk. A device that was given back belongs to its holder."""
         parts = []
         if linux.mounted_at(Path(self.mount_point)):
             parts.append(f"mount {self.mount_point}")
@@ -140,7 +140,7 @@ class Volume:
         return devices[0] if devices else loop.attach(image)
 
     def _leave_image(self) -> None:
-        # Whoever has the image open keeps it; what the volume holds goes on in a copy.
+        # A process that has the image open keeps it; what the volume holds goes on in a copy.
         image, successor = Path(self.image), self._successor()
         loop.wait_idle(image)
         with image.open("rb") as old, successor.open("wb") as new:
@@ -151,7 +151,7 @@ class Volume:
         return Path(f"{self.image}.successor")
 
     def _settle(self) -> None:
-        # Somebody else's copy of the mount may keep the file system from writing everything at umount.
+        # Another process's copy of the mount may keep the file system from writing everything at umount.
         if not self.mounted():
             return
         fd = os.open(self.mount_point, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -183,7 +183,7 @@ class Volume:
                     user.send(signal.SIGKILL)
                     user.wait_gone(_FREE_WITHIN)
             if time.monotonic() > deadline:
-                names = ", ".join(f"pid {user.pid}" for user in users) or "nobody that can be seen"
+                names = ", ".join(f"pid {user.pid}" for user in users) or "no visible process"
                 raise MachineError(f"{point} cannot be unmounted: in use by {names}")
             time.sleep(0.01)
         try:

@@ -22,12 +22,12 @@ class Wipe:
     volume: Volume
 
     def make(self, held: Sequence[int]) -> Self:
-        """Unmount, make the file system anew, mount."""
+        """Unmount, make a new file system, mount."""
         self.volume.unmount()
         make_file_system(self.volume.file_system, self.volume.device(), held)
         self.volume.mount()
         if not self.empty():
-            raise MachineError(f"{self.volume.mount_point} is not empty after its file system was made anew")
+            raise MachineError(f"{self.volume.mount_point} is not empty after its file system was replaced")
         return self
 
     def undo(self) -> None:

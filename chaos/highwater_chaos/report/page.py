@@ -60,7 +60,7 @@ def render(run: RunFiles, directory: Path) -> str:
         backend=verdict["backend"],
         load=_load(verdict.get("load")),
         switches=sorted(experiment.cluster.switches.items()),
-        doubts=verdict["doubts"],
+        inconclusive_reasons=verdict["inconclusiveReasons"],
         anomalies=list(_anomalies(verdict["anomalies"])),
         crashes=_crashes(run),
         stories=_stories(run),
@@ -101,7 +101,7 @@ def _sentence(run: RunFiles, acked: int) -> str:
 
 
 def _load(load: Row | None) -> str:
-    """What was asked of producers and what came of it; empty where there were none, or nobody wrote it down."""
+    """What was asked of producers and what came of it; empty if there were none, or if it was not written down."""
     return "" if load is None else Load.from_dict(load).sentence()
 
 

@@ -84,7 +84,7 @@ def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[
         who, operation = first_read["process"], first_read["index"]
         yield Step(first_read["time"], "client", f"process {who} read it (operation {operation})")
     elif row is not None:
-        yield Step(row["time"], "client", "nobody ever read it, nor did the final reads find it", "bad")
+        yield Step(row["time"], "client", "no client ever read it, and the final reads did not find it", "bad")
 
 
 def _send_step(row: Row, element: Row) -> Step:

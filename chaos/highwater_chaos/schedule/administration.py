@@ -81,7 +81,7 @@ class Administration:
                 level = int(MetadataVersion.of(version))
                 admin.update_feature(FEATURE_NAME, level, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case other:
-                raise AssertionError(f"{other!r}: a kind of administration that nobody carries out")
+                raise AssertionError(f"{other!r}: a kind of administration that is not implemented")
 
     def _is_shown(self, step: Admin) -> bool:
         partitions = self._view.partitions

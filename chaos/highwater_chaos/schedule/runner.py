@@ -2,7 +2,7 @@
 
 A condition that is not met in time, an injection that did not take hold or an administration request that failed ends
 the schedule: what would follow was planned for another situation. The run is then inconclusive, and
-:attr:`ScheduleRunner.doubts` says why.
+:attr:`ScheduleRunner.inconclusive_reasons` says why.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RunAdmin = Callable[[Admin], Process[str | None]]
 
 _FOREVER_NS: Final = 1 << 60
 _DRAWS: Final = 8
-"""How often a random fault that must not be injected now is drawn anew before its turn passes."""
+"""How often a random fault that must not be injected now is drawn again before its turn passes."""
 
 
 class ScheduleRunner:
@@ -50,7 +50,7 @@ class ScheduleRunner:
         run_admin: RunAdmin,
         random_for: Callable[[int], Random],
     ) -> None:
-        self.doubts: list[str] = []
+        self.inconclusive_reasons: list[str] = []
         self.journal: list[tuple[int, str]] = []
         """Steps with the run time (ns) at which each began."""
         self._cluster = cluster
@@ -60,7 +60,7 @@ class ScheduleRunner:
         self._run_admin = run_admin
         self._random_for = random_for
         self._random_steps = 0
-        self._administration = RandomAdministration(cluster, world.view, run_admin, self.doubts.append)
+        self._administration = RandomAdministration(cluster, world.view, run_admin, self.inconclusive_reasons.append)
         self._tasks: list[Task] = []
 
     def run(self, steps: Sequence[Step]) -> Process[bool]:
@@ -105,7 +105,7 @@ class ScheduleRunner:
         assert step.admin is not None
         error = yield from self._run_admin(step.admin)
         if error is not None:
-            self.doubts.append(f"admin {step.admin.choice}: {error}")
+            self.inconclusive_reasons.append(f"admin {step.admin.choice}: {error}")
         return error is None
 
     def _await(self, condition: Await) -> Process[bool]:
@@ -114,7 +114,7 @@ class ScheduleRunner:
         if not met:
             met = yield Until(lambda: is_met(condition, self._world), condition.within, text)
         if not met:
-            self.doubts.append(
+            self.inconclusive_reasons.append(
                 f"await {text} was not met within {format_duration(condition.within)}: {found(condition, self._world)}"
             )
         return met
@@ -154,7 +154,7 @@ class ScheduleRunner:
         try:
             among = self._among(plan, random)
         except TargetError as error:
-            self.doubts.append(f"random: {error}")
+            self.inconclusive_reasons.append(f"random: {error}")
             return False
         end = self._scheduler.now_ns() + plan.for_
         started: list[Task] = []

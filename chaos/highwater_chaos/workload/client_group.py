@@ -1,8 +1,8 @@
-"""Clients that live together: which ones, how they stand, and the seam behind which somebody hosts them.
+"""Clients that live together: which ones, how they stand, and the protocol of their host.
 
 In the simulator all clients of a run are one group, in the harness's own process. Where time is real each group is a
 process (:mod:`highwater_chaos.workload.drivers`), so that what clients cost is not the harness's to pay. Both host the
-same cores, and both say the same of them: a :class:`Standing`.
+same cores, and both say the same of them: a :class:`ClientStatus`.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
         return [options.name for options in every]
 
 
-class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
+class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the clients of a group have come to so far.
 
     ``offered`` and ``acknowledged`` count records, since ``first_offered_ns`` of run time; ``held_back`` those that a
     producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``:
     operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
     reader has read everything, and if not, ``remaining`` says what is left by partition. ``news``: partitions that were
-    written to since the last standing that was told, with the run time of the latest acknowledgement (−1: none yet).
-    ``doubts``: why the history of
+    written to since the last status that was told, with the run time of the latest acknowledgement (−1: none yet).
+    ``inconclusive_reasons``: why the history of
     the group is not to be trusted.
     """
 
@@ -62,13 +62,13 @@ class Standing(msgspec.Struct, frozen=True, omit_defaults=True):
     drained: bool = False
     remaining: dict[str, str] = {}
     news: dict[str, int] = {}
-    doubts: tuple[str, ...] = ()
+    inconclusive_reasons: tuple[str, ...] = ()
 
 
 class Group(Protocol):
     """A group of clients as the harness sees it, wherever they live."""
 
-    def standing(self) -> Standing:
+    def status(self) -> ClientStatus:
         """How they stand, as far as is known. From the harness's thread."""
 
     def finish(self, *roles: Role) -> None:
@@ -111,10 +111,10 @@ class HostedClients:
             for client in self._of(role):
                 client.finish()
 
-    def standing(self, doubts: Sequence[str] = ()) -> Standing:
+    def status(self, inconclusive_reasons: Sequence[str] = ()) -> ClientStatus:
         """How they stand now."""
         recorder = self._recorder
-        return Standing(
+        return ClientStatus(
             offered=recorder.offered,
             first_offered_ns=recorder.first_offered_ns,
             acknowledged=recorder.acknowledged,
@@ -125,7 +125,7 @@ class HostedClients:
             # A host may make a core later than it is asked to.
             drained=len(self._readers) == self._readers_asked_for and all(one.drained for one in self._readers),
             remaining={key: where for reader in self._readers for key, where in reader.remaining().items()},
-            doubts=tuple(doubts),
+            inconclusive_reasons=tuple(inconclusive_reasons),
         )
 
     def _of(self, role: Role) -> Sequence[RecordingProducer | RecordingConsumer | RegisterClient | GroupMember]:

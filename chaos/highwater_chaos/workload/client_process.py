@@ -1,6 +1,6 @@
 """A group of clients that is a process of its own, as the harness sees it.
 
-A process that ends before it was told to leaves operations of which nobody knows the outcome: they stay open in the
+A process that ends before it was asked to leaves operations without a known outcome: they stay open in the
 history. What it wrote and read until then stays valid; but a run whose clients died is not judged as if nothing had
 happened.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from highwater_chaos.workload.client_group import ROLES, Role, Standing
+from highwater_chaos.workload.client_group import ROLES, ClientStatus, Role
 from highwater_chaos.workload.client_host import ClientProcess
-from highwater_chaos.workload.drivers.lines import END, decode_standing, finish_line
+from highwater_chaos.workload.drivers.lines import END, decode_status, finish_line
 
 _SHOWN = 200
 _NAMED = 3
@@ -41,8 +41,8 @@ class ClientProcessGroup:
         """Partition that was written to → run time of its latest acknowledgement; −1: none."""
         self._post = post
         self._process: ClientProcess | None = None
-        self._standing = Standing()
-        self._doubt: str | None = None
+        self._status = ClientStatus()
+        self._inconclusive_reason: str | None = None
         self._ending = False
         self._ended = False
 
@@ -51,12 +51,16 @@ class ClientProcessGroup:
         """Whether it is gone."""
         return self._ended
 
-    def standing(self) -> Standing:
+    def status(self) -> ClientStatus:
         """See :class:`~highwater_chaos.workload.client_group.Group`. Clients of a process that is gone are idle."""
-        standing, doubt = self._standing, self._doubt
+        status, reason = self._status, self._inconclusive_reason
         if self._ended:
-            standing = msgspec.structs.replace(standing, idle=ROLES)
-        return standing if doubt is None else msgspec.structs.replace(standing, doubts=(*standing.doubts, doubt))
+            status = msgspec.structs.replace(status, idle=ROLES)
+        return (
+            status
+            if reason is None
+            else msgspec.structs.replace(status, inconclusive_reasons=(*status.inconclusive_reasons, reason))
+        )
 
     def finish(self, *roles: Role) -> None:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""
@@ -89,16 +93,20 @@ class ClientProcessGroup:
     def on_line(self, line: bytes) -> None:
         """Take one line of its stdout."""
         try:
-            self._standing = standing = decode_standing(line)
-            self.acknowledged_ns.update(standing.news)
+            self._status = status = decode_status(line)
+            self.acknowledged_ns.update(status.news)
         except msgspec.DecodeError as error:
-            self._doubt = f"{self.name}: the process said {line[:_SHOWN]!r}, which makes no sense ({error})"
+            self._inconclusive_reason = (
+                f"{self.name}: the process said {line[:_SHOWN]!r}, which makes no sense ({error})"
+            )
             self.kill()
 
     def on_exit(self, status: int, said: str) -> None:
         """It has ended, by itself or not."""
         if status != 0 or not self._ending:
             last = f"; it said last: {said.splitlines()[-1]}" if said else ""
-            early = "" if self._ending else ", before it was told to"
-            self._doubt = self._doubt or f"{self.name}: its process ended with status {status}{early}{last}"
+            early = "" if self._ending else ", before it was asked to"
+            self._inconclusive_reason = (
+                self._inconclusive_reason or f"{self.name}: its process ended with status {status}{early}{last}"
+            )
         self._ended = True

@@ -12,7 +12,7 @@ import msgspec
 
 from highwater_chaos.experiment import ChaosExperiment, Cluster
 from highwater_chaos.workload.admin import AdminClient
-from highwater_chaos.workload.client_group import ClientSettings, Group, HostedClients, Role, Standing
+from highwater_chaos.workload.client_group import ClientSettings, ClientStatus, Group, HostedClients, Role
 from highwater_chaos.workload.client_host import ClientHost, HostsClientProcesses
 from highwater_chaos.workload.client_process import ClientProcessGroup
 from highwater_chaos.workload.consumer import ConsumerOptions
@@ -57,7 +57,7 @@ _LIMITS: Final = ("log.segment.bytes", "message.max.bytes", "segment.bytes", "ma
 
 
 def largest_batch(cluster: Cluster) -> int:
-    """Bytes of a batch that fits every topic of the experiment: what is larger is refused, each time anew."""
+    """Bytes of a batch that fits every topic of the experiment: what is larger is refused each time."""
     configs = (cluster.config, *(topic.config for topic in cluster.topics))
     return min([BATCH_BYTES, *(int(config[name]) for config in configs for name in _LIMITS if name in config)])
 
@@ -199,17 +199,17 @@ class Clients:
 
     def idle(self, role: Role) -> bool:
         """Whether every client of a role has finished, and every operation of theirs has its outcome."""
-        return all(role in group.standing().idle for group in self._groups())
+        return all(role in group.status().idle for group in self._groups())
 
     def drained(self) -> bool:
         """Whether the final reader has read everything."""
-        return self._reading and all(group.standing().drained for group in self._groups())
+        return self._reading and all(group.status().drained for group in self._groups())
 
     def not_drained(self) -> str:
         """What the final reader has not read, for a message."""
         if not self._reading:
             return "the final reader has not started"
-        remaining = {key: where for one in self._groups() for key, where in one.standing().remaining.items()}
+        remaining = {key: where for one in self._groups() for key, where in one.status().remaining.items()}
         return ", ".join(f"{key} at {where}" for key, where in remaining.items()) or "it knows no partition"
 
     def end(self) -> None:
@@ -223,27 +223,27 @@ class Clients:
 
     # --- how they stand ---
 
-    def standing(self) -> Standing:
+    def status(self) -> ClientStatus:
         """Of all of them together: what is counted, and why their history is not to be trusted."""
-        each = [group.standing() for group in self._groups()]
+        each = [group.status() for group in self._groups()]
         first = [one.first_offered_ns for one in each if one.first_offered_ns is not None]
-        return Standing(
+        return ClientStatus(
             offered=sum(one.offered for one in each),
             first_offered_ns=min(first, default=None),
             acknowledged=sum(one.acknowledged for one in each),
             held_back=sum(one.held_back for one in each),
             read=sum(one.read for one in each),
             open=sum(one.open for one in each),
-            doubts=tuple(doubt for one in each for doubt in one.doubts),
+            inconclusive_reasons=tuple(reason for one in each for reason in one.inconclusive_reasons),
         )
 
     @property
     def acknowledged(self) -> int:
         """Records whose send completed ``ok``."""
-        return self._here.recorder.acknowledged + sum(process.standing().acknowledged for process in self._processes)
+        return self._here.recorder.acknowledged + sum(process.status().acknowledged for process in self._processes)
 
     def acknowledged_at(self, partition: str) -> int | None:
-        """Run time of a partition's latest send that completed ``ok``; −1: none did; None: nobody wrote to it."""
+        """Run time of a partition's latest send that completed ``ok``; −1: none did; None: no client wrote to it."""
         every = [self._here.recorder.acknowledged_ns, *(process.acknowledged_ns for process in self._processes)]
         return max((at for one in every if (at := one.get(partition)) is not None), default=None)
 
@@ -335,9 +335,9 @@ class _HereGroup:
         self.recorder = HistoryRecorder(host.now_ns)
         self.hosted = HostedClients(host.add_client, self.recorder)
 
-    def standing(self) -> Standing:
+    def status(self) -> ClientStatus:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""
-        return self.hosted.standing()
+        return self.hosted.status()
 
     def finish(self, *roles: Role) -> None:
         """See :class:`~highwater_chaos.workload.client_group.Group`."""

@@ -1,7 +1,7 @@
 """A Kafka consumer without a group that writes down every poll.
 
 It assigns all partitions of its topics, begins at the earliest offset and polls for ever. A poll may be empty. Where a
-position is out of range (the log lost its tail, or its head was deleted) it begins anew at the earliest offset, as
+position is out of range (the log lost its tail, or its head was deleted) it restarts at the earliest offset, as
 ``auto.offset.reset=earliest`` does, and the new assignment is written down as an operation, so that checks on order
 know of it.
 
@@ -454,7 +454,7 @@ class RecordingConsumer:
 
 def value_of(data: bytes | None) -> int:
     """The value of a record on the wire; one that no producer of ours can have written becomes a negative number that
-    depends on its bytes alone, so that it shows as a value nobody sent."""
+    depends on its bytes alone, so that it shows as a value that was never sent."""
     try:
         return int((data or b"").decode("ascii"))
     except ValueError:

@@ -101,7 +101,7 @@ class GroupMember:
 
     @property
     def idle(self) -> bool:
-        """Whether it was told to finish: nobody waits for its goodbye."""
+        """Whether it was asked to finish: its LeaveGroup is not waited for."""
         return self._finishing
 
     def _go_on(self, life: _Life, result: Any) -> None:

@@ -1,7 +1,7 @@
 """The record of what clients did and saw: Jepsen's operation history.
 
 Each operation is an ``invoke`` and one completion: ``ok`` (it took effect), ``fail`` (it certainly did not) or
-``info`` (nobody knows: the answer was lost or came too late). A process is single-threaded: it has at most one open
+``info`` (not known: the response was lost or came too late). A process is single-threaded: it has at most one open
 operation, and one whose operation ended in ``info`` never acts again, since that operation may take effect at any
 later time. Checks build on exactly these rules, so the recorder enforces them.
 """
@@ -70,7 +70,7 @@ class HistoryRecorder:
         self.acknowledged_ns: dict[str, int] = {}
         """Partition that was written to → run time of its latest send that completed ``ok``; −1: none did."""
         self.news: dict[str, int] = {}
-        """What has changed in :attr:`acknowledged_ns` since somebody emptied this."""
+        """What has changed in :attr:`acknowledged_ns` since this was last emptied."""
         self.read = 0
         """Records that polls have returned."""
         self._now_ns = now_ns

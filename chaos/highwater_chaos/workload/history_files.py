@@ -2,9 +2,9 @@
 
 A process writes what its clients begin before anything of it leaves for a broker. So a client that is killed has sent
 nothing that the history does not know; what it had not completed stays open, and the outcome of that is unknown. A line
-that its writer was killed in the middle of is no operation: nobody has seen what it was to announce.
+that its writer was killed in the middle of is no operation: a line is written before its effect can be seen.
 
-Nobody decodes a line on its way: of a file's line no more than time and process are looked at, which stand in front.
+No line is decoded on its way: of a file's line no more than time and process are looked at, which stand in front.
 """
 
 from __future__ import annotations

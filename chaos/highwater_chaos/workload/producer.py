@@ -75,8 +75,8 @@ class ProducerOptions:
     """Write one record to each of these partitions, as soon as it is known, and nothing else."""
     max_in_flight: int = 5
     batch_bytes: int = 0
-    """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; nobody
-    waits for more of them, as with ``linger.ms=0``). 0: each goes alone."""
+    """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; no
+    client waits for more of them, as with ``linger.ms=0``). 0: each goes alone."""
     max_open: int = 200
     """Sends that may be open at once; beyond it the client waits, as a full ``buffer.memory`` makes Kafka's."""
 
@@ -302,7 +302,7 @@ class RecordingProducer:
         endpoint = self._metadata.endpoint(node_id)
         if options.acks == 0:
             self._ports.network.send(endpoint, request, PRODUCE_VERSION, _ignore, timeout_ns=options.request_timeout_ns)
-            self._complete_info(batch, "acks=0: nobody says whether it was written")
+            self._complete_info(batch, "acks=0: no response says whether it was written")
             return
         batch.in_flight = True
         partition.in_flight.append(batch)

@@ -1,6 +1,6 @@
 """Clients that treat topic configurations as registers, and write down every operation (KIP-650).
 
-A register is one property of one topic, ``registers``, to which nobody writes records: what its properties are is of
+A register is one property of one topic, ``registers``, to which no client writes records: what its properties are is of
 no consequence, so that they may take any value. A *writer* sets one to a value that no other operation ever wrote. A
 *reader* reads one at a random node, broker or controller, by MetadataRead, linearizable or stale as it was told.
 
@@ -10,7 +10,7 @@ What is written down must be certain, or be called unknown:
   behaves so. So it goes to the controllers directly (brokers repeat what they forward).
 * NOT_CONTROLLER leaves a write open: a controller that has just lost its leadership says so of records that its
   successor may still commit. Errors of validation say that it did not happen.
-* A read that failed has told nobody anything. One that was held too long is tried at another node, within the same
+* A read that failed has returned nothing. One that was held too long is tried at another node, within the same
   operation.
 """
 

@@ -42,7 +42,7 @@ async def wire_admin(
 ) -> AsyncIterator[WireAdmin]:
     """A conversation with the cluster that has these brokers.
 
-    ``at`` says where an advertised endpoint is reached from here, for whoever is outside of the pods' network.
+    ``at`` says where an advertised endpoint is reached from here, for a caller outside the pods' network.
     """
     admin = WireAdmin([at(one) for one in brokers], at)
     await admin.start()
@@ -65,7 +65,7 @@ class WireAdmin:
         return self._core
 
     async def start(self) -> None:
-        """Once, before anything else; connects to nobody yet."""
+        """Once, before anything else; opens no connection yet."""
         await self._node.start()
 
     def close(self) -> None:

@@ -10,5 +10,5 @@ guardian, a process of its own, undoes what has reached its deadline, and a new 
 is answered and not carried out again. The run belongs to the machine's first process and not to the agent: agents come
 and go (an update, a crash), and faults and their deadlines do not care.
 
-Injecting asks the API server first, about the pod as it is now. Healing asks nobody.
+Injecting asks the API server first, about the pod as it is now. Healing asks no one.
 """

@@ -1,7 +1,7 @@
-"""Who may call: whoever shows the token, ``Authorization: Bearer …``.
+"""Who may call: a caller that shows the token, ``Authorization: Bearer …``.
 
 The token is a mounted Secret. It is read for every request, so that a Secret that was changed counts as soon as the
-kubelet has brought it here; an empty or missing file lets nobody in.
+kubelet has brought it here; an empty or missing file lets no caller in.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def network_of(pod: Pod) -> str:
     Raises:
         Refusal: 409 where none of its processes lives; 422 where it has the machine's own network.
     """
-    # The machine's, and the agent's: whoever shares one of them has none of its own.
+    # The machine's, and the agent's: a container that shares one of them has none of its own.
     shared = (namespace_of(1), namespace_of(os.getpid()))
     for container in containers_of(pod):
         for process in container.processes:

@@ -126,7 +126,7 @@ class Api:
         try:
             there = await self._blocking(lambda: self._volumes.remove(name))
         except MachineError as error:
-            raise Refusal(409, str(error), expected="a volume that nobody uses", found="one in use") from error
+            raise Refusal(409, str(error), expected="a volume that no process uses", found="one in use") from error
         return web.json_response({"name": name, "removed": there})
 
     async def _list_volumes(self, request: web.Request) -> web.Response:
@@ -201,7 +201,7 @@ class Api:
         try:
             status, body = await self._blocking(lambda: pod_files.node_metrics(pod))
         except MachineError as error:
-            raise Refusal(502, str(error), expected="the node's admin server", found="nobody") from error
+            raise Refusal(502, str(error), expected="the node's admin server", found="no response") from error
         return web.Response(status=status, body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def _reaches(self, request: web.Request) -> web.Response:

@@ -6,6 +6,7 @@ continues with them.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import json
@@ -15,7 +16,7 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ from highwater_operator.agent.pods import ApiPods, Pod
 from highwater_operator.agent.records import Records, now_text
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.service import Faults
-from highwater_operator.agent.settings import Settings
+from highwater_operator.agent.settings import HELP, Settings
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
 _TICK: Final = 0.5
@@ -41,8 +42,15 @@ _VOLUMES_AGAIN: Final = 5.0
 _HUNG_AFTER: Final = 120.0
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit status: 0 after SIGTERM, 1 if the machine lacks an ability, 2 if it is not configured."""
+    argparse.ArgumentParser(
+        prog="highwater-agent",
+        description="Inject and heal faults on one Kubernetes node until SIGTERM.\n"
+        "When the agent ends, faults stay in force. The next agent continues with them.",
+        epilog=HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args(argv)
     try:
         settings = Settings.from_environment(os.environ)
     except MachineError as error:
@@ -121,7 +129,7 @@ class Agent:
         await site.start()
         ports = [address[1] for address in runner.addresses]
         log("the agent works", node=self._settings.node, port=ports[0], tls=context is not None)
-        _tell_port(self._settings.state, ports[0])
+        _write_port(self._settings.state, ports[0])
         try:
             while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -216,7 +224,7 @@ def _reload(settings: Settings, context: ssl.SSLContext | None) -> None:
             log("the renewed certificate cannot be read; going on with the old one", error=str(error))
 
 
-def _tell_port(state: Path, port: int) -> None:
+def _write_port(state: Path, port: int) -> None:
     """For port 0: which one it came to."""
     part = state / "port.part"
     part.write_text(f"{port}\n")

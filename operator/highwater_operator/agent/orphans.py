@@ -1,4 +1,4 @@
-"""Volumes that nobody can use any more: those of LogClusters that were deleted.
+"""Volumes that no pod can use any more: those of LogClusters that were deleted.
 
 A volume outlives its pods, so their going says nothing; which LogClusters are left is asked of the API server. Removing
 takes data with it, so a volume goes only when all of it is known and none of it is guessed: :func:`why_kept` decides,
@@ -44,7 +44,7 @@ def why_kept(
     """
     namespace = namespace_of(record.name)
     if not record.cluster:
-        return "whoever asked for it named no LogCluster"
+        return "the request for it named no LogCluster"
     if record.retain:
         return "it is to be retained"
     if record.name in in_use:
@@ -65,7 +65,7 @@ def namespace_of(volume: str) -> str:
 
 @dataclass
 class Grace:
-    """Since when each volume has been seen to be an orphan. In memory: a new agent waits anew."""
+    """Since when each volume has been seen to be an orphan. In memory: a new agent waits again."""
 
     seconds: float = GRACE
     _since: dict[tuple[str, str], float] = field(default_factory=dict)

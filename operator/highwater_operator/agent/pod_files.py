@@ -36,7 +36,7 @@ _ROWS: Final = 5000
 @dataclass(frozen=True, slots=True)
 class Piece:
     """``length`` bytes of a file from ``offset``. ``file``: another one where it is not the one that was read before;
-    ``size``: of the whole file now. Whoever gets it closes it."""
+    ``size``: of the whole file now. The caller closes it."""
 
     source: BinaryIO
     offset: int

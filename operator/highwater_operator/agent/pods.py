@@ -1,7 +1,7 @@
 """Which pods the agent may touch: those on its own node that say they are a Highwater cluster's.
 
 A watch keeps what is known of them, for reading and for making volumes. Before anything is broken the API server is
-asked anew: a watch may be behind, and a pod of the same name may be another one by now.
+asked again: a watch may be behind, and a pod of the same name may be another one by now.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def admitted(pods: Pods, reference: PodReference, node: str) -> Pod:
     """The pod that a request is about, if it may be touched.
 
     Raises:
-        Refusal: 404 there is none; 403 it is another node's or no cluster's; 409 it was made anew since.
+        Refusal: 404 there is none; 403 it is another node's or no cluster's; 409 it has been replaced since.
     """
     pod = pods.read(reference.namespace, reference.name)
     place = f"{reference.namespace}/{reference.name}"
@@ -98,7 +98,9 @@ def admitted(pods: Pods, reference: PodReference, node: str) -> Pod:
         raise Refusal(404, f"there is no pod {place}", expected=f"pod {place}", found="none")
     check(pod, node)
     if pod.uid.lower() != reference.uid.lower():
-        raise Refusal(409, f"pod {place} was made anew since", expected=f"uid {reference.uid}", found=f"uid {pod.uid}")
+        raise Refusal(
+            409, f"pod {place} has been replaced since", expected=f"uid {reference.uid}", found=f"uid {pod.uid}"
+        )
     return pod
 
 
@@ -169,7 +171,7 @@ class ApiPods:
                 failures = 0
             except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
                 if isinstance(error, ApiException) and error.status == _EXPIRED:
-                    continue  # the versions we knew are too old: list anew
+                    continue  # the versions we knew are too old: list again
                 WATCH_FAILURES.inc()
                 self._ended.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
                 failures += 1

@@ -81,7 +81,7 @@ def send_from(namespace: str, peer: str, count: int = 3) -> None:
 
 
 def send_to(namespace: str, peer: str, count: int = 3) -> None:
-    """Send datagrams to a peer from inside a namespace, to a port where nobody listens."""
+    """Send datagrams to a peer from inside a namespace, to a port without a listener."""
 
     def send() -> None:
         family = socket.AF_INET6 if ":" in peer else socket.AF_INET
@@ -98,7 +98,7 @@ def fetch(namespace: str, port: int, path: str, timeout: float) -> tuple[int, by
     """``GET`` from 127.0.0.1 inside a namespace: status and body.
 
     Raises:
-        MachineError: nobody answers.
+        MachineError: there is no answer.
     """
 
     def get() -> tuple[int, bytes]:
@@ -113,4 +113,4 @@ def fetch(namespace: str, port: int, path: str, timeout: float) -> tuple[int, by
     try:
         return in_namespace(namespace, get)
     except (OSError, HTTPException) as error:
-        raise MachineError(f"nobody answers at port {port} of the pod: {error}") from error
+        raise MachineError(f"no answer at port {port} of the pod: {error}") from error

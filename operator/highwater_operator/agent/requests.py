@@ -28,7 +28,7 @@ Address = Annotated[str, Field(max_length=45), AfterValidator(_address)]
 
 
 class PodReference(Model):
-    """Which pod. ``uid``: of the one that the caller saw; a pod that was made anew since is another one."""
+    """Which pod. ``uid``: of the one that the caller saw; a pod that has been replaced since is another one."""
 
     namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")]
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$")]

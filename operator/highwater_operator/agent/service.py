@@ -199,14 +199,14 @@ class Faults:
         all_entries = [*entries, *self._run.tagged(_barred(record.id))]
         who = sorted({entry.undone_by for entry in all_entries if entry.undone_by})
         seen.append(
-            Evidence(f"nothing of it is left; undone by {', '.join(who) or 'nobody: it left nothing'}", phase="heal")
+            Evidence(f"nothing of it is left; undone by {', '.join(who) or 'no one: it left nothing'}", phase="heal")
         )
         metrics.HEALS.labels(record.kind, by).inc()
         metrics.HEAL_SECONDS.labels(record.kind).observe(time.monotonic() - began)
         return self._records.put(replace(record, state=state).saw(*seen))
 
     def _undone(self, fault: str) -> list[str]:
-        """Undo all of a fault, the barrier last: until then nobody begins on what is half undone. What is left."""
+        """Undo all of a fault, the barrier last: until then no node starts on what is half undone. What is left."""
         return [*self._run.undo_tagged(fault).left, *self._run.undo_tagged(_barred(fault)).left]
 
     def _ensure(self, fault: str, left: list[str]) -> None:

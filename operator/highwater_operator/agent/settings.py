@@ -1,12 +1,35 @@
-"""What the agent must be told, from its environment: a DaemonSet sets no more than that."""
+"""The settings of the agent, which it reads from environment variables: a DaemonSet sets nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from highwater_chaos.machine.errors import MachineError
+
+HELP: Final = """\
+environment:
+  NODE_NAME                        name of the Kubernetes node (required)
+  HIGHWATER_AGENT_TOKEN_FILE       file with the token that callers must show (required)
+  HIGHWATER_AGENT_STATE            directory of the agent's journal (default: /var/lib/highwater/agent)
+  HIGHWATER_AGENT_VOLUMES          directory of the volumes (default: /var/lib/highwater/volumes)
+  HIGHWATER_KUBELET_DIR            directory of the kubelet (default: /var/lib/kubelet)
+  HIGHWATER_AGENT_HOST             address on which to listen (default: 0.0.0.0)
+  HIGHWATER_AGENT_PORT             port on which to listen; 0: any free port (default: 9405)
+  HIGHWATER_AGENT_TLS_CERT         file with the certificate (default: none, and so plain HTTP)
+  HIGHWATER_AGENT_TLS_KEY          file with the certificate's key
+  HIGHWATER_AGENT_TLS_CLIENT_CA    file with the authority of client certificates (default: callers need none)
+
+The directories of the journal and of the volumes must have the same paths on the node and in the agent's container.
+The agent must be root, in a privileged container with hostPID.
+
+exit status:
+  0   ended by SIGTERM
+  1   it cannot work on this machine; standard error says why
+  2   a setting is missing or wrong; standard error names the variable
+"""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Crashable volumes: a file system of its own for each pod that wants one, which can lose power, fail and be full.
 
-A volume belongs to the node and a pod's name, not to the agent or to one pod: a pod that is made anew under its name
-finds its data. So volumes are in no machine run, which would undo them with itself; a record of each (what it is, and
-whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true what
-the record says, after a crash and a reboot of the node too.
+A volume belongs to the node and a pod's name, not to the agent or to one pod: a pod that is created again under its
+name finds its data. So volumes are in no machine run, which would undo them with itself; a record of each (what it is,
+and whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true
+what the record says, after a crash and a reboot of the node too.
 
 The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
 taken for the node's.
@@ -46,7 +46,7 @@ _NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0
 @dataclass(frozen=True, slots=True)
 class VolumeRecord:
     """One volume. ``made``: its file system is whole. ``cluster``: uid of the LogCluster whose data are on it; empty:
-    whoever asked did not say. ``retain``: the data are to be kept when that LogCluster is deleted."""
+    the request did not say. ``retain``: the data are to be kept when that LogCluster is deleted."""
 
     name: str
     size_bytes: int
@@ -71,7 +71,7 @@ class Volumes:
         self._images = state / "images"
         self._mounts = mounts.resolve()
         self.busy = threading.RLock()
-        """Held by whoever unmounts and mounts, faults too: a mount on top of a mount would hide it."""
+        """Held while a volume is unmounted or mounted, by faults too: a mount on top of a mount would hide it."""
         for directory in (self._records, self._images):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._mounts.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -126,7 +126,7 @@ class Volumes:
                         expected=f"LogCluster {wanted.cluster}",
                         found=f"LogCluster {there.cluster}",
                     )
-                # A cluster made anew under an old one's name could not use what is there; its node would refuse it.
+                # A new cluster under an old one's name could not use what is there; its node would refuse it.
                 self.remove(there.name)
                 there = None
             if there is not None and (there.size_bytes, there.file_system) != (wanted.size_bytes, wanted.file_system):
@@ -206,7 +206,7 @@ class Volumes:
 
     def _make(self, record: VolumeRecord) -> VolumeRecord:
         image = self._image(record.name)
-        # What lies there is of a maker that was killed: nobody has ever written to it.
+        # What lies there is of a maker that was killed: nothing was ever written to it.
         loop.detach(image)
         image.unlink(missing_ok=True)
         free, least = shutil.disk_usage(self._images).free, SMALLEST[record.file_system]

@@ -1,6 +1,7 @@
 """Which experiments are run: those that any backend would take, less what Kubernetes cannot do yet.
 
-One that is not is over at once: its object says so in all that somebody can wait for, and nothing is made for it.
+One that is not is over at once: its object says so in everything that a client can wait for, and nothing is made for
+it.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from highwater_chaos.backends.kubernetes.borrowed_cluster import why_not_ready
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
-from highwater_chaos.backends.kubernetes.loan import why_not_ready
 from highwater_chaos.backends.kubernetes.reference import experiment_of, holder, own_topics, reference_of
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError
 from highwater_chaos.kube.client import Conflict, NotFound
@@ -21,7 +21,7 @@ from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.objects.naming import CLIENT_PORT, Owner, host_of
-from highwater_operator.reconcile.events import tell
+from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.problems import Problem, read_spec
 from highwater_runtime.ports import Endpoint
@@ -123,7 +123,9 @@ class BorrowedCluster:
             if since is not None and self._context.now() - datetime.fromisoformat(since) < patience:
                 return Outcome(self._context.pace.healing)
             message = f"topics of the experiment may be left on LogCluster {self._name}: {left}"
-            await tell(self._kube, self._found, "Warning", "TopicsLeft", message, self._context.now(), once=True)
+            await publish_event(
+                self._kube, self._found, "Warning", "TopicsLeft", message, self._context.now(), once=True
+            )
         try:
             await self._write(cluster, "")
         except NotFound:

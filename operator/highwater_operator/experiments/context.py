@@ -19,8 +19,8 @@ TOKEN_PATH: Final = "/etc/highwater/agent"  # noqa: S105 - a path
 
 @dataclass(frozen=True)
 class RunnerSettings:
-    """How runners are started: in the operator's own namespace, where the agents' token is, so that whoever may create
-    experiments does not get to see it."""
+    """How runners are started: in the operator's own namespace, where the agents' token is, so that a user who may
+    create experiments does not get to see it."""
 
     namespace: str
     image: str = "highwater/operator:0.1.0"

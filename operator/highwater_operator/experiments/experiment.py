@@ -12,7 +12,7 @@ Refused      nothing
 deleted      as Aborting; then the finalizer goes
 ============ ==========================================================================================================
 
-Every write is checked against the version that the decision was made on: whoever comes second looks again.
+Every write is checked against the version that the decision was made on: the writer that comes second looks again.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Wai
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
-from highwater_operator.reconcile.events import EventType, tell
+from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 
 _STOPS_WITHIN: Final = timedelta(seconds=40)
-"""A runner that has not ended by then is on a machine that nobody hears of; it can do nothing new any more, since it
+"""A runner that has not ended by then is on a machine that does not respond; it can do nothing new any more, since it
 would have to write that down first."""
 _DONE: Final = Outcome(None, settled=True)
 _JOB_NAMES: Final = {RUNNER: job_name, JUDGE: judge_job_name}
@@ -47,7 +47,7 @@ async def reconcile_experiment(context: ExperimentContext, namespace: str, name:
     """Bring one experiment a step further.
 
     Raises:
-        KubeError: the API server did not do its part, or somebody else was faster: come back later.
+        KubeError: the API server did not do its part, or another writer was faster: come back later.
     """
     found = await context.kube.get(CHAOS_EXPERIMENT, namespace, name)
     return _DONE if found is None else await _Look(context, found).run()
@@ -236,7 +236,7 @@ class _Look:
         if left:
             condition = Condition("Healed", "False", "FaultsOpen", "; ".join(left)[:2000])
         elif unseen:
-            message = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
+            message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
             condition = Condition("Healed", "Unknown", "NotSeen", message[:2000])
         else:
             condition = Condition("Healed", "True", "Verified", "nothing of any fault is left")
@@ -294,7 +294,7 @@ class _Look:
         self._status = found.get("status") or {}
 
     async def _tell(self, type_: EventType, reason: str, message: str) -> None:
-        await tell(self._kube, self._found, type_, reason, message, self._context.now(), once=True)
+        await publish_event(self._kube, self._found, type_, reason, message, self._context.now(), once=True)
 
     async def _tell_phase(self, phase: str) -> None:
         """An Event for each phase that the runner went through, as far as the operator saw it."""

@@ -1,6 +1,6 @@
 """The Job that judges what a runner has recorded, on Spark: what it is, and why it came to nothing where it did.
 
-Unlike a run, judging can be repeated: a pod that was evicted has a successor, and a Job that is gone is made anew.
+Unlike a run, judging can be repeated: a pod that was evicted has a successor, and a Job that is gone is created again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
         "args": arguments_of(found),
         "workingDir": "/tmp",  # noqa: S108 - Spark makes a directory where it is started; the root is read-only
         "resources": settings.resources,
-        # Its last words, for whoever reads why there is no verdict.
+        # Its last lines, which say why there is no verdict.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
     return job_manifest(

@@ -1,5 +1,5 @@
-"""The Job that runs one experiment: one attempt, since nobody can go on where a runner ended; and what it has in common
-with the Job that judges one."""
+"""The Job that runs one experiment: one attempt, since no runner can go on where another ended; and what it has in
+common with the Job that judges one."""
 
 from __future__ import annotations
 

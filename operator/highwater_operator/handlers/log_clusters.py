@@ -34,6 +34,6 @@ def register(registry: kopf.OperatorRegistry, queue: Queue) -> None:
             id=f"{kind.plural}-of",
         )
         async def child_changed(labels: kopf.Labels, namespace: str | None, **_: Any) -> None:
-            """A child's status moved on, somebody has changed it, or it is gone."""
+            """A child's status moved on, it was changed, or it is gone."""
             if namespace is not None:
                 queue.add(Key(namespace, labels[CLUSTER_LABEL]))

@@ -109,7 +109,7 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         **dict.fromkeys(_BY_BROKERS, min(_USUAL_REPLICAS, spec.brokers)),
         **spec.config,
         "highwater.node.name": f"{role}-{index}",
-        "highwater.incarnation": "clock",  # nobody counts the starts of a container
+        "highwater.incarnation": "clock",  # there is no count of a container's starts
         "highwater.trace.path": f"{EVENTS_PATH}/events.jsonl",
         "highwater.control.path": f"{CONTROL_PATH}/control.sock",
         "highwater.admin.listener": f"http://0.0.0.0:{ADMIN_PORT}",
@@ -142,7 +142,8 @@ def volume_name(owner: Owner, role: Role, index: int) -> str:
 
 
 def cluster_id(owner: Owner) -> str:
-    """Kafka's cluster id, 22 characters, from the resource's uid: a cluster made anew is another cluster."""
+    """Kafka's cluster id, 22 characters, from the resource's uid: a cluster that is created again is another
+    cluster."""
     alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
     number = int.from_bytes(blake2b(owner.uid.encode(), digest_size=16).digest(), "big")
     text = ""

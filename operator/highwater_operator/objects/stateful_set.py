@@ -202,6 +202,7 @@ def _claims(owner: Owner) -> dict[str, Any]:
         claim["storageClassName"] = storage.class_name
     return {
         "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}],
-        # Data outlives pods and scaling. A cluster made anew is another cluster and could not use what is there.
+        # Data outlives pods and scaling. A cluster that is created again is another one and could not use what is
+        # there.
         "persistentVolumeClaimRetentionPolicy": {"whenDeleted": storage.when_deleted, "whenScaled": "Retain"},
     }

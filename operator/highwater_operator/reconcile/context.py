@@ -22,7 +22,7 @@ class Pace:
     steady: float = 30.0
     """Nothing is under way: drift of what is not watched is found by then."""
     waiting: float = 5.0
-    """Pods are to become ready, or somebody has to act."""
+    """Pods are to become ready, or a person has to act."""
     moving: float = 1.0
     """A step waits for the live cluster, which sends no events."""
 

@@ -1,7 +1,7 @@
 """Whether a live object still is what it should be.
 
 Every applied object carries a hash of its manifest. The same hash, and every field of the manifest found in the live
-object: nothing to do, and nothing is sent. The same hash, and a field that is otherwise: somebody else has changed it.
+object: nothing to do, and nothing is sent. The same hash, and a field that is otherwise: another writer has changed it.
 Fields that the manifest does not name are others' own, and left alone.
 """
 

@@ -22,7 +22,7 @@ _PATIENCE: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
-async def tell(
+async def publish_event(
     kube: AsyncKube, about: Json, type_: EventType, reason: str, message: str, now: datetime, *, once: bool = False
 ) -> None:
     """Post an Event about an object (a manifest); ``once``: the same again is not counted."""

@@ -15,7 +15,7 @@ from highwater_operator.objects.naming import CLIENT_PORT, ROLES, Owner, Role, h
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created
 from highwater_operator.reconcile.drift import difference, is_current, stamped
-from highwater_operator.reconcile.events import EventType, tell
+from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.observation import (
     Observation,
     PodView,
@@ -83,7 +83,7 @@ class _Reconcile:
         return Owner(self._metadata["name"], self._metadata["namespace"], self._metadata["uid"], spec)
 
     async def _taken(self, owner: Owner, seen: Observation) -> Problem | None:
-        """Whether an object that is to be made is there already and is somebody else's."""
+        """Whether an object that is to be made is there already and has another owner."""
         for manifest in objects_of(owner, self._context.default_image):
             kind, name = kind_of(manifest), manifest["metadata"]["name"]
             if (kind.kind, name) in seen.objects:
@@ -276,7 +276,7 @@ class _Reconcile:
 
     async def _tell(self, type_: EventType, reason: str, message: str, *, once: bool = False) -> None:
         _log.info("%s/%s: %s: %s", *_names(self._metadata), reason, message)
-        await tell(self._kube, self._resource, type_, reason, message, self._context.now(), once=once)
+        await publish_event(self._kube, self._resource, type_, reason, message, self._context.now(), once=once)
 
 
 def _belongs(pod: PodView, sets: dict[Role, SetView]) -> bool:

@@ -34,7 +34,7 @@ class Key(NamedTuple):
 @dataclass(slots=True)
 class _Entry:
     due: float | None = None
-    """When it is to be worked on; None: nobody asked."""
+    """When it is to be worked on; None: it was not requested."""
     busy: bool = False
     failures: int = 0
 

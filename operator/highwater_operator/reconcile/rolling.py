@@ -2,7 +2,7 @@
 
 One pod at a time. Controllers first, the active one last of them: each change of the active controller costs an
 election. Brokers only while no partition is under-replicated, so that no partition loses more than one replica at a
-time. A pod that is behind and not ready goes first and at once: it serves nobody, and may be just what the change
+time. A pod that is behind and not ready goes first and at once: it serves no client, and may be just what the change
 repairs.
 """
 

@@ -79,7 +79,7 @@ def definitions() -> dict[str, dict[str, Any]]:
                 },
                 {
                     "rule": "self == oldSelf",
-                    "message": "an experiment cannot be changed: delete it and apply it anew",
+                    "message": "an experiment cannot be changed: delete it and apply it again",
                 },
             ],
             columns=[

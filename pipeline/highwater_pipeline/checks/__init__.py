@@ -1,7 +1,7 @@
 """Check kernels: pure functions from the tables of one partition to anomalies. One family of checks a module.
 
 A kernel sees one :class:`~highwater_pipeline.units.Unit`, works on whole columns (Arrow, NumPy) and returns what it
-found. It knows nothing of Spark, files or runs: :func:`check_unit` is all that anybody schedules.
+found. It knows nothing of Spark, files or runs: :func:`check_unit` is all that a scheduler calls.
 """
 
 from __future__ import annotations

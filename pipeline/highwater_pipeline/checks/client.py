@@ -2,15 +2,15 @@
 
 ``checks.version_order`` says which values stand at which offsets, ``checks.promises`` which of them were promised to
 stay, and ``checks.client_topics`` tells topics of one name apart. An anomaly that is one only if something was promised
-of which nobody knows is counted as ``unknown``: it makes no fail, and no pass either.
+about which nothing is known is counted as ``unknown``: it makes no fail, and no pass either.
 
 * ``inconsistent-offsets``: an offset has two or more values.
 * ``duplicate``: a value has two or more offsets, and was allowed fewer (``checks.duplicate``).
 * ``lost-write``: let ``bound`` be the highest first offset among values read ok; a value whose last offset is not above
-  ``bound`` and whose writer must have committed was read ok by nobody.
+  ``bound`` and whose writer must have committed was never read ok.
 * ``aborted-read``: a value was read ok although (every) writer of it failed.
 * ``precommitted-read``: an operation that completed ok read a value that it sent itself.
-* ``unseen``: an acknowledged value was read ok by nobody by the end, final reads included.
+* ``unseen``: an acknowledged value was never read ok by the end, final reads included.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _perhaps(certain: Finding, possible: Callable[[], Finding], differ: bool, wh
 
 
 def _unplaced(unit: Unit, seen: Seen, read: Ints) -> Finding:
-    """Acknowledged values that nobody read and that may have been deleted with their topic."""
+    """Acknowledged values that were never read and that may have been deleted with their topic."""
     if not unit.facts.drained or recorded(unit.facts, "log-appended"):
         return finding(0, ())
     missing = distinct(seen.value[seen.acknowledged])
@@ -126,7 +126,7 @@ def _lost_examples(seen: Seen, order: VersionOrder, lost: Ints, read_last: int) 
             "rows": rows_of("operations", [seen.row_at(writer), seen.row_at(reader)]),
             "story": (
                 f"Value {value}, {acknowledged} {seen.who(writer)} at offset {offset} of {seen.partition},"
-                f" was read by nobody, though {seen.who(reader)} read on to offset {read_to}."
+                f" was never read, though {seen.who(reader)} read on to offset {read_to}."
             ),
         }
 
@@ -228,7 +228,7 @@ def _unseen(seen: Seen, read: Ints, missed: Bools) -> Finding:
                 "rows": rows_of("operations", [seen.row_at(writer)]),
                 "story": (
                     f"Value {value}, acknowledged to {seen.who(writer)}{where} of {seen.partition},"
-                    " had been read by nobody when the final reads were through."
+                    " had not been read when the final reads were complete."
                 ),
             }
 

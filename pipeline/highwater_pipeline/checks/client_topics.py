@@ -8,7 +8,7 @@ of a record that was sent:
    stands is then not known.
 3. What completed before the second topic was created belongs to the first.
 
-What remains may belong to any of them. It is placed nowhere, and nobody misses it: it may have been deleted with its
+What remains may belong to any of them. It is placed nowhere, and no check misses it: it may have been deleted with its
 topic. A history without ids of more than one topic is that of one topic.
 """
 
@@ -87,7 +87,7 @@ def _ids(unit: Unit) -> list[str]:
 def _deleted(unit: Unit) -> list[str]:
     gone = is_any(unit.events, "kind", "partition-changed") & is_any(unit.events, "reason", "deleted")
     if unit.facts.settings.deletes_topic(unit.partition) is False:
-        return []  # nobody asked for it
+        return []  # it was not asked for
     deleted: list[str] = unit.events.filter(pa.array(gone))["topic_id"].drop_null().unique().to_pylist()
     return deleted
 

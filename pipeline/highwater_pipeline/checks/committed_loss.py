@@ -7,7 +7,7 @@ batch, first committed in leader epoch L, is lost if one of these holds:
 * a leader of an epoch above L committed another batch at some of its offsets;
 * the dump of the last leader's log lacks some of its records, or has others there. (Offsets below the dump's first are
   not judged: retention may have deleted them.)
-* the topic was deleted, though the settings say that nobody may delete it.
+* the topic was deleted, though the settings say that it may not be deleted.
 
 Where a replica has compacted the partition, only the first counts. Compaction keeps the offsets and removes records,
 each replica at its own time: a batch may well be another one then.
@@ -99,7 +99,7 @@ def committed_loss(unit: Unit) -> Finding:
                 proof = rows_of("node_event", [report["row"], row])
             elif deletion is not None:
                 later = {"node": deletion["node"], "topic_id": deletion["topic_id"]}
-                fate = f"but {deletion['node']} reported that the topic was deleted, for which nobody had asked"
+                fate = f"but {deletion['node']} reported that the topic was deleted, which no client had requested"
                 proof = rows_of("node_event", [report["row"], deletion["row"]])
             else:
                 assert dump is not None
@@ -122,7 +122,7 @@ def _lacked_by_a_leader(batches: _Batches, leaders: pa.Table) -> Bools:
         return np.zeros(len(batches.offset), np.bool_)
     epoch, leo = ints(leaders, "leader_epoch"), ints(leaders, "end_offset")
     order = np.argsort(epoch, kind="stable")
-    # Lowest LEO with which anybody from here on became leader; none after the last.
+    # Lowest LEO with which a replica from here on became leader; none after the last.
     lowest = np.append(np.minimum.accumulate(leo[order][::-1])[::-1], np.iinfo(np.int64).max)
     short: Bools = batches.end > lowest[np.searchsorted(epoch[order], batches.committed_in, side="right")]
     return short

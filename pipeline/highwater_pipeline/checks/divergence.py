@@ -3,8 +3,8 @@
 Judged by the dumps of all replicas at the end of a run. Replicas may well differ *above* their HWs: a broker that was
 cut off or is down still has what the others never got. So a replica's own HW counts: that of the last leader for the
 members of the last committed ISR; for others the last one that they reported themselves (as leader, or when they became
-leader or follower). What lies below a replica's own log start, nobody can read from it: it stays on the disk until its
-segment is deleted. (After DeleteRecords a leader knows of no epoch that ended below. A follower may then keep other
+leader or follower). What lies below a replica's own log start, no client can read from it: it stays on the disk until
+its segment is deleted. (After DeleteRecords a leader knows of no epoch that ended below. A follower may then keep other
 records there.) At equal offset and leader epoch replicas must never differ, wherever they stand.
 
 Records differ by their values and by the CRCs of their batches. If a replica has compacted the partition, the CRCs do

@@ -5,13 +5,13 @@ again, and a leader appends it at offset 62. An idempotent producer was promised
 A producer without idempotence was promised nothing of the kind: it may write a value once for each attempt.
 
 The trap: a leader recognises a batch by what it knows of the producer, and it learns that from its own log. So it knows
-nothing of a copy that lies below the log start at which it learned it: where it began its log anew (a follower whose
+nothing of a copy that lies below the log start at which it learned it: where it restarted its log (a follower whose
 log ends before its leader's begins), recovered it, or cut it back. Retention may have moved the log start to 48 before
 that. Apache Kafka does the same: ``truncateFullyAndStartAt`` clears the producers' state, and a leader that knows
 nothing of a producer takes any sequence (releases from 2.5, KIP-360). A copy that stands there is no duplicate.
 
 The leader that appended a copy is the one whose leader epoch was committed at its offset. A live log whose log start
-moves forgets nobody, so retention alone excuses nothing.
+moves forgets no producer, so retention alone excuses nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A partition's name outlives its topic: where a topic was deleted and created anew, each generation is judged alone.
+"""A partition's name outlives its topic: if a topic was deleted and created again, each generation is judged alone.
 
 Offsets and leader epochs begin at 0 again with a new topic id, which must not look like a loss. Some events name the
 topic id; the others belong to the generation that their node spoke of last.

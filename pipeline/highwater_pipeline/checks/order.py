@@ -2,10 +2,10 @@
 one operation (``int-``), by Jepsen's definitions.
 
 A consumer that read offset 4 and then 7 skipped what stands between, if anything does: in a log with gaps nothing need
-be wrong. One that read 4 and then 3 went back. Whoever was put elsewhere in between did neither, so an assignment with
-an offset is the new position; one without keeps the position of the partitions that it lists, and forgets that of all
-others. A subscription lets a group move the consumer, of which the history says nothing: from then on its order is not
-judged.
+be wrong. One that read 4 and then 3 went back. A consumer that was given another position in between did neither, so
+an assignment with an offset is the new position; one without keeps the position of the partitions that it lists, and
+forgets that of all others. A subscription lets a group move the consumer, of which the history says nothing: from then
+on its order is not judged.
 
 A producer's sends stand in the order in which they began. An idempotent one is promised that of all of them
 (pipelined sends of one client are operations of several processes); another only of a send that began after the last

@@ -19,7 +19,8 @@ from highwater_pipeline.checks.columns import Bools, Ints, first_per, ints, is_a
 class Replay:
     """Over the positions of ``events``: ``high_watermark`` is the highest HW that any leader has reported so far (0:
     none); ``state`` the position of the committed partition state in force (−1: none); ``settled`` is false inside a
-    step, where one node emits several events at one time and the state between them never existed for anybody."""
+    step, where one node emits several events at one time and the state between them was never visible to another
+    node."""
 
     events: pa.Table
     high_watermark: Ints

@@ -9,7 +9,7 @@ that is not committed, and:
 * ``retention-time``: the newest record that went was older than ``retention.ms``, by the clock of the replica;
 * ``retention-size``: what is left is not smaller than ``retention.bytes``;
 * ``delete-records``: a client had asked this very leader for it (``records-deletion-asked``), at least so far;
-* ``leader`` (a follower takes over its leader's log start), and a log that was emptied and begun anew (``restart-at``)
+* ``leader`` (a follower takes over its leader's log start), and a log that was emptied and restarted (``restart-at``)
   or loaded: a log has begun there or later for one of the reasons above. What a node had when it was first heard of
   counts as well.
 

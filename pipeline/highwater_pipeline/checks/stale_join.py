@@ -99,7 +99,7 @@ def _example(
     if again is None:
         why = f"claimed under epoch {claimed}, while the epoch in force was {in_force}"
     else:
-        why = f"proposed before it registered anew under epoch {again['broker_epoch']}"
+        why = f"proposed before it registered again under epoch {again['broker_epoch']}"
     rows = [request["row"], *(event["row"] for event in (proposal, again) if event is not None)]
     return {
         "partition": unit.partition,

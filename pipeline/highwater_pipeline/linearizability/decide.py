@@ -17,7 +17,7 @@ from highwater_pipeline.linearizability.registers import NEVER, Ints, Register
 from highwater_pipeline.linearizability.search import position_in_time, search, told_apart
 from highwater_pipeline.linearizability.zones import is_unique, zones_of
 
-Answer = Literal["linearizable", "nonlinearizable", "unknown"]
+Outcome = Literal["linearizable", "nonlinearizable", "unknown"]
 
 _NOTHING: Final = np.empty(0, np.int64)
 
@@ -44,7 +44,7 @@ class Decision:
     came before the search for it was through: then ``order`` is of a prefix that fits, and a longer one may.
     """
 
-    answer: Answer
+    outcome: Outcome
     steps: int
     order: Ints = field(default_factory=_NOTHING.copy)
     misfit: int = -1
@@ -61,8 +61,8 @@ def decide(register: Register, limits: Limits | None = None, *, zones: bool = Tr
     """Decide one register; ``zones`` false: by search alone, even where values are unique."""
     budget = _Budget(limits or Limits(), register.size)
     tried = _try(register, budget, zones)
-    if tried.answer != "nonlinearizable":
-        return Decision(tried.answer, budget.used, tried.order)
+    if tried.outcome != "nonlinearizable":
+        return Decision(tried.outcome, budget.used, tried.order)
     return _longest_prefix(register, budget, tried, zones)
 
 
@@ -80,7 +80,7 @@ def _longest_prefix(register: Register, budget: _Budget, refuted: _Tried, zones:
         if not fits <= middle < fails:
             continue
         tried = _try(register.until(int(completions[middle])), budget, zones)
-        match tried.answer:
+        match tried.outcome:
             case "linearizable":
                 order, fits, stride = tried.order, middle + 1, stride * 2
                 ordered = fits
@@ -99,7 +99,7 @@ class _Tried:
     """An answer; a linearization (rows) if there is one; if there is none, a time up to which there is one, and a time
     at which it probably ends (−1: no idea)."""
 
-    answer: Answer
+    outcome: Outcome
     order: Ints = field(default_factory=_NOTHING.copy)
     reached: int = -1
     suspect: int = -1

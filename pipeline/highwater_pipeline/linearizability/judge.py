@@ -20,7 +20,7 @@ from highwater_pipeline.linearizability.decide import Decision, Limits, decide
 from highwater_pipeline.linearizability.registers import CAS, KINDS, READ, by_key, register_history, register_of
 from highwater_pipeline.micro_operations import FAIL, OK, OUTCOMES
 from highwater_pipeline.tables import RunTables
-from highwater_pipeline.units import doubts
+from highwater_pipeline.units import inconclusive_reasons
 
 SHOWN: Final = 10
 """Operations of the longest linearizable prefix that an example shows, from its end."""
@@ -42,10 +42,10 @@ class KeyVerdict(msgspec.Struct, frozen=True):
 
 
 class RegisterFacts(msgspec.Struct, frozen=True):
-    """What is known of a run besides its registers: its name, and sentences on faults nobody can be sure of."""
+    """What is known of a run besides its registers: its name, and sentences on faults that are not certain."""
 
     run_id: str
-    doubts: tuple[str, ...] = ()
+    inconclusive_reasons: tuple[str, ...] = ()
 
 
 def check_registers(tables: RunTables, limits: Limits | None = None) -> Judgement:
@@ -56,14 +56,14 @@ def check_registers(tables: RunTables, limits: Limits | None = None) -> Judgemen
 
 def facts_of(tables: RunTables) -> RegisterFacts:
     """What a judgement says of a run whatever its registers hold."""
-    return RegisterFacts(tables.run_id, tuple(doubts(tables.faults)) if tables.faults is not None else ())
+    return RegisterFacts(tables.run_id, tuple(inconclusive_reasons(tables.faults)) if tables.faults is not None else ())
 
 
 def check_key(key: str, table: pa.Table, limits: Limits | None = None) -> KeyVerdict:
     """Decide one key from its rows of ``registers.REGISTER_HISTORY``, which are in order of ``row``."""
     decision = decide(register_of(table), limits)
     acknowledged = int((table["outcome"].to_numpy() == OK).sum())
-    match decision.answer:
+    match decision.outcome:
         case "linearizable":
             return KeyVerdict(key, table.num_rows, acknowledged, "ok", decision.steps)
         case "unknown":
@@ -87,7 +87,7 @@ def merge_keys(facts: RegisterFacts, keys: Iterable[KeyVerdict]) -> Judgement:
         else:
             states[name] = "unknown" if undecided or not acknowledged else "ok"
     reasons = [f"{name}: {REGISTER_CHECKS[name]} ({report.count} found)" for name, report in anomalies.items()]
-    reasons += facts.doubts
+    reasons += facts.inconclusive_reasons
     reasons += [
         f"register {verdict.key}: not decided in {verdict.steps} steps over {verdict.operations} operations"
         for verdict in undecided[:SHOWN]
@@ -104,7 +104,7 @@ def merge_keys(facts: RegisterFacts, keys: Iterable[KeyVerdict]) -> Judgement:
 def _verdict(facts: RegisterFacts, states: dict[str, CheckState]) -> Verdict:
     if "failed" in states.values():
         return "fail"
-    return "inconclusive" if facts.doubts or "unknown" in states.values() else "pass"
+    return "inconclusive" if facts.inconclusive_reasons or "unknown" in states.values() else "pass"
 
 
 # --- the operation that does not fit --------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def _story(
     value = misfit["value"] if read else misfit["expected"]
     what = f"read {_shown(value)}" if read else f"changed {_shown(value)} to {_shown(misfit['value'])}"
     if value is not None and writer is None:
-        why = "which nobody had written"
+        why = "which no client had written"
     elif end is not None:
         did = {"read": "read", "write": "written", "cas": "changed it to"}[end.name]
         why = f"although {end.who} had {did} {_shown(end.value)} before that began"

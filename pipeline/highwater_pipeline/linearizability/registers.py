@@ -7,10 +7,11 @@ which operation completed before which was invoked.
 An operation that failed did not happen. One whose outcome is unknown may take effect at any time after its invocation,
 or never: its completion lies after everything else. Two kinds of those can be left out without changing the answer:
 
-* an unknown read, which nobody learned anything from;
-* an unknown write or cas whose new value nobody must have observed. Nothing that is known to have happened needs it,
-  and where it stands in a linearization, taking it out leaves one: whatever comes next overwrites it. Observers of a
-  value are acknowledged reads, acknowledged cas that expect it, and unknown cas that expect it and are themselves kept.
+* an unknown read, from which no client learned anything;
+* an unknown write or cas whose new value no operation must have observed. Nothing that is known to have happened needs
+  it, and where it stands in a linearization, taking it out leaves one: whatever comes next overwrites it. Observers of
+  a value are acknowledged reads, acknowledged cas that expect it, and unknown cas that expect it and are themselves
+  kept.
 """
 
 from __future__ import annotations

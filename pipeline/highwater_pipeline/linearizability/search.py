@@ -15,7 +15,7 @@ What makes registers easier than objects in general, none of which changes an an
 * Of two writes of one value only the one that completes first is tried; an unknown one only where none is open. Unknown
   operations that do the same are counted, not told apart, and a configuration that has used more of them than another
   one that is otherwise the same is not looked at.
-* Open reads of a value that nobody is going to observe later are linearized behind an open write of it on the way, as
+* Open reads of a value that no operation observes later are linearized behind an open write of it on the way, as
   soon as another write takes effect: that write has no other use.
 * A configuration is given up as soon as a value that must still be observed is neither there nor can be written again.
   Where values are unique this leaves nearly no choice at all.
@@ -191,8 +191,8 @@ class _Search:
         return [move for move in found if move[0].state == config.state or self.alive(config.state, move[0])]
 
     def worth_visiting(self, config: Config, last: int) -> list[int]:
-        """States that somebody could use before the operation that completes: a read that is open, a cas; and what a
-        cas makes of the present state, if this is when it happened (unlike a write it cannot hide)."""
+        """States that an operation could use before the operation that completes: a read that is open, a cas; and what
+        a cas makes of the present state, if this is when it happened (unlike a write it cannot hide)."""
         line, state = self.line, config.state
         found = {value for value in line.unread if line.open_reads[value] & ~config.done}
         for pair in line.open_pairs:
@@ -204,7 +204,7 @@ class _Search:
             if any(self.unused(pair, config) for pair in pairs):
                 found.add(expected)
         if not line.all_writes & ~config.done & ~config.free & ~last:
-            found.discard(state)  # writing the same again would free nobody
+            found.discard(state)  # writing the same again would free no operation
         return sorted(found)
 
     def ways_to(self, value: int, config: Config, last: int) -> Iterator[Move]:
@@ -237,7 +237,7 @@ class _Search:
     # --- effects ---
 
     def write(self, config: Config, value: int, op: int, group: Pair | None, last: int) -> Move:
-        """A write takes effect: every other open write has become free, and reads that nobody else can serve are."""
+        """A write takes effect: every other open write has become free, and reads that no other write can serve are."""
         line = self.line
         done, used, visited = config.done, config.used, []
         if group is None:
@@ -325,8 +325,9 @@ class _Search:
 
 
 def told_apart(register: Register, path: Path | None) -> Register:
-    """The register with every value replaced by the operation that wrote it, as the path has it: whoever observed it
-    names that operation. So ``zones`` can say whether the path is right, and how its operations stand in order.
+    """The register with every value replaced by the operation that wrote it, as the path has it: an operation that
+    observed it names that operation. So ``zones`` can say whether the path is right, and how its operations stand in
+    order.
 
     What took no effect is left out. A write that the path does not name took effect unseen, or while the state was what
     it writes: then it changed nothing, and stands here as a read.

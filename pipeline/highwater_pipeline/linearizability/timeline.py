@@ -5,7 +5,7 @@ on its choices lives here: which operations are open, by value; how many writes 
 values are still going to be read. Acknowledged operations have a *slot*, a small number that is theirs while they are
 open, so that sets of open operations are bits of an integer. Unknown writes of one value are all alike, and so are
 unknown cas of one pair: they are counted in a *group*, and a packed integer has one field per group for how many the
-search has used. A group's field is given to another once nobody can observe its value any more.
+search has used. A group's field is given to another once no operation can observe its value any more.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Timeline:
             members[self.pair(op)].append(op)
         self.members = members
         self.field: dict[Pair, int] = {}
-        self.until: dict[Pair, int] = {}  # the event from which on nobody observes a group's value
+        self.until: dict[Pair, int] = {}  # the event from which on no operation observes a group's value
         self.forgotten: dict[int, int] = defaultdict(int)  # by event: fields that mean nothing from there on
         self.unknown_from: dict[int, list[Pair]] = defaultdict(list)
         free: list[int] = []
@@ -132,7 +132,7 @@ class Timeline:
             ends = NEVER if pair[1] in self.expected_by_unknown else self.observed_until[pair[1]]
             self.until[pair] = ends
             if ends <= begins:
-                continue  # whoever observed the value had done so before
+                continue  # operations that observed the value had done so before
             while busy and busy[0][0] < begins:
                 heapq.heappush(free, heapq.heappop(busy)[1])
             if not free:

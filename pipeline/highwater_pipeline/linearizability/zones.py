@@ -117,7 +117,7 @@ def _layers_fit(invoked: Ints, completed: Ints, layer: Ints, new_chain: Bools, c
     starts = np.flatnonzero(new_chain | np.append(True, layer[1:] != layer[:-1]))
     latest, earliest = np.maximum.reduceat(invoked, starts), np.minimum.reduceat(completed, starts)
     chain = chain_of[starts]
-    # The running maximum within each chain: chains lie so far apart that it starts anew at each.
+    # The running maximum within each chain: chains lie so far apart that it starts again at each.
     apart = 1 << 34
     running = np.maximum.accumulate(latest + chain * apart) - chain * apart
     same = chain[1:] == chain[:-1]

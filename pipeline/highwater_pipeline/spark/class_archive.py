@@ -53,7 +53,7 @@ def jvm_options(java: Java) -> list[str]:
 
 
 def make_archive(timeout_s: float = 600) -> Path:
-    """Make the archive anew, by judging a history of two lines, and return where it is.
+    """Make the archive again, by judging a history of two lines, and return where it is.
 
     Raises :class:`~highwater_pipeline.java.JavaNotFound`; ``subprocess.SubprocessError`` where Spark does not run.
     """

@@ -87,7 +87,7 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
     if master.startswith("local"):
         conf.setAll(list(_LOCAL.items()))
         conf.set("spark.sql.shuffle.partitions", str(max(2, cores(master))))
-    # The JVM inherits no stream of ours: stdout may be somebody's JSON, and what the JVM says before logging is set up
+    # The JVM inherits no stream of ours: stdout may be a caller's JSON, and what the JVM says before logging is set up
     # (incubator modules, the launcher's warnings) is of interest only where it then fails.
     with tempfile.TemporaryFile() as output, tempfile.TemporaryDirectory() as stand_in:
         environment = {
@@ -97,7 +97,8 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
             "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         if master.startswith("local"):
-            # Otherwise it asks what address this machine's name has, and gives up where nobody knows: in containers.
+            # Otherwise it asks what address this machine's name has, and gives up if that cannot be resolved, as in
+            # containers.
             environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
         try:
             with _set(environment):

@@ -36,8 +36,10 @@ def read_properties(path: Path) -> dict[str, Property]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: expected a configuration file, found: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8 text, found: {error.reason} at byte {error.start}") from error
     found: dict[str, Property] = {}
     for number, line in _logical_lines(text):
         match = _KEY.match(line)

@@ -20,12 +20,12 @@ AGAIN_AFTER_S: Final = 60.0
 class _Away:
     """A peer that could not be reached."""
 
-    __slots__ = ("attempts", "since", "told")
+    __slots__ = ("attempts", "logged_at", "since")
 
     def __init__(self, now: float) -> None:
         self.attempts = 0
         self.since = now
-        self.told: float | None = None
+        self.logged_at: float | None = None
 
 
 class Reachability:
@@ -43,8 +43,8 @@ class Reachability:
         if away is None:
             away = self._away[peer] = _Away(now)
         away.attempts += 1
-        if away.told is None or now - away.told >= AGAIN_AFTER_S:
-            away.told = now
+        if away.logged_at is None or now - away.logged_at >= AGAIN_AFTER_S:
+            away.logged_at = now
             self._log.warning(
                 "peer unreachable", server=peer, why=why, attempts=away.attempts, seconds=round(now - away.since, 1)
             )

@@ -56,7 +56,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """What a host hands to one incarnation of one node.
+    """What a host gives to one incarnation of one node.
 
     ``random`` is seeded by the host from the experiment's seed, the node's name and its incarnation; a core draws
     every random choice (election time-outs, jitter, session ids, uuids) from it.

@@ -16,17 +16,17 @@ class Timer(Protocol):
     """A pending call."""
 
     def cancel(self) -> None:
-        """Make sure the callback never runs. Idempotent; does nothing once it has run."""
+        """Prevent the call. Idempotent. Does nothing if the callback has run."""
 
 
 class Clock(Protocol):
     """One node's view of time. In the simulator it may run fast, slow or offset (``clockSkew``)."""
 
     def now_ns(self) -> int:
-        """Monotonic nanoseconds of this node; meaningful only as differences."""
+        """Return the monotonic time of this node in nanoseconds. Only differences have a meaning."""
 
     def wall_ms(self) -> int:
-        """Milliseconds since the Unix epoch by this node's wall clock, for record timestamps. May jump."""
+        """Return milliseconds since the Unix epoch by this node's wall clock, for record timestamps. May jump."""
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
         """Run ``callback`` once, ``delay_ns`` nanoseconds of this node's time from now (0: after this event).

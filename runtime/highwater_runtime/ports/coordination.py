@@ -30,7 +30,7 @@ ANY_VERSION: Final = -1
 """Instead of a version: write whatever the node's version is."""
 
 MAX_REQUEST_BYTES: Final = 0xFFFFF
-"""A server that gets a larger request breaks the connection (``jute.maxbuffer``): split what may grow."""
+"""A server that gets a larger request closes the connection (``jute.maxbuffer``). Split larger data."""
 
 
 class Failure(Enum):
@@ -51,25 +51,25 @@ class Failure(Enum):
 
 
 class Stat(Struct, frozen=True, tag="stat"):
-    """What the ensemble knows of a node beside its data; times are zxids."""
+    """Metadata of a node. Times are zxids."""
 
     czxid: int
-    """Of its creation. A node that is created again has another one."""
+    """Zxid of its creation. A node that is created again has another one."""
     mzxid: int
-    """Of the last change of its data."""
+    """Zxid of the last change of its data."""
     pzxid: int
-    """Of the last creation or deletion of a child; at first of its own creation."""
+    """Zxid of the last creation or deletion of a child; at first that of its own creation."""
     version: int
-    """How often its data has changed."""
+    """Number of changes of its data."""
     cversion: int
-    """How often children were created or deleted."""
+    """Number of creations and deletions of children."""
     ephemeral_owner: int
-    """Id of the session that it ends with; 0: none."""
+    """Id of the session whose end deletes it (ephemeral node); 0: none."""
     children: int
 
 
 class Created(Struct, frozen=True, tag="created"):
-    """``path`` as it is, with the number of a sequential node."""
+    """Path of the created node; that of a sequential node ends in its number."""
 
     path: str
     stat: Stat
@@ -97,7 +97,7 @@ class Aborted(Struct, frozen=True, tag="aborted"):
 
 
 class Operation(Struct, Generic[R], frozen=True):
-    """What one session asks of the tree; the result is an ``R`` or a :class:`Failure`.
+    """One operation of a session on the tree. Its result is an ``R`` or a :class:`Failure`.
 
     Raises:
         ValueError: a path that cannot be one.
@@ -139,7 +139,7 @@ class Delete(Operation[None], frozen=True, tag="delete"):
 
 
 class Exists(Operation["Stat | None"], frozen=True, tag="exists"):
-    """Read a node's stat; None: there is no such node. A watch then waits for its creation."""
+    """Read a node's stat. The result is None if there is no such node; a watch then waits for its creation."""
 
 
 class Children(Operation[Listing], frozen=True, tag="children"):
@@ -154,7 +154,7 @@ class Check(Operation[None], frozen=True, tag="check"):
 
 Step: TypeAlias = Create | Set | Delete | Check
 StepResult: TypeAlias = str | Stat | None
-"""Of Create the path as it is (ZooKeeper does not tell the stat here), of Set the stat."""
+"""Results of the steps: the path of a Create (ZooKeeper returns no stat here), the stat of a Set."""
 
 
 class Multi(Operation["tuple[StepResult, ...] | Aborted"], frozen=True, tag="multi"):
@@ -173,7 +173,7 @@ Children when a child is created or deleted, or the node is deleted."""
 
 
 class WatchKind(Enum):
-    """Why a watch has ended."""
+    """The event that ended a watch."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -181,7 +181,7 @@ class WatchKind(Enum):
     CHILDREN = "children"
     """A child was created or deleted."""
     LOST = "lost"
-    """The connection broke or the session ended: what happens from now on is not told."""
+    """The connection broke or the session ended: later changes are not reported."""
 
 
 class WatchEvent(Struct, frozen=True):
@@ -192,7 +192,7 @@ class WatchEvent(Struct, frozen=True):
 
 
 class SessionEvent(Enum):
-    """News of a session. By then the operations under way have failed, and the watches are lost."""
+    """A change of a session's state. By then the operations under way have failed, and the watches are lost."""
 
     CONNECTED = "connected"
     SUSPENDED = "suspended"
@@ -202,7 +202,7 @@ class SessionEvent(Enum):
 
 
 class SessionKey(NamedTuple):
-    """With this a session can be taken over by another process."""
+    """What another process needs to take over a session."""
 
     id: int
     password: bytes
@@ -214,7 +214,7 @@ class Session(Protocol):
 
     @property
     def key(self) -> SessionKey | None:
-        """Its id and password; None before it was connected for the first time."""
+        """Return its id and password; None before it was connected for the first time."""
 
     def submit(
         self,
@@ -223,7 +223,7 @@ class Session(Protocol):
         *,
         watch: Callable[[WatchEvent], None] | None = None,
     ) -> None:
-        """Carry out ``operation``; ``on_result`` is called once, unless the node dies.
+        """Carry out ``operation``. Call ``on_result`` once, unless the node dies.
 
         While the session is not connected the result is CONNECTION_LOSS, once it is over SESSION_EXPIRED. ``watch`` is
         set if the read succeeds (an Exists of no node does), and called once.
@@ -241,19 +241,19 @@ class Session(Protocol):
 
 
 class Coordination(Protocol):
-    """The way to an ensemble."""
+    """Opens sessions with an ensemble."""
 
     def open(
         self, timeout_ms: int, on_event: Callable[[SessionEvent], None], *, key: SessionKey | None = None
     ) -> Session:
-        """Begin a session, or take over that of ``key``; the first event tells when it is connected, or EXPIRED.
+        """Begin a session, or take over that of ``key``. The first event says that it is connected, or EXPIRED.
 
         The ensemble may bound ``timeout_ms``. Connecting is tried for ever.
         """
 
 
 def parent_of(path: str) -> str:
-    """The parent of a path other than the root's."""
+    """Return the parent of a path that is not the root's."""
     return path[: path.rindex("/")] or "/"
 
 
@@ -269,7 +269,7 @@ def check_path(path: str) -> None:
 
 
 def check_submitted(operation: Operation[Any], *, watched: bool) -> None:
-    """Raise ValueError where :meth:`Session.submit` must."""
+    """Raise ValueError if :meth:`Session.submit` must refuse the operation."""
     if watched and not isinstance(operation, WATCHABLE):
         raise ValueError(f"only Get, Exists and Children set a watch, not {type(operation).__name__}")
     if isinstance(operation, Check):

@@ -24,7 +24,7 @@ class DiskFile(Protocol):
     """One open file."""
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
-        """Write ``data`` at the end of the file; returns the position (bytes) at which it begins.
+        """Write ``data`` at the end of the file. Return the position (bytes) at which it begins.
 
         Into the page cache only. The data is copied before the call returns. All or nothing, except on ``ENOSPC``
         and ``EIO`` where a prefix may have been written.
@@ -34,10 +34,10 @@ class DiskFile(Protocol):
         """Write ``data`` at ``position`` bytes from the start, into the page cache only; extends the file."""
 
     def read(self, position: int, length: int) -> bytes:
-        """Up to ``length`` bytes from ``position``; fewer (or none) only at the end of the file."""
+        """Return up to ``length`` bytes from ``position``; fewer (or none) only at the end of the file."""
 
     def size(self) -> int:
-        """Length in bytes."""
+        """Return the length in bytes."""
 
     def truncate(self, length: int) -> None:
         """Cut (or zero-extend) the file to ``length`` bytes, in the page cache only."""
@@ -60,19 +60,20 @@ class Disk(Protocol):
     """One node's data directory."""
 
     def open(self, path: str, *, create: bool = False) -> DiskFile:
-        """Open for reading and writing. ``create`` makes an empty file where none exists; else ``ENOENT``."""
+        """Open for reading and writing. If there is no file, ``create`` makes an empty one; without it raises
+        ``ENOENT``."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file or directory has this name."""
+        """Return whether a file or directory has this name."""
 
     def list(self, path: str = "") -> list[str]:
-        """Names (not paths) of a directory's entries, sorted. ``ENOENT`` where there is none."""
+        """Return the names (not paths) of a directory's entries, sorted. Raises ``ENOENT`` if there is no directory."""
 
     def is_dir(self, path: str) -> bool:
-        """Whether the name exists and is a directory."""
+        """Return whether the name exists and is a directory."""
 
     def mkdir(self, path: str) -> None:
-        """Make a directory and its missing parents; fine if it exists."""
+        """Make a directory and its missing parents. Does nothing if it exists."""
 
     def rename(self, source: str, target: str) -> None:
         """Atomically rename a file or directory, replacing a target file. Not durable before ``fsync_dir``."""
@@ -81,13 +82,13 @@ class Disk(Protocol):
         """Remove a file's name. Open handles stay usable."""
 
     def remove_tree(self, path: str) -> None:
-        """Remove a directory with everything in it; fine if it does not exist."""
+        """Remove a directory with everything in it. Does nothing if it does not exist."""
 
     def fsync_dir(self, path: str = "") -> None:
         """Make the directory's entries (creations, renames, removals) durable before returning."""
 
     def fsync_all(self, paths: Iterable[str]) -> dict[str, OSError]:
-        """As ``fsync`` and ``fsync_dir`` of files and directories in any order, which costs less than one by one.
+        """Do ``fsync`` and ``fsync_dir`` of several files and directories, in any order. Costs less than one by one.
 
         Returns what failed, by path.
         """
@@ -102,7 +103,7 @@ class Disk(Protocol):
 
 
 def path_components(path: str) -> list[str]:
-    """The components of a path as above; none for ``""``, the data directory itself.
+    """Return the components of a path as above; none for ``""``, the data directory itself.
 
     Raises:
         ValueError: for a path that is not relative and plain, and so might leave the data directory.

@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Metrics(Protocol):
-    """Where a core counts. Names are complete Prometheus names (counters end in ``_total``)."""
+    """A core's metrics. Names are complete Prometheus names (counters end in ``_total``)."""
 
     def counter(self, name: str, amount: float = 1.0, **labels: str) -> None:
         """Add ``amount`` (≥ 0; 0 makes the series exist) to a counter."""
@@ -15,4 +15,4 @@ class Metrics(Protocol):
         """Set a gauge."""
 
     def forget(self, name: str, **labels: str) -> None:
-        """Drop one series, as when its partition leaves this broker."""
+        """Remove one series, for example when its partition leaves this broker."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 
 class Endpoint(NamedTuple):
-    """Where a node listens. In the simulator ``host`` is the node's name."""
+    """The address on which a node listens. In the simulator ``host`` is the node's name."""
 
     host: str
     port: int
@@ -27,11 +27,11 @@ class ApiMessage(Protocol):
     NAME: ClassVar[str]
 
     def encode(self, version: int) -> bytes:
-        """The body's bytes in ``version`` of its schema (no header)."""
+        """Return the body's bytes in ``version`` of its schema (no header)."""
 
     @classmethod
     def decode(cls, data: bytes | memoryview, version: int) -> Self:
-        """Inverse of :meth:`encode`."""
+        """Return the body whose :meth:`encode` returned ``data``."""
 
 
 class RpcFailure(Enum):
@@ -60,7 +60,7 @@ class Network(Protocol):
         timeout_ns: int,
         channel: str = "",
     ) -> None:
-        """Send ``request`` in ``version``; connects first where needed.
+        """Send ``request`` in ``version``. Connect first if there is no connection.
 
         Requests of one (sender, ``to``, ``channel``) share a connection and stay in order, and responses come in the
         order of the requests; use channels of their own for long polls. A connection that breaks fails everything
@@ -69,7 +69,7 @@ class Network(Protocol):
 
 
 class InboundRequest:
-    """A request that has arrived at a node. The core answers it once, now or in a later event."""
+    """A request that has arrived at a node. The core responds once, now or in a later event."""
 
     __slots__ = ("_reply", "body", "client_id", "peer", "version")
 
@@ -82,13 +82,13 @@ class InboundRequest:
 
     @property
     def api_key(self) -> int:
-        """The body's API key."""
+        """Return the body's API key."""
         key: int = self.body.API_KEY
         return key
 
     @property
     def listener(self) -> str:
-        """Name of the listener that it came by; "" where there is only one."""
+        """Return the name of the listener on which it came; "" if there is only one."""
         return ""
 
     def reply(self, response: ApiMessage) -> None:

@@ -1,4 +1,4 @@
-"""What a host asks of a core."""
+"""What a host calls on a core."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from highwater_runtime.ports.network import InboundRequest
 
 
 class NodeHaltError(Exception):
-    """A core found that what it relies on does not hold (another node broke a promise): it must not go on.
+    """A core found that another node broke a promise on which it relies: it must stop.
 
     Raised out of the event in which it was found; the host ends the node, as after a disk failure.
     """
@@ -29,7 +29,7 @@ class NodeCore(Protocol):
         """
 
     def on_request(self, request: InboundRequest) -> None:
-        """React to one inbound request. Must answer every request at some time; unknown ones with an error."""
+        """React to one inbound request. Must respond to every request at some time; to unknown ones with an error."""
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Shut down cleanly (controlled shutdown, flush, clean-shutdown marker), then call ``on_stopped`` once."""

@@ -1,4 +1,4 @@
-"""What nodes say about themselves, as typed events: the ``node_event`` table of the pipeline.
+"""Events that nodes report, as types: the ``node_event`` table of the pipeline.
 
 Checks judge a run by these events, so they are part of the protocol's contract with the harness: an event is emitted
 in the same step in which the thing happened, by the code that made it happen, and never for a thing that did not.
@@ -55,7 +55,7 @@ class NodeStopped(NodeEvent, frozen=True, kw_only=True, tag="node-stopped"):
 class NodeCrashed(NodeEvent, frozen=True, kw_only=True, tag="node-crashed"):
     """This incarnation ended by an exception of its own: a bug, or a broken promise that made it halt. Comes before
     its :class:`NodeStopped`. ``reason``: the exception in one line; ``stack``: where it was raised, or the end of the
-    node's log where nobody but the log knows."""
+    node's log if nothing else is known."""
 
     reason: str
     stack: str
@@ -108,7 +108,7 @@ class LogAppended(NodeEvent, frozen=True, kw_only=True, tag="log-appended"):
 
 class LogTruncated(NodeEvent, frozen=True, kw_only=True, tag="log-truncated"):
     """The replica cut its log back from LEO ``end_offset`` to LEO ``offset``.
-    ``reason``: ``diverging-epoch``, ``high-watermark``, ``restart-at`` (log emptied and begun anew at ``offset``)."""
+    ``reason``: ``diverging-epoch``, ``high-watermark``, ``restart-at`` (log emptied and restarted at ``offset``)."""
 
     partition: str
     leader_epoch: int
@@ -361,7 +361,7 @@ class RaftSnapshot(NodeEvent, frozen=True, kw_only=True, tag="raft-snapshot"):
 
 class RaftBroken(NodeEvent, frozen=True, kw_only=True, tag="raft-broken"):
     """This replica has found that the quorum broke a promise, and halts: what it was told in ``epoch`` contradicts
-    what it knows; ``leader`` whom it follows or followed (−1: nobody). ``reason``: the name of the invariant."""
+    what it knows; ``leader`` whom it follows or followed (−1: none). ``reason``: the name of the invariant."""
 
     epoch: int
     leader: int

@@ -15,10 +15,15 @@ from highwater_runtime.raft import messages
 from highwater_runtime.raft.election import grants_pre_vote, grants_vote
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
-from highwater_runtime.raft.messages import Answer, Ballot, FetchAsk, LeaderNotice
+from highwater_runtime.raft.messages import Ballot, FetchParams, LeaderNotice, QuorumResponse
 from highwater_runtime.raft.read_offset import OnReadOffset, is_well_formed, read_offset_response_of
 from highwater_runtime.raft.scope import Role, Shared
-from highwater_runtime.raft.snapshot_messages import SnapshotAsk, SnapshotPiece, snapshot_answer, snapshot_ask_of
+from highwater_runtime.raft.snapshot_messages import (
+    SnapshotParams,
+    SnapshotPiece,
+    snapshot_params_of,
+    snapshot_response,
+)
 from highwater_runtime.raft.states import State, Unattached, Voted
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.begin_quorum_epoch_request import BeginQuorumEpochRequest
@@ -38,10 +43,10 @@ class Replica(Protocol):
     def go(self, state: State) -> None:
         """Go to ``state``, durable on return, and begin its role."""
 
-    def learned(self, answer: Answer) -> bool:
+    def learned(self, answer: QuorumResponse) -> bool:
         """Take up the epoch and leader that another node knows."""
 
-    def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+    def submit_fetch(self, request: InboundRequest, params: FetchParams) -> None:
         """Answer a fetch now or let it wait."""
 
     def submit_read(self, on_answer: OnReadOffset) -> None:
@@ -76,9 +81,9 @@ class Answering:
                 notice = messages.end_of(body)
                 answer = None if notice is None else self._end_epoch(notice)
             case FetchSnapshotRequest():
-                piece_ask = snapshot_ask_of(body)
-                if piece_ask is not None:
-                    request.reply(self._fetch_snapshot(piece_ask))
+                snapshot_params = snapshot_params_of(body)
+                if snapshot_params is not None:
+                    request.reply(self._fetch_snapshot(snapshot_params))
                     return
                 answer = None
             case ReadOffsetRequest() if is_well_formed(body):
@@ -88,9 +93,9 @@ class Answering:
             case ReadOffsetRequest():
                 answer = None
             case _:
-                ask = messages.fetch_ask_of(request)
-                if ask is not None:
-                    self._fetch(request, ask)
+                params = messages.fetch_params_of(request)
+                if params is not None:
+                    self._fetch(request, params)
                     return
                 answer = None
         if answer is None:
@@ -98,11 +103,11 @@ class Answering:
         else:
             request.reply(messages.reply(request, answer))
 
-    def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> Answer:
+    def _answer(self, error: ErrorCode, *, vote_granted: bool = False) -> QuorumResponse:
         leader_id = self._quorum.leader_id
-        return Answer(error, self._quorum.epoch, -1 if leader_id is None else leader_id, vote_granted)
+        return QuorumResponse(error, self._quorum.epoch, -1 if leader_id is None else leader_id, vote_granted)
 
-    def _vote(self, ballot: Ballot) -> Answer:
+    def _vote(self, ballot: Ballot) -> QuorumResponse:
         is_among_voters = self._quorum.is_voter and ballot.candidate_id in self._quorum.voters
         if not is_among_voters or ballot.candidate_id == self._shared.node_id:
             return self._answer(ErrorCode.INCONSISTENT_VOTER_SET)
@@ -123,7 +128,7 @@ class Answering:
     def _took(self, transition: Transition) -> None:
         self._shared.ports.trace.emit(TransitionTaken(reason=transition))
 
-    def _pre_vote(self, ballot: Ballot) -> Answer:
+    def _pre_vote(self, ballot: Ballot) -> QuorumResponse:
         if ballot.epoch > self._quorum.epoch:
             self._replica.go(Unattached(ballot.epoch))
         role = self._replica.role
@@ -136,16 +141,16 @@ class Answering:
         self._took("pre-vote-granted" if granted else "pre-vote-refused")
         return self._answer(ErrorCode.NONE, vote_granted=granted)
 
-    def _begin_epoch(self, notice: LeaderNotice) -> Answer:
+    def _begin_epoch(self, notice: LeaderNotice) -> QuorumResponse:
         error = self._notice_error(notice)
         if error is ErrorCode.NONE:
-            self._replica.learned(Answer(error, notice.epoch, notice.leader_id))
+            self._replica.learned(QuorumResponse(error, notice.epoch, notice.leader_id))
         return self._answer(error)
 
-    def _end_epoch(self, notice: LeaderNotice) -> Answer:
+    def _end_epoch(self, notice: LeaderNotice) -> QuorumResponse:
         error = self._notice_error(notice)
         if error is ErrorCode.NONE:
-            self._replica.learned(Answer(error, notice.epoch, notice.leader_id))
+            self._replica.learned(QuorumResponse(error, notice.epoch, notice.leader_id))
             if self._quorum.is_voter and isinstance(self._replica.role, Fetching):
                 line = notice.successors
                 position = line.index(self._shared.node_id) if self._shared.node_id in line else len(line)
@@ -164,27 +169,30 @@ class Answering:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.NONE
 
-    def _fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
-        if isinstance(self._replica.role, Leading) and ask.epoch == self._quorum.epoch:
-            self._replica.role.on_fetch(ask)
-        self._replica.submit_fetch(request, ask)
+    def _fetch(self, request: InboundRequest, params: FetchParams) -> None:
+        if isinstance(self._replica.role, Leading) and params.epoch == self._quorum.epoch:
+            self._replica.role.on_fetch(params)
+        self._replica.submit_fetch(request, params)
 
-    def judge_fetch(self, ask: FetchAsk, *, may_wait: bool) -> ApiMessage | None:
+    def evaluate_fetch(self, params: FetchParams, *, may_wait: bool) -> ApiMessage | None:
         """The answer to a fetch; None, only where it ``may_wait``: nothing to tell yet."""
-        if ask.epoch == self._quorum.epoch and isinstance(self._replica.role, Leading):
-            return self._replica.role.answer_fetch(ask, may_wait=may_wait)
-        return messages.fetched(self._answer(self._why_not_leading(ask.epoch)))
+        if params.epoch == self._quorum.epoch and isinstance(self._replica.role, Leading):
+            return self._replica.role.answer_fetch(params, may_wait=may_wait)
+        return messages.fetched(self._answer(self._why_not_leading(params.epoch)))
 
     def _why_not_leading(self, epoch: int) -> ErrorCode:
         if epoch < self._quorum.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > self._quorum.epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
-    def _fetch_snapshot(self, ask: SnapshotAsk) -> ApiMessage:
+    def _fetch_snapshot(self, params: SnapshotParams) -> ApiMessage:
         role = self._replica.role
-        if ask.epoch == self._quorum.epoch and isinstance(role, Leading):
-            role.on_fetch_snapshot(ask.replica_id)
-            error, piece = self._shared.snapshots.piece(ask)
+        if params.epoch == self._quorum.epoch and isinstance(role, Leading):
+            role.on_fetch_snapshot(params.replica_id)
+            error, piece = self._shared.snapshots.piece(params)
         else:
-            error, piece = self._why_not_leading(ask.epoch), SnapshotPiece(ask.snapshot_id, ask.position, 0, b"")
-        return snapshot_answer(self._answer(error), piece)
+            error, piece = (
+                self._why_not_leading(params.epoch),
+                SnapshotPiece(params.snapshot_id, params.position, 0, b""),
+            )
+        return snapshot_response(self._answer(error), piece)

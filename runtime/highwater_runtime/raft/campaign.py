@@ -31,7 +31,7 @@ class Campaign:
             self._actions.won(self._tally.granting)
             return
         shared = self._shared
-        self.scope.later(shared.patience.renew(), self._lost)
+        self.scope.later(shared.election_timer.renew(), self._lost)
         ballot = Ballot(self._state.epoch, shared.node_id, shared.log.end)
         poll_voters(shared, self.scope, ballot, VOTE_VERSION, self._answered)
 

@@ -98,7 +98,7 @@ class CommitFeed:
         news: tuple[int | None, int] = (now.leader_id, now.epoch)
         if now.claim_from is not None and self.next_offset <= now.claim_from:
             if self._notified[0] is None:
-                return False  # not complete yet: nobody leads, as far as the listener goes
+                return False  # not complete yet: for the listener there is no leader
             news = (None, now.epoch)
         if news == self._notified:
             return False

@@ -1,6 +1,6 @@
-"""The diagram of the quorum's states, drawn from the transition table: ``python -m highwater_runtime.raft.diagram``.
+"""The transitions of the quorum's states as a table in Markdown: ``python -m highwater_runtime.raft.diagram``.
 
-It is part of ``docs/quorum.md``; a test holds the two to each other.
+It is part of ``docs/quorum.md``; a test compares the page with :data:`~highwater_runtime.raft.states.MAY_GO_TO`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import sys
 from highwater_runtime.raft.states import MAY_GO_TO
 
 
-def state_diagram() -> str:
-    """Mermaid source. Each arrow is one entry of the table, labelled with what the epoch does."""
-    lines = ["stateDiagram-v2", "    [*] --> unattached"]
+def transition_table() -> str:
+    """Return one row for each old state and one column for each new one. A cell says how the epoch changes."""
+    names = [state.NAME for state in MAY_GO_TO]  # type: ignore[attr-defined]
+    lines = [f"| from \\ to | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
     for old, row in MAY_GO_TO.items():
-        lines += [f"    {old.NAME} --> {new.NAME}: {rule.value}" for new, rule in row.items()]  # type: ignore[attr-defined]
+        cells = (row[new].value if new in row else "" for new in MAY_GO_TO)
+        lines.append(f"| **{old.NAME}** | {' | '.join(cells)} |")  # type: ignore[attr-defined]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    sys.stdout.write(state_diagram() + "\n")
+    sys.stdout.write(transition_table() + "\n")

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft.election import retry_backoff_ns
-from highwater_runtime.raft.messages import Answer
+from highwater_runtime.raft.messages import QuorumResponse
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.snapshot_messages import (
     FETCH_SNAPSHOT_VERSION,
-    SnapshotAsk,
+    SnapshotParams,
     fetch_snapshot,
     snapshot_piece_of,
 )
@@ -48,19 +48,19 @@ class SnapshotDownload:
         self._data = bytearray()
         self._failures = 0
 
-    def ask(self) -> None:
+    def start(self) -> None:
         """Ask for what comes next."""
-        ask = SnapshotAsk(
+        params = SnapshotParams(
             self._shared.node_id, self._shared.quorum.epoch, self._snapshot_id, len(self._data), PIECE_BYTES
         )
-        request = fetch_snapshot(self._shared.cluster_id, ask)
+        request = fetch_snapshot(self._shared.cluster_id, params)
         self._scope.send(self._leader_id, request, FETCH_SNAPSHOT_VERSION, self._answered, channel="raft-fetch")
 
     def _answered(self, response: Any) -> None:
         parts = None if isinstance(response, RpcFailure) else snapshot_piece_of(response)
         if parts is None:
             self._failures += 1
-            self._scope.later(retry_backoff_ns(self._failures), self.ask)
+            self._scope.later(retry_backoff_ns(self._failures), self.start)
             return
         answer, piece = parts
         if self._actions.learned(answer):
@@ -72,9 +72,9 @@ class SnapshotDownload:
         self._failures = 0
         self._data += piece.data
         if len(self._data) < piece.size:
-            self.ask()
+            self.start()
         else:
             self._done(bytes(self._data))
 
-    def _fits(self, answer: Answer) -> bool:
+    def _fits(self, answer: QuorumResponse) -> bool:
         return answer.error is ErrorCode.NONE and answer.leader_id == self._leader_id

@@ -5,7 +5,7 @@ one waits for the flush. A fetch that follows a failure asks not to be kept wait
 told, the HW above all, is told at once.
 
 Where the answer names a snapshot, what the replica lacks is no longer in the leader's log: it fetches the snapshot and
-begins anew with it (KIP-630).
+restarts its log with it (KIP-630).
 
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
 observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.
@@ -23,7 +23,7 @@ from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd, retry_backoff_ns
 from highwater_runtime.raft.errors import InvalidResponse
-from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchAsk, fetch, fetched_of
+from highwater_runtime.raft.messages import FETCH_VERSION, MAX_FETCH_BYTES, FetchParams, fetch, fetched_of
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.wire.errors import ErrorCode
@@ -49,7 +49,7 @@ class Fetching:
 
     def start(self) -> None:
         """Fetch; a voter watches its leader."""
-        self._shared.patience.forget()
+        self._shared.election_timer.stop()
         if self._shared.quorum.is_voter:
             self._watch_leader()
         self._fetch_when_durable()
@@ -92,7 +92,7 @@ class Fetching:
         log = self._shared.log
         end = log.end
         assert log.flushed_end == end.offset, f"a fetch at {end.offset} would claim more than {log.flushed_end} flushed"
-        ask = FetchAsk(
+        params = FetchParams(
             replica_id=self._shared.node_id,
             epoch=self._shared.quorum.epoch,
             offset=end.offset,
@@ -101,7 +101,7 @@ class Fetching:
             max_wait_ms=self._shared.timing.fetch_wait_ms if self._is_sure else 0,
         )
         self._is_fetching = True
-        request = fetch(self._shared.cluster_id, ask)
+        request = fetch(self._shared.cluster_id, params)
         self.scope.send(self._target(), request, FETCH_VERSION, self._fetched, channel="raft-fetch")
 
     def _target(self) -> int:
@@ -155,7 +155,7 @@ class Fetching:
                 self._actions.take_snapshot(snapshot_id, data, leader_id)
                 self._fetch_when_durable()
 
-        SnapshotDownload(self._shared, self._actions, self.scope, leader_id, snapshot_id, self._heard, done).ask()
+        SnapshotDownload(self._shared, self._actions, self.scope, leader_id, snapshot_id, self._heard, done).start()
 
     def _take(self, data: PartitionData) -> None:
         log, epoch = self._shared.log, self._shared.quorum.epoch

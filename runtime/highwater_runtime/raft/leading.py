@@ -14,9 +14,9 @@ from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.election import RETRY_BACKOFF_NS, LogEnd
 from highwater_runtime.raft.messages import (
     BEGIN_QUORUM_EPOCH_VERSION,
-    Answer,
-    FetchAsk,
+    FetchParams,
     LeaderNotice,
+    QuorumResponse,
     answer_of,
     begin_quorum_epoch,
     fetched,
@@ -47,7 +47,7 @@ class Leading:
 
     def start(self) -> None:
         """Make the LeaderChange durable and call the others."""
-        self._shared.patience.forget()
+        self._shared.election_timer.stop()
         self._shared.log.flush_soon()
         if self._shared.quorum.others:
             self._call_voters()
@@ -65,17 +65,20 @@ class Leading:
 
     # --- fetches -------------------------------------------------------------------------------------------------
 
-    def on_fetch(self, ask: FetchAsk) -> None:
+    def on_fetch(self, params: FetchParams) -> None:
         """Take note of a fetch in this epoch: who is there, and up to where it is durable there."""
-        assert ask.epoch == self._state.epoch
-        if ask.replica_id < 0 or ask.replica_id == self._shared.node_id:
+        assert params.epoch == self._state.epoch
+        if params.replica_id < 0 or params.replica_id == self._shared.node_id:
             return
         now = self._shared.ports.clock.now_ns()
-        progress = self.progress.of(ask.replica_id, now)
+        progress = self.progress.of(params.replica_id, now)
         log = self._shared.log
-        if not log.is_behind(ask.offset, ask.last_epoch) and log.diverging_epoch(ask.offset, ask.last_epoch) is None:
-            assert ask.offset <= log.end_offset
-            progress.fetched(ask.offset, log.end_offset, now)
+        if (
+            not log.is_behind(params.offset, params.last_epoch)
+            and log.diverging_epoch(params.offset, params.last_epoch) is None
+        ):
+            assert params.offset <= log.end_offset
+            progress.fetched(params.offset, log.end_offset, now)
             self._advance()
         progress.heard_ns = now
 
@@ -85,11 +88,11 @@ class Leading:
             now = self._shared.ports.clock.now_ns()
             self.progress.of(replica_id, now).heard_ns = now
 
-    def answer_fetch(self, ask: FetchAsk, *, may_wait: bool) -> FetchResponse | None:
+    def answer_fetch(self, params: FetchParams, *, may_wait: bool) -> FetchResponse | None:
         """Records, or where the logs part, or news of the HW; None where it ``may_wait`` and there is none of these."""
         log = self._shared.log
-        answer = Answer(ErrorCode.NONE, self._state.epoch, self._shared.node_id)
-        if log.is_behind(ask.offset, ask.last_epoch):
+        answer = QuorumResponse(ErrorCode.NONE, self._state.epoch, self._shared.node_id)
+        if log.is_behind(params.offset, params.last_epoch):
             newest = self._shared.snapshots.newest
             assert newest is not None, f"the log begins at {log.base} and no snapshot stands for what is below"
             return fetched(
@@ -98,20 +101,22 @@ class Leading:
                 log_start_offset=log.start_offset,
                 snapshot=LogEnd(newest.epoch, newest.end_offset),
             )
-        diverging = log.diverging_epoch(ask.offset, ask.last_epoch)
+        diverging = log.diverging_epoch(params.offset, params.last_epoch)
         progress = None
-        if ask.replica_id >= 0 and ask.replica_id != self._shared.node_id:
-            progress = self.progress.of(ask.replica_id, self._shared.ports.clock.now_ns())
+        if params.replica_id >= 0 and params.replica_id != self._shared.node_id:
+            progress = self.progress.of(params.replica_id, self._shared.ports.clock.now_ns())
         has_news = (
             diverging is not None
-            or ask.offset < log.end_offset
+            or params.offset < log.end_offset
             or (progress is not None and progress.sent_high_watermark < self._actions.high_watermark)
         )
         if may_wait and not has_news:
             return None
         if progress is not None:
             progress.sent_high_watermark = self._actions.high_watermark
-        records = log.read(ask.offset, ask.max_bytes) if diverging is None and ask.offset < log.end_offset else b""
+        records = (
+            log.read(params.offset, params.max_bytes) if diverging is None and params.offset < log.end_offset else b""
+        )
         return fetched(
             answer,
             high_watermark=self._actions.high_watermark,
@@ -125,7 +130,7 @@ class Leading:
         if reached is not None and reached > self._actions.high_watermark:
             assert self.epoch_start < reached <= self._shared.log.end_offset
             self._actions.commit_up_to(reached, self._shared.node_id)
-            self.reads.judge()
+            self.reads.answer_confirmed()
 
     # --- the majority --------------------------------------------------------------------------------------------
 

@@ -74,7 +74,7 @@ class LeaderNotice(NamedTuple):
     successors: tuple[int, ...] = ()
 
 
-class FetchAsk(NamedTuple):
+class FetchParams(NamedTuple):
     """What a replica's Fetch asks; ``replica_id`` −1: no replica."""
 
     replica_id: int
@@ -85,7 +85,7 @@ class FetchAsk(NamedTuple):
     max_wait_ms: int
 
 
-class Answer(NamedTuple):
+class QuorumResponse(NamedTuple):
     """What every answer says: the error, and the epoch and leader that the answering node knows (−1: none)."""
 
     error: ErrorCode
@@ -136,22 +136,22 @@ def end_quorum_epoch(cluster_id: str, notice: LeaderNotice) -> EndQuorumEpochReq
     return EndQuorumEpochRequest(cluster_id=cluster_id, topics=[topic])
 
 
-def fetch(cluster_id: str, ask: FetchAsk) -> FetchRequest:
+def fetch(cluster_id: str, params: FetchParams) -> FetchRequest:
     """A voter's or observer's fetch."""
     partition = fetch_request.FetchPartition(
         partition=METADATA_PARTITION,
-        current_leader_epoch=ask.epoch,
-        fetch_offset=ask.offset,
-        last_fetched_epoch=ask.last_epoch,
+        current_leader_epoch=params.epoch,
+        fetch_offset=params.offset,
+        last_fetched_epoch=params.last_epoch,
         log_start_offset=0,
-        partition_max_bytes=ask.max_bytes,
+        partition_max_bytes=params.max_bytes,
     )
     return FetchRequest(
         cluster_id=cluster_id,
-        replica_state=fetch_request.ReplicaState(replica_id=ask.replica_id),
-        max_wait_ms=ask.max_wait_ms,
+        replica_state=fetch_request.ReplicaState(replica_id=params.replica_id),
+        max_wait_ms=params.max_wait_ms,
         min_bytes=0,
-        max_bytes=ask.max_bytes,
+        max_bytes=params.max_bytes,
         topics=[fetch_request.FetchTopic(topic_id=METADATA_TOPIC_ID, partitions=[partition])],
     )
 
@@ -191,7 +191,7 @@ def end_of(request: EndQuorumEpochRequest) -> LeaderNotice | None:
     return LeaderNotice(partition.leader_epoch, partition.leader_id, tuple(partition.preferred_successors))
 
 
-def fetch_ask_of(request: InboundRequest) -> FetchAsk | None:
+def fetch_params_of(request: InboundRequest) -> FetchParams | None:
     """What a Fetch asks; None where it is malformed or not about exactly the metadata log."""
     body: FetchRequest = request.body
     if len(body.topics) != 1 or len(body.topics[0].partitions) != 1:
@@ -206,7 +206,7 @@ def fetch_ask_of(request: InboundRequest) -> FetchAsk | None:
         or body.max_wait_ms < 0
     ):
         return None
-    return FetchAsk(
+    return FetchParams(
         replica_id=body.replica_state.replica_id if request.version >= 15 else body.replica_id,
         epoch=partition.current_leader_epoch,
         offset=partition.fetch_offset,
@@ -247,7 +247,7 @@ def refusal(request: InboundRequest, error: ErrorCode) -> ApiMessage:
             raise AssertionError(f"not a request to the quorum: {body!r}")
 
 
-def reply(request: InboundRequest, answer: Answer) -> ApiMessage:
+def reply(request: InboundRequest, answer: QuorumResponse) -> ApiMessage:
     """The answer to a Vote, BeginQuorumEpoch, EndQuorumEpoch or refused Fetch."""
     common: dict[str, Any] = {
         "partition_index": METADATA_PARTITION,
@@ -276,7 +276,7 @@ def reply(request: InboundRequest, answer: Answer) -> ApiMessage:
 
 
 def fetched(
-    answer: Answer,
+    answer: QuorumResponse,
     *,
     high_watermark: int = -1,
     log_start_offset: int = -1,
@@ -302,7 +302,7 @@ def fetched(
     return FetchResponse(responses=[topic])
 
 
-def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse) -> Answer | None:
+def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpochResponse) -> QuorumResponse | None:
     """What an answer says; None where the request as a whole was refused."""
     if response.error_code != ErrorCode.NONE:
         return None
@@ -310,10 +310,10 @@ def answer_of(response: VoteResponse | BeginQuorumEpochResponse | EndQuorumEpoch
     if data is None:
         return None
     granted = isinstance(response, VoteResponse) and data.vote_granted
-    return Answer(error_of(data.error_code), data.leader_epoch, data.leader_id, granted)
+    return QuorumResponse(error_of(data.error_code), data.leader_epoch, data.leader_id, granted)
 
 
-def fetched_of(response: FetchResponse) -> tuple[Answer, fetch_response.PartitionData] | None:
+def fetched_of(response: FetchResponse) -> tuple[QuorumResponse, fetch_response.PartitionData] | None:
     """What an answer to a Fetch says; None where the request as a whole was refused."""
     if response.error_code != ErrorCode.NONE or len(response.responses) != 1:
         return None
@@ -322,4 +322,4 @@ def fetched_of(response: FetchResponse) -> tuple[Answer, fetch_response.Partitio
         return None
     data = topic.partitions[0]
     current = data.current_leader
-    return Answer(error_of(data.error_code), current.leader_epoch, current.leader_id), data
+    return QuorumResponse(error_of(data.error_code), current.leader_epoch, current.leader_id), data

@@ -170,7 +170,7 @@ class MetadataLog:
                 self.log.flush_later(self._flushed)
 
     def close(self) -> None:
-        """The replica has stopped: a flush that is still under way concerns nobody."""
+        """The replica has stopped: a flush that is still under way has no effect."""
         self._is_closed = True
 
     def _flushed(self, error: OSError | None) -> None:
@@ -221,7 +221,7 @@ class MetadataLog:
         self.flushed_end = base.offset
         if self._flushing_to is not None:
             self._flushing_to = min(self._flushing_to, base.offset)
-        assert self.end == base, f"a log begun anew at {base} ends at {self.end}"
+        assert self.end == base, f"a log restarted at {base} ends at {self.end}"
         if before > base.offset:
             self._trace.emit(RaftTruncated(offset=base.offset, end_offset=before, epoch=epoch))
 

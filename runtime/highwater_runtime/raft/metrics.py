@@ -1,7 +1,7 @@
 """The quorum's gauges, under the names that Kafka's JMX exporter rules give them.
 
 Rates and the average are over the last 30 to 60 seconds, as Kafka's sampled sensors are. They fall as time goes by even
-if nothing happens: :meth:`RaftMetrics.refresh` brings them up to date when somebody asks.
+if nothing happens: :meth:`RaftMetrics.refresh` brings them up to date before they are read.
 """
 
 from __future__ import annotations

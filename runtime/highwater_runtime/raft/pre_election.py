@@ -7,7 +7,7 @@ leader it had and fetches on; where it had none it backs off, as a candidate doe
 from __future__ import annotations
 
 from highwater_runtime.raft.election import VoteTally
-from highwater_runtime.raft.messages import PRE_VOTE_VERSION, Answer, Ballot, answer_of
+from highwater_runtime.raft.messages import PRE_VOTE_VERSION, Ballot, QuorumResponse, answer_of
 from highwater_runtime.raft.polling import poll_voters
 from highwater_runtime.raft.scope import Actions, Scope, Shared
 from highwater_runtime.raft.states import Prospective
@@ -27,12 +27,12 @@ class PreElection:
         self._is_over = False
 
     def start(self) -> None:
-        """Ask all other voters; a single voter need not ask anybody."""
+        """Ask all other voters. A single voter asks none."""
         if self._tally.is_won:
             self._actions.would_win()
             return
         shared = self._shared
-        self.scope.later(shared.patience.renew(), self._lost)
+        self.scope.later(shared.election_timer.renew(), self._lost)
         ballot = Ballot(self._state.epoch, shared.node_id, shared.log.end, pre_vote=True)
         poll_voters(shared, self.scope, ballot, PRE_VOTE_VERSION, self._answered)
 
@@ -55,7 +55,7 @@ class PreElection:
         elif self._tally.is_lost:
             self._lost()
 
-    def _is_news(self, voter: int, answer: Answer) -> bool:
+    def _is_news(self, voter: int, answer: QuorumResponse) -> bool:
         """That others still name the leader that this voter no longer hears says little; unless it is that leader."""
         return answer.epoch > self._state.epoch or answer.leader_id == voter or self._state.leader_id is None
 
@@ -65,7 +65,7 @@ class PreElection:
         self._is_over = True
         state = self._state
         if state.leader_id in self._shared.quorum.others:
-            self._actions.learned(Answer(ErrorCode.NONE, state.epoch, state.leader_id))
+            self._actions.learned(QuorumResponse(ErrorCode.NONE, state.epoch, state.leader_id))
         else:
             backoff = self._shared.timing.election_backoff_ns(state.retries, self._shared.ports.random)
             self.scope.later(backoff, lambda: self._actions.stand(state.retries + 1))

@@ -57,7 +57,7 @@ class Quorum:
         found = self._store.load()
         state = state_after_restart(found, self.node_id, self.voters, log_epoch)
         assert state.epoch >= found.epoch, f"epoch went back over a restart: {found} became {state}"
-        # Saved anew even if nothing changed: a process that died between rename and fsync left in the page cache what
+        # Saved again even if nothing changed: a process that died between rename and fsync left in the page cache what
         # a power loss can still take back, and from now on this replica acts on it.
         self._save(election_state(state))
         self._enter(state)

@@ -57,7 +57,7 @@ class ReadBarrier:
         self._arrived = 0
         self._asked: tuple[int, int] | None = None
         self._question = 0
-        self._judged_at = -1
+        self._evaluated_at = -1
 
     def __len__(self) -> int:
         return len(self._held)
@@ -79,9 +79,9 @@ class ReadBarrier:
         if self._asked is not None and self._asked != self._leader() and self._shared.quorum.leader_id is not None:
             self._ask()
         applied_end = self._applied_end()
-        if applied_end == self._judged_at:
+        if applied_end == self._evaluated_at:
             return
-        self._judged_at = applied_end
+        self._evaluated_at = applied_end
         for number, held in list(self._held.items()):
             if held.offset is not None and held.offset < applied_end:
                 self._finish(number, ErrorCode.NONE)
@@ -148,7 +148,7 @@ class ReadBarrier:
         for number, held in self._held.items():
             if number <= covers and held.offset is None:
                 held.offset = answer.applied_offset
-        self._judged_at = -1
+        self._evaluated_at = -1
         self._asked = None
         self._ask()
         self.recheck()

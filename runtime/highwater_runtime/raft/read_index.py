@@ -39,7 +39,7 @@ class Confirmations:
         self._spoke_for = dict.fromkeys(others, 0)
         self._others_needed = (len(others) + 1) // 2
 
-    def heard(self, voter: int, number: int) -> None:
+    def confirm(self, voter: int, number: int) -> None:
         """``voter`` was in this epoch after read ``number`` had arrived, and so after all before it."""
         self._spoke_for[voter] = max(self._spoke_for[voter], number)
 
@@ -49,7 +49,7 @@ class Confirmations:
 
     @property
     def up_to(self) -> int:
-        """The last read that a majority has spoken for, the leader included. A leader that is alone needs nobody."""
+        """The last read that a majority has spoken for, the leader included. A single voter needs no other."""
         if self._others_needed == 0:
             return self.arrived
         return sorted(self._spoke_for.values(), reverse=True)[self._others_needed - 1]
@@ -91,9 +91,9 @@ class ReadIndex:
         for voter in self._shared.quorum.others:
             self._call(voter)
         self._watch()
-        self.judge()
+        self.answer_confirmed()
 
-    def judge(self) -> None:
+    def answer_confirmed(self) -> None:
         """Answer what can be: after every confirmation and whenever the HW has moved."""
         confirmed = self._confirmations.up_to
         while self._reads and self._reads[0].number <= confirmed:
@@ -124,8 +124,8 @@ class ReadIndex:
             if answer is None or answer.error is not ErrorCode.NONE or answer.epoch != self._epoch:
                 self._scope.later(RETRY_BACKOFF_NS, lambda: self._call(voter))
                 return
-            self._confirmations.heard(voter, speaks_for)
-            self.judge()
+            self._confirmations.confirm(voter, speaks_for)
+            self.answer_confirmed()
             self._call(voter)
 
         self._calls[voter] = True

@@ -23,14 +23,14 @@ from highwater_runtime.raft.campaign import Campaign
 from highwater_runtime.raft.commit_feed import MOST_AT_ONCE, CommitFeed, Leadership
 from highwater_runtime.raft.describe import describe_quorum
 from highwater_runtime.raft.election import Timing
+from highwater_runtime.raft.election_timer import ElectionTimer
 from highwater_runtime.raft.errors import NotLeader, halt
 from highwater_runtime.raft.fetching import Fetching
 from highwater_runtime.raft.leading import Leading
 from highwater_runtime.raft.listener import RaftListener
-from highwater_runtime.raft.messages import Answer, FetchAsk
+from highwater_runtime.raft.messages import FetchParams, QuorumResponse
 from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.metrics import RaftMetrics
-from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.pre_election import PreElection
 from highwater_runtime.raft.purgatory import FetchPurgatory
 from highwater_runtime.raft.quorum import Quorum
@@ -106,7 +106,7 @@ class RaftReplica:
             cluster_id=cluster_id,
             ports=ports,
             timing=timing,
-            patience=Patience(timing, ports.clock, ports.random),
+            election_timer=ElectionTimer(timing, ports.clock, ports.random),
             quorum=self._quorum,
             log=self._log,
             snapshots=self._snapshots,
@@ -115,7 +115,7 @@ class RaftReplica:
             event=self._event,
         )
         self._answering = Answering(self._shared, self)
-        self._purgatory = FetchPurgatory(self._answering.judge_fetch, self._stamp, self._call_later)
+        self._purgatory = FetchPurgatory(self._answering.evaluate_fetch, self._stamp, self._call_later)
         self._feed = CommitFeed(self._log, listener, self._leadership, self._snapshots.report_loaded, ports.trace)
         self._barrier = ReadBarrier(self._shared, self.read_offset, lambda: self._applied_end)
         self._applied_end = 0
@@ -178,7 +178,7 @@ class RaftReplica:
 
     @property
     def log(self) -> Log:
-        """The log it was given, to read: whoever appends to it or cuts it back behind the replica breaks the quorum."""
+        """The log of this replica, to read. A caller that appends to it or truncates it breaks the quorum."""
         return self._log.log
 
     @property
@@ -377,9 +377,9 @@ class RaftReplica:
         self._role = role
         role.start()
 
-    def submit_fetch(self, request: InboundRequest, ask: FetchAsk) -> None:
+    def submit_fetch(self, request: InboundRequest, params: FetchParams) -> None:
         """Answer a fetch now or let it wait."""
-        self._purgatory.submit(request, ask)
+        self._purgatory.submit(request, params)
 
     def submit_read(self, on_answer: OnReadOffset) -> None:
         """Answer a ReadOffset now or when it is certain."""
@@ -391,7 +391,7 @@ class RaftReplica:
         else:
             on_answer(ReadOffset(ErrorCode.NONE, self._applied_end - 1, self.node_id, self.epoch))
 
-    def learned(self, answer: Answer) -> bool:
+    def learned(self, answer: QuorumResponse) -> bool:
         """Take up the epoch and leader that another node knows; see :class:`.scope.Actions`."""
         epoch, leader_id = answer.epoch, answer.leader_id
         known = self._quorum.leader_id

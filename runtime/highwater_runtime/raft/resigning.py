@@ -30,7 +30,7 @@ class Resigning:
         if not self._state.successors:
             self._actions.stand(0)
             return
-        self.scope.later(self._shared.patience.renew(), lambda: self._actions.stand(0))
+        self.scope.later(self._shared.election_timer.renew(), lambda: self._actions.stand(0))
         for voter in self._state.successors:
             self._tell(voter, failures=0)
 

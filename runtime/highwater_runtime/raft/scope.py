@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 from highwater_runtime.ports import ApiMessage, Endpoint, Ports, Timer
 from highwater_runtime.raft.election import Timing
-from highwater_runtime.raft.messages import Answer
+from highwater_runtime.raft.election_timer import ElectionTimer
+from highwater_runtime.raft.messages import QuorumResponse
 from highwater_runtime.raft.metadata_log import MetadataLog
-from highwater_runtime.raft.patience import Patience
 from highwater_runtime.raft.quorum import Quorum
 from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.raft.snapshotting import Snapshots
@@ -28,7 +28,7 @@ class Actions(Protocol):
     def high_watermark(self) -> int:
         """The exclusive end of what this replica knows to be committed."""
 
-    def learned(self, answer: Answer) -> bool:
+    def learned(self, answer: QuorumResponse) -> bool:
         """Adopt the epoch and leader that another node knows. Return whether that ended the role."""
 
     def stand(self, retries: int, *, leader_resigned: bool = False) -> None:
@@ -62,7 +62,7 @@ class Shared:
     cluster_id: str
     ports: Ports
     timing: Timing
-    patience: Patience
+    election_timer: ElectionTimer
     quorum: Quorum
     log: MetadataLog
     snapshots: Snapshots

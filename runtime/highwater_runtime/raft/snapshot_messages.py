@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC, Answer
+from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC, QuorumResponse
 from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages import fetch_snapshot_request, fetch_snapshot_response
@@ -14,7 +14,7 @@ from highwater_runtime.wire.messages.fetch_snapshot_response import FetchSnapsho
 FETCH_SNAPSHOT_VERSION: Final = 0
 
 
-class SnapshotAsk(NamedTuple):
+class SnapshotParams(NamedTuple):
     """What FetchSnapshot asks."""
 
     replica_id: int
@@ -33,23 +33,23 @@ class SnapshotPiece(NamedTuple):
     data: bytes
 
 
-def fetch_snapshot(cluster_id: str, ask: SnapshotAsk) -> FetchSnapshotRequest:
+def fetch_snapshot(cluster_id: str, params: SnapshotParams) -> FetchSnapshotRequest:
     """The request."""
     partition = fetch_snapshot_request.PartitionSnapshot(
         partition=METADATA_PARTITION,
-        current_leader_epoch=ask.epoch,
+        current_leader_epoch=params.epoch,
         snapshot_id=fetch_snapshot_request.SnapshotId(
-            end_offset=ask.snapshot_id.end_offset, epoch=ask.snapshot_id.epoch
+            end_offset=params.snapshot_id.end_offset, epoch=params.snapshot_id.epoch
         ),
-        position=ask.position,
+        position=params.position,
     )
     topic = fetch_snapshot_request.TopicSnapshot(name=METADATA_TOPIC, partitions=[partition])
     return FetchSnapshotRequest(
-        cluster_id=cluster_id, replica_id=ask.replica_id, max_bytes=ask.max_bytes, topics=[topic]
+        cluster_id=cluster_id, replica_id=params.replica_id, max_bytes=params.max_bytes, topics=[topic]
     )
 
 
-def snapshot_ask_of(request: FetchSnapshotRequest) -> SnapshotAsk | None:
+def snapshot_params_of(request: FetchSnapshotRequest) -> SnapshotParams | None:
     """What the request says; None where it is malformed or not about exactly the metadata log."""
     topics = request.topics
     if len(topics) != 1 or topics[0].name != METADATA_TOPIC or len(topics[0].partitions) != 1:
@@ -58,12 +58,12 @@ def snapshot_ask_of(request: FetchSnapshotRequest) -> SnapshotAsk | None:
     if partition.partition != METADATA_PARTITION or request.max_bytes <= 0:
         return None
     snapshot_id = SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
-    return SnapshotAsk(
+    return SnapshotParams(
         request.replica_id, partition.current_leader_epoch, snapshot_id, partition.position, request.max_bytes
     )
 
 
-def snapshot_answer(answer: Answer, piece: SnapshotPiece) -> FetchSnapshotResponse:
+def snapshot_response(answer: QuorumResponse, piece: SnapshotPiece) -> FetchSnapshotResponse:
     """The answer, with an empty piece where it is an error."""
     partition = fetch_snapshot_response.PartitionSnapshot(
         index=METADATA_PARTITION,
@@ -80,7 +80,7 @@ def snapshot_answer(answer: Answer, piece: SnapshotPiece) -> FetchSnapshotRespon
     return FetchSnapshotResponse(topics=[topic])
 
 
-def snapshot_piece_of(response: FetchSnapshotResponse) -> tuple[Answer, SnapshotPiece] | None:
+def snapshot_piece_of(response: FetchSnapshotResponse) -> tuple[QuorumResponse, SnapshotPiece] | None:
     """What the answer says; None where the request as a whole was refused."""
     topics = response.topics
     if response.error_code != ErrorCode.NONE or len(topics) != 1 or len(topics[0].partitions) != 1:
@@ -88,6 +88,6 @@ def snapshot_piece_of(response: FetchSnapshotResponse) -> tuple[Answer, Snapshot
     data = topics[0].partitions[0]
     if topics[0].name != METADATA_TOPIC or data.index != METADATA_PARTITION:
         return None
-    answer = Answer(error_of(data.error_code), data.current_leader.leader_epoch, data.current_leader.leader_id)
+    answer = QuorumResponse(error_of(data.error_code), data.current_leader.leader_epoch, data.current_leader.leader_id)
     snapshot_id = SnapshotId(data.snapshot_id.end_offset, data.snapshot_id.epoch)
     return answer, SnapshotPiece(snapshot_id, data.position, data.size, bytes(data.unaligned_records))

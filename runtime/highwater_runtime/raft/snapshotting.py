@@ -16,7 +16,7 @@ from highwater_runtime.ports import Disk, Trace
 from highwater_runtime.ports.trace import RaftSnapshot
 from highwater_runtime.raft.election import LogEnd
 from highwater_runtime.raft.metadata_log import MetadataLog
-from highwater_runtime.raft.snapshot_messages import SnapshotAsk, SnapshotPiece
+from highwater_runtime.raft.snapshot_messages import SnapshotParams, SnapshotPiece
 from highwater_runtime.raft.snapshots import SnapshotError, SnapshotId, SnapshotStore, build_snapshot, read_snapshot
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -136,15 +136,15 @@ class Snapshots:
         event = RaftSnapshot(offset=snapshot_id.end_offset, epoch=snapshot_id.epoch, crc=crc, reason=reason)
         self._trace.emit(event)
 
-    def piece(self, ask: SnapshotAsk) -> tuple[ErrorCode, SnapshotPiece]:
+    def piece(self, params: SnapshotParams) -> tuple[ErrorCode, SnapshotPiece]:
         """What a laggard asks for."""
-        empty = SnapshotPiece(ask.snapshot_id, ask.position, 0, b"")
-        if ask.snapshot_id not in self._kept:
+        empty = SnapshotPiece(params.snapshot_id, params.position, 0, b"")
+        if params.snapshot_id not in self._kept:
             return ErrorCode.SNAPSHOT_NOT_FOUND, empty
-        if ask.position < 0:
+        if params.position < 0:
             return ErrorCode.POSITION_OUT_OF_RANGE, empty
-        data, size = self._store.read_part(ask.snapshot_id, ask.position, ask.max_bytes)
-        if ask.position >= size:
+        data, size = self._store.read_part(params.snapshot_id, params.position, params.max_bytes)
+        if params.position >= size:
             return ErrorCode.POSITION_OUT_OF_RANGE, empty
         return ErrorCode.NONE, empty._replace(size=size, data=data)
 

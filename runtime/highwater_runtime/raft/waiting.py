@@ -19,9 +19,11 @@ class Waiting:
         if not self._shared.quorum.others:
             self._actions.stand(0)
             return
-        patience = self._shared.patience
+        election_timer = self._shared.election_timer
         has_voted = isinstance(self._shared.quorum.state, Voted)
-        self.scope.later(patience.renew() if has_voted else patience.left_ns(), lambda: self._actions.stand(0))
+        self.scope.later(
+            election_timer.renew() if has_voted else election_timer.left_ns(), lambda: self._actions.stand(0)
+        )
 
     def on_flushed(self) -> None:
         """Nothing depends on it here."""

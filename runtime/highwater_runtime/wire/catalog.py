@@ -1,4 +1,4 @@
-"""Every message class of this build. A node has no use for it: what proves something of all of them has."""
+"""Every message class of this build, for tools and tests that need all of them. Nodes do not use this module."""
 
 from __future__ import annotations
 

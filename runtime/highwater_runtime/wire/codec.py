@@ -1,4 +1,4 @@
-"""What the generated encoders and decoders stand on: exceptions, variable-length integers, and the rare paths.
+"""What the generated encoders and decoders use: exceptions, variable-length integers, and the rare paths.
 
 The hot paths are generated inline (``generator``); a function here is called only where Kafka's format is not of
 fixed size, or where something is wrong. Rules for hostile input: no allocation follows a length that the remaining
@@ -57,7 +57,7 @@ UVARINT: Final = tuple(bytes((n,)) for n in range(128))
 
 
 def uvarint(value: int) -> bytes:
-    """``value`` (>= 0) as an unsigned varint: seven bits a byte, least significant first."""
+    """Return ``value`` (>= 0) as an unsigned varint: seven bits a byte, least significant first."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -67,7 +67,7 @@ def uvarint(value: int) -> bytes:
 
 
 def uvarint_at(data: Buffer, position: int) -> tuple[int, int]:
-    """The unsigned varint (at most 32 bits) at ``position``, and the position after it.
+    """Return the unsigned varint (at most 32 bits) at ``position``, and the position after it.
 
     Raises DecodeError if it is longer than five bytes or larger than 32 bits, IndexError if the input ends in it.
     """
@@ -87,7 +87,7 @@ def uvarint_at(data: Buffer, position: int) -> tuple[int, int]:
 
 
 def skip_tagged(message: str, data: Buffer, position: int) -> int:
-    """Pass over a section of tagged fields, its count at ``position``; returns the position after it.
+    """Skip a section of tagged fields whose count is at ``position``. Return the position after it.
 
     Unknown tags are legal in every flexible version: that is what they are for (KIP-482).
     """
@@ -103,44 +103,44 @@ def skip_tagged(message: str, data: Buffer, position: int) -> int:
 
 
 def overrun(message: str, field: str, length: int, position: int, size: int) -> DecodeError:
-    """A length or count that is negative where null is not allowed, or that the remaining bytes cannot hold."""
+    """Return the error for a length that is negative (and null is not allowed) or larger than the remaining bytes."""
     if length < 0:
         return DecodeError(message, position, f"{field}: null or negative length ({length})")
     return DecodeError(message, position, f"{field}: length {length}, but only {size - position} bytes remain")
 
 
 def malformed(message: str, position: int, fault: Exception) -> DecodeError:
-    """The DecodeError for a fault of ``struct``, of indexing or of UTF-8."""
+    """Return the DecodeError for an exception of ``struct``, of indexing or of UTF-8."""
     return DecodeError(message, position, f"truncated or malformed: {fault}")
 
 
 def unsupported(message: str, version: int, first: int, last: int) -> UnsupportedVersionError:
-    """The error for a version outside of the schema's."""
+    """Return the error for a version that the schema does not have."""
     return UnsupportedVersionError(f"{message} has versions {first} to {last}, not {version}")
 
 
 def not_in_version(message: str, field: str, value: object) -> SchemaError:
-    """A field that has a value which the version cannot carry, and which must not be dropped."""
+    """Return the error for a value that the version cannot carry and that must not be dropped."""
     return SchemaError(f"{message}: this version has no field {field}, but it is set to {value!r}")
 
 
 def unencodable(message: str, version: int, fault: Exception) -> SchemaError:
-    """The SchemaError for a value that does not fit its field."""
+    """Return the SchemaError for a value that does not fit its field."""
     return SchemaError(f"{message} version {version}: a value does not fit its field: {fault}")
 
 
 def short_string(message: str, field: str, length: int) -> SchemaError:
-    """A string beyond the 32767 bytes that Kafka allows."""
+    """Return the error for a string of more than the 32767 bytes that Kafka allows."""
     return SchemaError(f"{message}.{field}: string of {length} bytes; at most 32767")
 
 
 def encode_array(code: str, values: Sequence[int]) -> bytes:
-    """The elements of an array of fixed-size numbers (``code`` as in ``struct``), without its length."""
+    """Return the bytes of an array of fixed-size numbers (``code`` as in ``struct``), without its length."""
     return struct.pack(f">{len(values)}{code}", *values)
 
 
 def decode_array(code: str, count: int, data: Buffer, position: int) -> list[Any]:
-    """Inverse of :func:`encode_array`; the caller has checked that the elements fit into the input."""
+    """Invert :func:`encode_array`. The caller has checked that the input holds all elements."""
     return list(struct.unpack_from(f">{count}{code}", data, position))
 
 
@@ -148,7 +148,8 @@ _uuids: dict[bytes, UUID] = {}
 
 
 def uuid_of(raw: bytes) -> UUID:
-    """The UUID of 16 bytes. The few that a cluster uses are kept: making one costs as much as a whole struct."""
+    """Return the UUID of 16 bytes. The few that a cluster uses are cached, as making one costs as much as a whole
+    struct."""
     known = _uuids.get(raw)
     if known is None:
         if len(_uuids) >= 4096:
@@ -158,7 +159,7 @@ def uuid_of(raw: bytes) -> UUID:
 
 
 def show(value: object) -> str:
-    """``repr`` with long byte strings cut down to their length."""
+    """Return ``repr(value)``, with the length of a long byte string in place of its content."""
     if isinstance(value, bytes) and len(value) > 40:
         return f"<{len(value)} bytes>"
     return repr(value)

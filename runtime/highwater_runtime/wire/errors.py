@@ -185,18 +185,19 @@ RETRIABLE: Final = frozenset(
         ErrorCode.SHARE_SESSION_LIMIT_REACHED,
     }
 )
-"""Codes that may pass by themselves: Kafka's RetriableException. For membership only; its order means nothing."""
+"""Codes of Kafka's RetriableException: the same request may succeed later. Use it for membership only: a set has no
+order."""
 
 _CODES: Final = frozenset(map(int, ErrorCode))
 
 
 def error_of(code: int) -> ErrorCode:
-    """The error that a peer's response names; UNKNOWN_SERVER_ERROR for a number that is not Kafka's."""
+    """Return the error of a peer's response. A number that Kafka does not have becomes UNKNOWN_SERVER_ERROR."""
     return ErrorCode(code) if code in _CODES else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def error_name(code: int) -> str:
-    """The code's name for messages; ``UNKNOWN(<n>)`` for one that is not Kafka's."""
+    """Return the code's name for messages; ``UNKNOWN(<n>)`` if Kafka does not have it."""
     try:
         return ErrorCode(code).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""The asking side of a fetch session (KIP-227): what a client has to name in its next Fetch, and no more.
+"""The client's side of a fetch session (KIP-227): the partitions that it must name in its next Fetch.
 
 Rules in words, as in Kafka's ``FetchSessionHandler``:
 
@@ -23,7 +23,7 @@ from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchR
 
 NO_SESSION: Final = 0
 FIRST_EPOCH: Final = 0
-"""Epoch of a full request, which asks for a session."""
+"""Epoch of a full request for a new session."""
 FINAL_EPOCH: Final = -1
 """Epoch of a full request that wants no session."""
 _LAST_EPOCH: Final = 2**31 - 1
@@ -33,7 +33,7 @@ PartitionKey = tuple[UUID, int]
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch of the request after that of ``epoch`` in one session."""
+    """Return the epoch of the request that follows the one of ``epoch`` in a session."""
     return 1 if epoch == _LAST_EPOCH else epoch + 1
 
 
@@ -45,9 +45,9 @@ class ClientFetchSession:
     def __init__(self) -> None:
         self._wanted: dict[PartitionKey, tuple[str, FetchPartition]] = {}
         self._changed: dict[PartitionKey, None] = {}
-        """Wanted otherwise than the session knows."""
+        """Wanted partitions that are new to the session, or that it has with other parameters."""
         self._forgotten: dict[PartitionKey, str] = {}
-        """No longer wanted, which the session does not know yet; with the topic's name."""
+        """Partitions to be forgotten by the session, with the topic's name."""
         self._id = NO_SESSION
         self._epoch = FIRST_EPOCH
 
@@ -57,21 +57,21 @@ class ClientFetchSession:
 
     @property
     def is_full(self) -> bool:
-        """Whether the request under way, or else the next one, names everything."""
+        """Return whether the request under way, or else the next one, is a full request."""
         return self._epoch == FIRST_EPOCH
 
     @property
     def wanted(self) -> KeysView[PartitionKey]:
-        """All partitions wanted, in order."""
+        """Return all wanted partitions, in order."""
         return self._wanted.keys()
 
     def asked(self, key: PartitionKey) -> FetchPartition | None:
-        """How a partition is asked for; None if it is not."""
+        """Return the parameters with which a partition is fetched; None if it is not wanted."""
         wanted = self._wanted.get(key)
         return None if wanted is None else wanted[1]
 
     def want(self, topic: str, topic_id: UUID, fetch: FetchPartition) -> None:
-        """Ask for a partition like this from the next request on. ``fetch`` must not be changed afterwards."""
+        """Fetch a partition with these parameters from the next request on. Do not change ``fetch`` afterwards."""
         key = (topic_id, fetch.partition)
         before = self._wanted.pop(key, None)
         self._wanted[key] = (topic, fetch)
@@ -80,14 +80,14 @@ class ClientFetchSession:
             self._forgotten.pop(key, None)
 
     def forget(self, key: PartitionKey) -> None:
-        """Ask for it no more."""
+        """Stop fetching a partition from the next request on."""
         wanted = self._wanted.pop(key, None)
         if wanted is not None:
             self._changed.pop(key, None)
             self._forgotten[key] = wanted[0]
 
     def fill(self, request: FetchRequest) -> None:
-        """Complete the next request: session, partitions, and what to forget."""
+        """Fill in the next request: session, partitions, and the partitions to forget."""
         request.session_id, request.session_epoch = self._id, self._epoch
         wanted = self._wanted
         named: Iterable[PartitionKey] = wanted if self.is_full else self._changed
@@ -110,7 +110,7 @@ class ClientFetchSession:
         self._forgotten.clear()
 
     def answered(self, error: int, session_id: int) -> None:
-        """Take in the error code and the session id of an answer."""
+        """Update the session by the error code and the session id of a response."""
         if error == ErrorCode.NONE:
             self._id = session_id
             self._epoch = FIRST_EPOCH if session_id == NO_SESSION else next_epoch(self._epoch)
@@ -120,5 +120,5 @@ class ClientFetchSession:
             self._epoch = FIRST_EPOCH
 
     def failed(self) -> None:
-        """No answer came: begin anew."""
+        """Start a new session with the next request, because there was no response."""
         self._epoch = FIRST_EPOCH

@@ -40,7 +40,7 @@ class DecodedRequest(NamedTuple):
 
 
 def encode_request(request: Message, version: int, correlation_id: int, client_id: str | None) -> list[bytes]:
-    """The frame of ``request``. Raises SchemaError if ``version`` cannot carry it."""
+    """Return the frame of ``request``. Raises SchemaError if ``version`` cannot carry it."""
     parts = request.encode_parts(version)
     flexible = version >= request.FLEXIBLE_SINCE
     name = b"" if client_id is None else client_id.encode()
@@ -60,7 +60,7 @@ def _key_and_version(frame: Buffer) -> tuple[int, int]:
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """The header and where the body begins.
+    """Return the header and the position at which the body begins.
 
     Works for every key and version, known or not: up to the client id, all headers are alike. For an unknown key or
     version the returned position is where a header of version 1 ends. Raises DecodeError.
@@ -71,7 +71,7 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 
 def decode_request(frame: Buffer) -> DecodedRequest:
-    """The request in ``frame``.
+    """Return the request in ``frame``.
 
     Bytes after its body are ignored, as Apache Kafka ignores them: librdkafka leaves three in a Metadata request for
     all topics (it makes room for a count of four bytes, and a null array takes one).
@@ -86,7 +86,7 @@ def decode_request(frame: Buffer) -> DecodedRequest:
 
 
 def encode_response(response: Message, version: int, correlation_id: int) -> list[bytes]:
-    """The frame of ``response``. Raises SchemaError if ``version`` cannot carry it."""
+    """Return the frame of ``response``. Raises SchemaError if ``version`` cannot carry it."""
     parts = response.encode_parts(version)
     body_size = sum(map(len, parts))
     if api_of(response.API_KEY).response_header_version(version):
@@ -95,12 +95,12 @@ def encode_response(response: Message, version: int, correlation_id: int) -> lis
 
 
 def response_correlation_id(frame: Buffer) -> int:
-    """Which request a response answers; the same place in every header version. Raises DecodeError."""
+    """Return the correlation id of a response, which every header version has in the same place. Raises DecodeError."""
     return ResponseHeader.decode_from(frame, 0, 0)[0].correlation_id
 
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> tuple[int, Any]:
-    """The correlation id and the body of the response to a request of ``api_key`` in ``version``.
+    """Return the correlation id and the body of the response to a request of ``api_key`` in ``version``.
 
     A broker that does not know the version of an ApiVersions request answers in version 0 with UNSUPPORTED_VERSION
     (KIP-511); that answer is decoded as what it is. Raises UnknownApiError, UnsupportedVersionError or DecodeError.

@@ -47,12 +47,12 @@ METADATA_RECORDS: Final[dict[int, type[Message]]] = {record.API_KEY: record for 
 
 
 def encode_metadata_record(record: Message, version: int) -> bytes:
-    """The framed bytes of ``record``. Raises SchemaError if ``version`` cannot carry it."""
+    """Return the framed bytes of ``record``. Raises SchemaError if ``version`` cannot carry it."""
     return b"".join((uvarint(FRAME_VERSION), uvarint(record.API_KEY), uvarint(version), record.encode(version)))
 
 
 def decode_metadata_record(data: Buffer) -> Any:
-    """The record in ``data``, which holds one frame and nothing else.
+    """Return the record in ``data``, which holds one frame and nothing else.
 
     Raises DecodeError if it is malformed, or of a kind or version that this build does not know: a node must not
     pass over metadata that it does not understand.

@@ -42,7 +42,8 @@ _Shape = Callable[[Any, int, str | None, int], Any]
 
 
 def refusal(body: Any, error: ErrorCode, message: str | None = None, *, version: int | None = None) -> ApiMessage:
-    """The response that says ``error`` of everything in the request ``body``; ``message`` where there is a place.
+    """Return the response with ``error`` for everything in the request ``body``, and with ``message`` if it has a
+    field for it.
 
     ``version`` is the request's, by default the newest one. It matters to those few requests whose versions have the
     error in different places.

@@ -31,15 +31,15 @@ class Api:
     flexible_since: int
 
     def supports(self, version: int) -> bool:
-        """Whether the codec knows ``version``."""
+        """Return whether the codec knows ``version``."""
         return self.min_version <= version <= self.max_version
 
     def request_header_version(self, version: int) -> int:
-        """2 for flexible requests, else 1. (Version 0, without client id, was ControlledShutdown 0's alone.)"""
+        """Return 2 for flexible requests, else 1. (Only ControlledShutdown 0 had version 0, without client id.)"""
         return 2 if version >= self.flexible_since else 1
 
     def response_header_version(self, version: int) -> int:
-        """1 for flexible responses, else 0; ApiVersions always 0, since its reader may not know the version."""
+        """Return 1 for flexible responses, else 0. ApiVersions has 0, because its reader may not know the version."""
         return 1 if version >= self.flexible_since and self.key is not ApiKey.API_VERSIONS else 0
 
 
@@ -128,7 +128,7 @@ APIS: Final[dict[int, Api]] = {key: _api(key) for key in _KEYS}
 
 
 def api_of(key: int) -> Api:
-    """The API with ``key``. Raises UnknownApiError."""
+    """Return the API with ``key``. Raises UnknownApiError."""
     api = APIS.get(key)
     if api is None:
         raise UnknownApiError(f"no API with key {key} in this build")

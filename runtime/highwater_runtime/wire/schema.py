@@ -44,14 +44,14 @@ _ANNOTATIONS: Final = {
 _ANNOTATION: Final = re.compile(r"(?P<array>list\[)?(?P<type>\w+)(?(array)\])(?P<optional> \| None)?")
 
 NO_VERSION: Final = 32767
-"""Larger than every version: the first flexible version of a message that never became flexible."""
+"""Larger than every version: the first flexible version of a message that has none."""
 
 UNSET: Final[Any] = ...
 """No default is declared: the value is zero, empty, or a struct of default values."""
 
 
 class DeclarationError(TypeError):
-    """A class under ``messages`` declares what Kafka's format cannot be."""
+    """A class under ``messages`` declares something that Kafka's format does not allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Versions:
     @staticmethod
     @cache
     def parse(text: str) -> Versions:
-        """``3``, ``3+`` or ``3-7``; ``none`` for no version at all. Raises DeclarationError."""
+        """Parse ``3``, ``3+``, ``3-7`` or ``none`` (no version). Raises DeclarationError."""
         if text == "none":
             return Versions(NO_VERSION, -1)
         match = re.fullmatch(r"(\d+)(\+|-(\d+))?", text)
@@ -95,7 +95,7 @@ class Field:
     struct: StructSchema | None = None
 
     def bind(self, name: str, annotation: str, structs: dict[str, Any]) -> None:
-        """Take over the name and the annotation. ``structs`` has the classes that the module has declared so far.
+        """Set the name and what follows from the annotation. ``structs``: classes that the module has declared so far.
 
         Raises DeclarationError.
         """
@@ -149,11 +149,11 @@ class MessageSchema:
         return self.root.name
 
     def is_flexible(self, version: int) -> bool:
-        """Whether ``version`` has compact lengths and tagged fields (KIP-482)."""
+        """Return whether ``version`` has compact lengths and tagged fields (KIP-482)."""
         return version in self.flexible
 
     def check(self) -> None:
-        """Raise DeclarationError if the message as a whole cannot be."""
+        """Raise DeclarationError if the declaration as a whole is not valid."""
         if self.versions.last == NO_VERSION:
             raise DeclarationError(f"{self.name}: expected a last version")
         for field in self.root.fields:

@@ -1,4 +1,4 @@
-"""Messages behind their own version: an int16 in front, then the body.
+"""Messages that follow their own version: an int16, then the body.
 
 So are the keys and values of ``__consumer_offsets`` (Kafka's ``CoordinatorRecordSerde``) and what consumers tell each
 other through their group (``ConsumerProtocol``). In a key the version also says what it is a key of: 0 and 1 an offset,
@@ -30,12 +30,12 @@ COORDINATOR_KEYS: Final[dict[int, type[OffsetCommitKey] | type[GroupMetadataKey]
 
 
 def encode_versioned(message: Message, version: int) -> bytes:
-    """``version`` and ``message``. Raises SchemaError if the version cannot carry it."""
+    """Return the bytes of ``version`` and ``message``. Raises SchemaError if the version cannot carry it."""
     return _version.pack(version) + message.encode(version)
 
 
 def decode_versioned(message: type[M], data: Buffer) -> M:
-    """The ``message`` in ``data``, which holds nothing else.
+    """Return the ``message`` in ``data``, which holds nothing else.
 
     Raises DecodeError if it is malformed or of a version that this build does not know.
     """
@@ -47,7 +47,7 @@ def decode_versioned(message: type[M], data: Buffer) -> M:
 
 
 def decode_coordinator_key(data: Buffer) -> OffsetCommitKey | GroupMetadataKey | None:
-    """The key of a record of ``__consumer_offsets``; None if it is of a kind that this build does not know.
+    """Return the key of a record of ``__consumer_offsets``; None if this build does not know its kind.
 
     A coordinator passes over records of unknown kinds, as Kafka's does: a newer one may have written them. Raises
     DecodeError if it is malformed.
@@ -60,7 +60,7 @@ def decode_coordinator_key(data: Buffer) -> OffsetCommitKey | GroupMetadataKey |
 def decode_consumer_protocol(
     message: type[ConsumerProtocolSubscription] | type[ConsumerProtocolAssignment], data: Buffer
 ) -> Any:
-    """What a consumer has put into its JoinGroup or SyncGroup, as far as this build knows its version.
+    """Return the part of a JoinGroup or SyncGroup that consumers exchange.
 
     A newer version is read as the newest one known and the rest passed over: that is how this format grows (KIP-429).
     Raises DecodeError if it is malformed.

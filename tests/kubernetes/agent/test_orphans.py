@@ -34,7 +34,7 @@ def test_a_volume_of_a_deleted_cluster_is_not_kept() -> None:
 @pytest.mark.parametrize(
     ("record", "clusters", "in_use", "faulty", "said"),
     [
-        (replace(ORPHAN, cluster=""), NONE, (), (), "whoever asked for it named no LogCluster"),
+        (replace(ORPHAN, cluster=""), NONE, (), (), "the request for it named no LogCluster"),
         (replace(ORPHAN, retain=True), NONE, (), (), "it is to be retained"),
         (ORPHAN, NONE, {ORPHAN.name}, (), "a pod on this node has it by its name"),
         (ORPHAN, NONE, (), {ORPHAN.name}, "a fault is in force on it"),

@@ -100,5 +100,5 @@ def test_an_experiment_cannot_be_changed(log_clusters, name):
     made = log_clusters.create(experiments, manifest, fieldValidation="Strict")
     answer = log_clusters.merge(f"{experiments}/{name}", {"spec": {"timeout": "1h", "seed": 999}})
     assert answer.status == 422, (made, answer)
-    assert "an experiment cannot be changed: delete it and apply it anew" in answer.message
+    assert "an experiment cannot be changed: delete it and apply it again" in answer.message
     log_clusters.ask("DELETE", f"{experiments}/{name}")

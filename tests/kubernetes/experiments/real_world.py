@@ -19,7 +19,7 @@ from log_cluster.real_nodes import RealNodes, _answers
 
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.instructions import tell
+from highwater_chaos.machine.instructions import call_program
 from highwater_runtime.host.posix_disk import PosixDisk
 
 _RUNNER_ENDS_WITHIN = 60.0
@@ -120,7 +120,7 @@ class ActingAgent(FakeAgent):
                 return [evidence("stopped")]
             case "drop" | "hold" | "delay" | "duplicate" as action:
                 rule = {"action": action, "rpc": body["rpc"], "sources": body["sources"], "part": body["part"]}
-                tell(self._socket(pod), "addRule", {"key": fault, **rule})
+                call_program(self._socket(pod), "addRule", {"key": fault, **rule})
                 return [evidence("the rule is in force")]
             case kind:
                 raise AssertionError(f"{kind} cannot be done without privileges")
@@ -134,7 +134,7 @@ class ActingAgent(FakeAgent):
                 nodes.held.discard(pod)
             case _:
                 seen = self._matches(fault, body)
-                tell(self._socket(pod), "dropRule", {"key": fault})
+                call_program(self._socket(pod), "dropRule", {"key": fault})
                 return [*seen, evidence("the node has taken it back", "heal")]
         return [evidence("gone", "heal")]
 
@@ -144,7 +144,7 @@ class ActingAgent(FakeAgent):
         return []
 
     def _matches(self, fault: str, body: Json) -> list[Json]:
-        matches = tell(self._socket(body["pod"]["name"]), "ruleMatches", {"key": fault})
+        matches = call_program(self._socket(body["pod"]["name"]), "ruleMatches", {"key": fault})
         return [evidence(f"acted upon {matches}", matches=matches)]
 
     def _processes(self, pod: str) -> list[str]:

@@ -80,7 +80,7 @@ def test_nothing_is_handed_out_past_what_was_read_of_all() -> None:
     assert [one.time_ns for one in rest] == [WALL + 9]
 
 
-def test_a_crash_that_the_node_reported_is_a_finding_and_no_doubt() -> None:
+def test_a_crash_that_the_node_reported_is_a_finding_alone() -> None:
     made, pods, crashed = polls("broker-0")
     pod = pods["broker-0"]
     report = line(20, WALL, "node-crashed", reason='"KeyError: 1"', stack='"Traceback"')

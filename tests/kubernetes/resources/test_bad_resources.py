@@ -160,5 +160,5 @@ def test_nothing_of_an_experiment_can_be_changed(change: dict[str, Any], submit:
     assert submit(made)[0] == 201
     code, answer = change_spec("ChaosExperiment", "x", change)
     assert code == 422
-    assert "an experiment cannot be changed: delete it and apply it anew" in answer["message"]
+    assert "an experiment cannot be changed: delete it and apply it again" in answer["message"]
     assert change_spec("ChaosExperiment", "x", {"seed": 0})[0] == 200  # what it is already

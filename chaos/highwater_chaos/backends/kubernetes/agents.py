@@ -5,7 +5,7 @@ decides what a refusal means; nothing here gives up silently.
 
 Every wait has an end: a connection is made within seconds or not at all, and an answer has a time that goes with what
 was asked. An agent's pod may be replaced at any moment, by one with another address: who follows agents
-(:class:`Followed`) looks their addresses up anew whenever one does not answer, and asks one that was silent for its
+(:class:`Followed`) looks their addresses up again whenever one does not answer, and asks one that was silent for its
 whole patience only after it has been heard of again.
 """
 
@@ -46,7 +46,7 @@ class AgentError(PortableError):
 
 
 class _NoAnswerError(AgentError):
-    """Nobody answered, or the agent said that it cannot at the moment: worth another try."""
+    """There was no response, or the agent cannot do it at the moment. Worth another try."""
 
 
 class Followed(Protocol):
@@ -135,7 +135,7 @@ class AgentClient:
     def _ask(self, method: str, path: str, body: Json | None = None) -> bytes:
         followed = self.followed
         trying = Retrying(
-            # Whoever waits for one that is silent would wait for each request anew.
+            # A caller that waits for a silent agent would wait again for each request.
             stop=stop_after_delay(0.0 if followed is not None and followed.silent else self.patience),
             wait=wait_exponential(0.1, max=2.0),
             retry=retry_if_exception_type(_NoAnswerError),
@@ -167,7 +167,7 @@ class AgentClient:
         return answer
 
     def _knock(self) -> None:
-        """Whether anybody is there, before anything is asked that may take long."""
+        """Return whether the agent responds, before a request that may take long."""
         try:
             self._once("GET", "/healthz", None, _KNOCK_WITHIN)
         except AgentError as error:

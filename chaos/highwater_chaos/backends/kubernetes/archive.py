@@ -1,10 +1,10 @@
 """A run directory kept in the cluster: a compressed archive in ConfigMaps, owned by the experiment.
 
-No object store and no volume is asked for, so that it works wherever an experiment does, and anybody who may read
+No object store and no volume is asked for, so that it works wherever an experiment does, and every user who may read
 ConfigMaps can fetch it. What would be too large for that is kept without its recordings: verdict, report, faults and
 logs are; the recordings are then said to be missing.
 
-What a judging Job adds is kept beside the recordings, which nobody touches once they are there.
+What a judging Job adds is kept beside the recordings, which do not change once they are there.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def store_recordings(api: Kube, owner: Json, directory: Path) -> str | None:
 
 def store_verdict(api: Kube, owner: Json, directory: Path) -> str:
     """Keep what judging added to the run directory that :func:`fetch` brought. The recordings are not touched, whatever
-    becomes of whoever judges; a verdict that is not whole is none. Returns in words where the run directory is."""
+    becomes of the judging Job; a verdict that is not whole is none. Returns in words where the run directory is."""
     first = api.get(CONFIG_MAP, owner["metadata"]["namespace"], _name(owner["metadata"]["name"], _RUN, 0))
     if first is None:
         raise ArchiveError(f"the run of {owner['metadata']['name']} is not kept any more")
@@ -114,7 +114,7 @@ def _add_verdict(api: Kube, namespace: str, name: str, of: str, target: Path) ->
     """What was judged elsewhere, where that is whole and about these recordings."""
     try:
         judged = _get(api, namespace, name, _VERDICT)
-    except ArchiveError:  # whoever judged was ended in the middle; it can be judged again
+    except ArchiveError:  # the judging Job was ended in the middle; the run can be judged again
         return
     if judged is not None and judged[1].get(_OF) == of:
         _unpack(judged[0], target)

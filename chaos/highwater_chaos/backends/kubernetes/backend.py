@@ -5,8 +5,8 @@ Nodes are the pods of a LogCluster; what is done to them the agents of their mac
 **Down and up.** A StatefulSet's pod stays and the kubelet restarts its container: at once the first time, and after
 10, 20, 40 s and so on (five minutes at most) where it ended again within ten minutes. A node that is to stay down
 is kept so by its agent, with a file that is there before the node is killed, and that the one in its place waits to go;
-``start`` heals it. So "down" is honest to everybody who talks to the node: nobody listens. A node held down for longer
-than its startup probe has patience (two minutes) is started anew, and waits again.
+``start`` heals it. So "down" is true for every peer: no process listens. A node held down for longer
+than its startup probe allows (two minutes) is restarted, and waits again.
 
 Threads: the engine's thread calls everything here; requests to agents that take long run on others, and clients on a
 loop of their own (the local backend's).
@@ -23,12 +23,12 @@ from typing import Any, Final
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
+from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
 from highwater_chaos.backends.kubernetes.kubelet import held_up
-from highwater_chaos.backends.kubernetes.loan import Loan
 from highwater_chaos.backends.kubernetes.message_rules import MessageRules
 from highwater_chaos.backends.kubernetes.metrics import MetricPolls
 from highwater_chaos.backends.kubernetes.network import Cuts
@@ -76,7 +76,7 @@ class _Node:
 
 
 class KubernetesBackend:
-    """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks nobody can harm: those that can be
+    """See :class:`highwater_chaos.backends.protocol.Backend`. Its nodes' disks cannot be harmed: those that can be
     harmed are a :class:`~highwater_chaos.backends.kubernetes.crashable.CrashableBackend`'s.
 
     Args:
@@ -109,7 +109,7 @@ class KubernetesBackend:
         self._journal = journal
         self._endpoint = endpoint or place.endpoint
         self._abilities = KubernetesAbilities(type(self))
-        self._loan = Loan(api, place) if place.borrowed else None
+        self._borrowed_cluster = BorrowedCluster(api, place) if place.borrowed else None
         self._own_topics = own_topics
         self._desk = FaultDesk(journal, longest_ns)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
@@ -120,7 +120,7 @@ class KubernetesBackend:
         self._rules: MessageRules
         self._cuts: Cuts
         self._clients: LocalClients | None = None
-        self._doubts: list[str] = []
+        self._inconclusive_reasons: list[str] = []
         self._wiped: set[tuple[str, int]] = set()
         self._closed = False
 
@@ -150,10 +150,10 @@ class KubernetesBackend:
         ``ClusterError``."""
         self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
         self._cluster = cluster
-        if self._loan is None:
+        if self._borrowed_cluster is None:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
         else:
-            self._loan.begin()
+            self._borrowed_cluster.begin()
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
@@ -162,9 +162,9 @@ class KubernetesBackend:
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._desk, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
-        if self._loan is not None:
+        if self._borrowed_cluster is not None:
             self._intake.learn_the_past(self._own_topics)
-            self._doubts.clear()  # who crashed before is nobody's doubt
+            self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
 
     def now_ns(self) -> int:
         """Wall clock since the run began: that by which machines can be compared."""
@@ -176,8 +176,12 @@ class KubernetesBackend:
             time.sleep(min(left / 1e9, _SLICE))
         self._take_events()
         self._journal.check_now_and_then()
-        if self._loan is not None and (changed := self._loan.changed()) and changed not in self._doubts:
-            self._doubts.append(changed)
+        if (
+            self._borrowed_cluster is not None
+            and (changed := self._borrowed_cluster.changed())
+            and changed not in self._inconclusive_reasons
+        ):
+            self._inconclusive_reasons.append(changed)
         self._desk.retry()
 
     def close(self) -> None:
@@ -295,10 +299,10 @@ class KubernetesBackend:
             except AgentError as error:
                 raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
-    def doubts(self) -> Sequence[str]:
+    def inconclusive_reasons(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
-        clients = self._clients.doubts() if self._clients is not None else []
-        return [*self._doubts, *clients, *self._desk.doubts(), *self._intake.notes()]
+        clients = self._clients.inconclusive_reasons() if self._clients is not None else []
+        return [*self._inconclusive_reasons, *clients, *self._desk.inconclusive_reasons(), *self._intake.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
@@ -401,7 +405,7 @@ class KubernetesBackend:
                 self._desk.inject(one.place, "kill", f"kill {node}: its files belong to a dead file system")
             except BackendError as error:
                 # It has ended by itself and is being started again.
-                self._doubts += [] if "does not run" in str(error) else [str(error)]
+                self._inconclusive_reasons += [] if "does not run" in str(error) else [str(error)]
             self._intake.stopped(one.events, "crash", None)
 
     def skew_clock(self, node: str, offset_ns: int, rate: float) -> None:
@@ -468,7 +472,7 @@ class KubernetesBackend:
             fault = stopping.result()
         except BackendError as error:
             one.events.ending = None
-            self._doubts.append(str(error))
+            self._inconclusive_reasons.append(str(error))
             return
         one.down.append(fault)
         self._ended(one, "stop", fault)
@@ -482,7 +486,7 @@ class KubernetesBackend:
 
     def _crashed(self, node: str, incarnation: int) -> None:
         if not self._nodes[node].troubled:
-            self._doubts.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
+            self._inconclusive_reasons.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
 
     def _take_events(self) -> None:
         for one in self._intake.take():

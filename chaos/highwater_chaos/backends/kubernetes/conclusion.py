@@ -1,4 +1,4 @@
-"""How a verdict is told in an experiment's status: the same whoever judged, and pure."""
+"""How a verdict is written into an experiment's status: the same for the runner and the judging Job, and pure."""
 
 from __future__ import annotations
 

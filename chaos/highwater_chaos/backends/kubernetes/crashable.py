@@ -1,5 +1,5 @@
 """Clusters on Kubernetes whose nodes have volumes of their agents' making: machines that can lose power, disks that can
-be harmed. A LogCluster with claims of a StorageClass has none of that, since nobody but its provisioner owns them."""
+be harmed. A LogCluster with claims of a StorageClass has none of that, since only its provisioner owns them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CrashableBackend(KubernetesBackend):
         one.wiped_empty = one.wiped = True
 
     def disk_is_empty(self, node: str) -> bool:
-        """What the agent saw after it had made the disk anew."""
+        """Return what the agent saw after it had replaced the disk."""
         return self._nodes[node].wiped_empty
 
     def fill_disk(self, node: str, until_ns: int | None = None) -> None:

@@ -53,7 +53,7 @@ class AgentDirectory:
             if time.monotonic() - self._looked > _LOOK_EVERY:
                 self._found.update(self._look())
         except KubeError:
-            # Whoever wanted to know finds no answer at the old place, says so, and looks again with the next request.
+            # A request to the old address fails, is reported, and the next request looks the address up again.
             return
         finally:
             self._looked = time.monotonic()

@@ -131,7 +131,7 @@ class FaultDesk:
 
     def heal(self, fault: InjectedFault) -> None:
         """Undo a fault; idempotent. What does not work (a rule in a node that is paused just now) is tried again later
-        (:meth:`retry`), and is a doubt until then."""
+        (:meth:`retry`), and makes the run inconclusive until then."""
         if fault.healed:
             return
         try:
@@ -178,7 +178,7 @@ class FaultDesk:
                 if fault not in self._again or self._again[fault].done():
                     self._again[fault] = self.heal_soon(self._faults[fault])
 
-    def doubts(self) -> list[str]:
+    def inconclusive_reasons(self) -> list[str]:
         """What is, or may be, still in force although it should not be."""
         return [*self._uncertain, *self._unhealed.values()]
 

@@ -1,6 +1,6 @@
 """An experiment on a cluster, as seen from a terminal: applied under a name of its own, followed, fetched.
 
-Whoever follows holds nothing together: where the terminal goes away, the experiment goes on.
+The experiment does not depend on its follower: if the terminal goes away, the experiment goes on.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def connect(context: str | None) -> tuple[Kube, str]:
         chosen = next((one for one in contexts if one["name"] == context), active)
         return Kube(configuration), str(chosen["context"].get("namespace") or "default")
     except kubernetes.config.ConfigException as error:
-        raise FollowError(f"no Kubernetes cluster: {error}; set KUBECONFIG or give --context") from error
+        raise FollowError(
+            f"no Kubernetes cluster is configured: {str(error).rstrip('.')}; set KUBECONFIG or give --context"
+        ) from error
 
 
 def unique_name(name: str) -> str:

@@ -5,7 +5,8 @@ must not come about any more, so that a request of a dying runner that is still 
 act once on an id however often they are asked, so that operator and ``highwater heal`` may do this at the same time.
 
 An agent that does not answer is asked again in the next round: of many faults it holds up each round but once. Its
-faults end by themselves at their deadline; once that is well over, they are let go, and it is said that nobody saw it.
+faults end by themselves at their deadline; once that is well over, they are given up, and the status says that their
+end was not confirmed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _THREADS: Final = 16
 @dataclass(frozen=True, slots=True)
 class Healing:
     """What came of one round. ``journal``: with what was healed; ``left``: why what is left is left; ``unseen``: faults
-    whose deadline is over and of which nobody saw that they are gone."""
+    whose deadline is over and whose end was not confirmed."""
 
     journal: list[Json]
     left: list[str]
@@ -58,7 +59,7 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
                     left.append(f"{entry['id']} ({entry['step']}): {why}")
                     continue
                 unseen.append(entry["id"])
-                seen = f"its deadline is over; nobody saw that it is gone: {why}"
+                seen = f"its deadline is over; its end was not confirmed: {why}"
             healed[entry["id"]] = {**entry, "state": "undone", "at": stamp, "evidence": seen[:_LONGEST]}
     return Healing([healed.get(entry["id"], entry) for entry in journal], left, unseen)
 

@@ -45,7 +45,7 @@ class Intake:
         self._fetching: dict[str, tuple[int, Future[bytes]]] = {}
 
     def follow(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
-        """Begin to read these event files. ``crashed``: hears of a node that ended without anybody's doing, with its
+        """Begin to read these event files. ``crashed``: is called for a node that ended by itself, with its
         incarnation."""
         self._pods = {pod.name: pod for pod in pods}
         self._polls = EventPolls(pods, crashed)

@@ -2,7 +2,7 @@
 
 **Write-ahead.** A fault's id, pod and deadline are in the API server before an agent is asked for it (``intent``); what
 came of it follows (``done``, ``failed``), and that it is gone (``undone``). Writes are checked against the object's
-version; where somebody else has written, the object is read again, and a runner that finds its experiment being
+version; if another writer was faster, the object is read again, and a runner that finds its experiment being
 aborted or ended stops: from then on the operator heals, and nothing new may be injected.
 """
 
@@ -35,7 +35,7 @@ class TakenOverError(Exception):
 
 
 class StatusJournal:
-    """Status of one experiment (by its uid: one that was made anew under the same name is another). Thread-safe."""
+    """Status of one experiment (by its uid: one that was created again under the same name is another). Thread-safe."""
 
     def __init__(self, api: Kube, namespace: str, name: str, uid: str) -> None:
         self._api = api
@@ -51,7 +51,7 @@ class StatusJournal:
 
     def begin(self) -> Json:
         """Read the experiment. Raises ``TakenOverError`` where a runner before this one has begun it: what that one
-        did nobody can go on with."""
+        did cannot be continued."""
         with self._lock:
             found = self._read()
             if (found.get("status") or {}).get("journal"):

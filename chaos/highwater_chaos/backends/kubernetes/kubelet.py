@@ -1,7 +1,8 @@
 """What a pod's status tells of the kubelet's part in a restart.
 
 A container that ends is started again by the kubelet: at once the first time, then after 10, 20, 40 s and so on up to
-five minutes, unless it ran for ten minutes in between. It asks nobody, and no fault's heal makes it sooner.
+five minutes, unless it ran for ten minutes in between. No other program decides it, and no fault's heal makes it
+sooner.
 """
 
 from __future__ import annotations

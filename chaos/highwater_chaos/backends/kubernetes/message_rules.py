@@ -48,14 +48,14 @@ class MessageRules:
             raise BackendError(f"{rule.action} {rule.rpc}: {'; '.join(wrong)}")
 
     def started(self, node: str) -> None:
-        """A node runs anew, without the rules that its last incarnation had."""
+        """A node runs again, without the rules that its last incarnation had."""
         for rule in self._rules.values():
             if rule.in_force and node in rule.nodes:
                 self._ask(rule, node)
 
     def caught(self, name: str) -> int:
         """How many messages it has acted upon, as its nodes were last asked; they are asked again. A node that is
-        paused answers later, and holds up nobody."""
+        paused answers later, and delays no other."""
         rule = self._rules.get(name)
         if rule is None:
             return 0

@@ -1,6 +1,6 @@
 """``highwater heal --namespace``: everything that experiments broke in a namespace is undone, with no operator needed.
 
-By the rights of whoever asks: experiments are read from the API server, agents are asked through it
+With the caller's rights: experiments are read from the API server, agents are asked through it
 (:mod:`~.tunnels`). Each experiment under way is first marked ``Aborting``. From then on its runner may begin nothing
 more (its journal refuses), and an operator that is there does the very same things; every write is checked against the
 object's version and every fault's end may be asked for any number of times, so that neither disturbs the other.
@@ -182,7 +182,7 @@ class _Heal:
             looked_for = f"{self._agents_at.selector} in namespace {self._system}"
             self._tell(f"no agent runs (looked for {looked_for}; --system-namespace names another one)")
             if not experiments:
-                return [], []  # clusters, and nobody who could have broken anything
+                return [], []  # clusters, and no agent that could have injected anything
         self._homes = {str((pod.get("spec") or {}).get("nodeName") or "") for pod in pods} - {""}
         return experiments, pods
 
@@ -192,7 +192,7 @@ class _Heal:
         except KubeError as error:
             if error.status != 403:
                 raise
-            return  # whoever may not look it up is told by what it may do there
+            return  # a caller that may not look it up learns that from the next request
         if missing:
             raise HealRefusedError(f"there is no namespace {self._namespace}")
 
@@ -222,7 +222,7 @@ class _Heal:
         self._write(experiment, change)
 
     def _end_runner(self, experiment: Json) -> None:
-        """Its Jobs, and their pods with them; one that is on a machine nobody hears of can begin nothing any more."""
+        """Its Jobs, and their pods with them; one on a machine that does not respond can begin nothing any more."""
         uid = experiment["metadata"]["uid"]
         if self._api.delete(JOB, self._system, f"highwater-run-{uid}"):
             self._healed.undone.append(f"{experiment['metadata']['name']}: its runner's Job")
@@ -286,7 +286,7 @@ class _Heal:
         return found, silent
 
     def _note(self, experiment: Json, healed: list[Json], unseen: list[str]) -> None:
-        """Write down what is undone, where nobody else has; and say it."""
+        """Write down what is undone, if no other process has; and report it."""
         name, uid = experiment["metadata"]["name"], experiment["metadata"]["uid"]
         ends = {entry["id"]: entry for entry in healed if entry["state"] == "undone"}
 
@@ -375,7 +375,7 @@ class _Heal:
                     resource_version=metadata["resourceVersion"],
                 )
             except (NotFound, Conflict):
-                continue  # somebody else wrote, the operator perhaps: look again
+                continue  # another writer was faster, the operator perhaps: look again
             return
 
     def _tell(self, what: str) -> None:
@@ -399,7 +399,7 @@ def _completed(found: Json, unseen: list[str]) -> Json | None:
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
     if unseen:
-        said = f"past their deadlines, but nobody saw that they are gone: {', '.join(unseen)}"
+        said = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
         healed = Condition("Healed", "Unknown", "NotSeen", said)
     else:
         healed = Condition("Healed", "True", "Verified", "nothing of any fault is left")

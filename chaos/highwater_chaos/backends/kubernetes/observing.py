@@ -6,8 +6,8 @@ is added to all of its events. Orders across machines are thus as good as the ma
 few milliseconds); those of one pod are exact. Local runs, where one clock serves all, have no such limit.
 
 A pod's container is restarted by the kubelet, in the same pod and with the same event file: each ``NodeStarted`` is a
-new incarnation. One that nobody asked for means that the node ended by itself: a finding if it said that it crashed
-(``node-crashed``), else a reason to doubt the run, since the kubelet may have ended it.
+new incarnation. One that was not requested means that the node ended by itself: a finding if it said that it crashed
+(``node-crashed``), else an inconclusive reason, since the kubelet may have ended it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class EventPolls:
 
     Args:
         pods: their event files.
-        crashed: hears the name of a node that ended without anybody's doing or a crash, with its incarnation.
+        crashed: is called with the name and incarnation of a node that ended by itself without a crash.
     """
 
     def __init__(self, pods: Sequence[PodEvents], crashed: Callable[[str, int], None]) -> None:
@@ -74,7 +74,7 @@ class EventPolls:
     def take(self, fetched: Sequence[tuple[PodEvents, bytes | AgentError]], horizon_ns: int) -> list[Observed]:
         """Events up to ``horizon_ns`` (a time before any was fetched) in the order of their times.
 
-        While one pod's cannot be had, nobody's later ones are handed out: they may be effects of those.
+        While one pod's cannot be had, no pod's later ones are handed out: they may be effects of those.
         """
         complete = True
         for pod, found in fetched:

@@ -1,7 +1,7 @@
-"""Agents through the API server, for whoever is outside the cluster: each connection is a port-forward to its pod.
+"""Agents through the API server, for a caller outside the cluster: each connection is a port-forward to its pod.
 
 Not by the API server's proxy (``pods/proxy``): that keeps the ``Authorization`` header for itself, and an agent answers
-nobody who does not show its token.
+no caller that does not show its token.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class LocalBackend:
         self._rules: RuleBook
         self._samples = Samples(self.now_ns)
         self._counted_ns = 0
-        self._doubts: list[str] = []
+        self._inconclusive_reasons: list[str] = []
         self._kept: dict[str, Path] = {}
         self._wiped: set[tuple[str, int]] = set()
 
@@ -201,7 +201,7 @@ class LocalBackend:
                 self._rules.opened(node.name)
             channel.pump()
         except BackendError as error:
-            self._doubts.append(str(error))
+            self._inconclusive_reasons.append(str(error))
 
     def _take_events(self) -> None:
         if self._observer.records:
@@ -295,7 +295,7 @@ class LocalBackend:
         return judge.judge(self._log.by_time(parse_line, QUORUM_KINDS))
 
     def replica_dump(self) -> Iterator[dict[str, Any]]:
-        """From the files, which nobody writes to any more."""
+        """From the files, which no process writes to any more."""
         for name in broker_names(self.plan.cluster):
             disk = PosixDisk(self._nodes[name].place.data, run_blocking=_run_here, post=_run_here)
             try:
@@ -303,12 +303,12 @@ class LocalBackend:
             except OSError as error:
                 raise BackendError(f"what {name} has on its disk could not be read: {error}") from error
 
-    def doubts(self) -> Sequence[str]:
+    def inconclusive_reasons(self) -> Sequence[str]:
         """Nodes that ended without a fault or a crash to explain it, clients that did, events that could not be
         read."""
         self._look_after()
-        clients = [] if self._clients is None else self._clients.doubts()
-        return [*self._doubts, *clients, *self._observer.notes()]
+        clients = [] if self._clients is None else self._clients.inconclusive_reasons()
+        return [*self._inconclusive_reasons, *clients, *self._observer.notes()]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs and last configs of all nodes."""
@@ -376,7 +376,7 @@ class LocalBackend:
             local.name,
             local.incarnation,
             status,
-            told=self._log.has_crashed(local.name, local.incarnation),
+            was_reported=self._log.has_crashed(local.name, local.incarnation),
             says_why=self._program.says_why_it_ends,
             was_asked=was_asked,
             troubled=troubled,
@@ -384,8 +384,8 @@ class LocalBackend:
         )
         if (finding := ending.finding()) is not None:
             self._log.host_event(local.name, local.incarnation, finding)
-        if (doubt := ending.doubt()) is not None:
-            self._doubts.append(doubt)
+        if (reason := ending.inconclusive_reason()) is not None:
+            self._inconclusive_reasons.append(reason)
         self._stopped(local, "crash")
 
     def _stopped(self, local: LocalNode, reason: str, lost_bytes: int = 0) -> None:
@@ -421,7 +421,7 @@ class LocalBackend:
 
     @acting
     def disk_heal(self, node: str) -> None:
-        """Make room, mount anew, let flushes go on."""
+        """Free the disk's space, mount it again, let flushes go on."""
         local = self._nodes[node]
         if local.disk.fails and local.has_process:
             # Its files belong to a file system that is dead for good.

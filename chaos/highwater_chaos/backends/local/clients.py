@@ -46,7 +46,7 @@ class LocalClients:
         """Run ``callback`` where the clients run."""
         self._loop.post(callback)
 
-    def doubts(self) -> list[str]:
+    def inconclusive_reasons(self) -> list[str]:
         """Cores that ended by themselves, and what else failed on the thread."""
         ended = [
             f"client {client.name} ended by itself: {client.end.ending.value}: {client.end.error!r}"

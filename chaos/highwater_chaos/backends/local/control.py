@@ -54,7 +54,7 @@ class ControlChannel:
         self._unsent = b""
         self._number = 0
         self.closed = False
-        """The node has closed its end, or nobody needs it any more."""
+        """The node has closed its end, or it is not needed any more."""
 
     @property
     def is_open(self) -> bool:

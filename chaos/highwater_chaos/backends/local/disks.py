@@ -41,7 +41,7 @@ class NodeDisk(Protocol):
 
     @property
     def fails(self) -> bool:
-        """Whether it has been made to fail: healing kills whoever still uses it."""
+        """Whether it has been made to fail: healing kills the processes that still use it."""
 
 
 class VolumeDisk:
@@ -89,7 +89,7 @@ class VolumeDisk:
             self._error = self._run.make(DiskError(self._volume), lasts_ns=remaining_ns(until_ns))
 
     def heal(self) -> None:
-        """Ballast gone, file system mounted anew."""
+        """Remove the ballast and mount the file system again."""
         full, error = self._full, self._error
         self._full = self._error = None
         if full is not None:
@@ -103,7 +103,7 @@ class VolumeDisk:
 
     @property
     def fails(self) -> bool:
-        """Whether it has been made to fail: healing kills whoever still uses it."""
+        """Whether it has been made to fail: healing kills the processes that still use it."""
         return self._error is not None
 
 

@@ -1,4 +1,4 @@
-"""What follows from a process that ended although nobody ended it: a finding, a reason to doubt the run, or nothing."""
+"""What follows if a process ends by itself: a finding, an inconclusive reason, or nothing."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from highwater_runtime.ports.trace import NodeCrashed
 _OWN_SIGNALS: Final = frozenset(
     {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV, signal.SIGSYS, signal.SIGTRAP}
 )
-"""Signals by which a process ends through its own doing; the others somebody sent (the kernel, short of memory)."""
+"""Signals by which a process ends through its own doing; the others were sent (by the kernel, short of memory)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """One end of an incarnation that no fault brought about.
 
-    ``status``: its exit status, negative: the signal. ``told``: the node reported its crash itself. ``says_why``: its
-    software would have. ``was_asked``: it was to stop, and did not do so cleanly. ``troubled``: its disk had been made
-    to fail.
+    ``status``: its exit status, negative: the signal. ``was_reported``: the node reported its crash itself.
+    ``says_why``: its software would have. ``was_asked``: it was to stop, and did not do so cleanly. ``troubled``: its
+    disk had been made to fail.
     """
 
     node: str
     incarnation: int
     status: int | None
-    told: bool
+    was_reported: bool
     says_why: bool
     was_asked: bool
     troubled: bool
@@ -34,14 +34,14 @@ class Ending:
 
     def finding(self) -> NodeCrashed | None:
         """The crash that the harness has to report in the node's place; None where there is none, or it is told."""
-        if self.told or self.troubled or self.was_asked or self.status is None:
+        if self.was_reported or self.troubled or self.was_asked or self.status is None:
             return None
         own = -self.status in _OWN_SIGNALS if self.status < 0 else not self.says_why
         return NodeCrashed(reason=f"ended by itself ({self._how})", stack=self.tail) if own else None
 
-    def doubt(self) -> str | None:
+    def inconclusive_reason(self) -> str | None:
         """Why the run cannot be judged; None where the end is a finding, or a fault explains it."""
-        if self.told or self.troubled or self.finding() is not None:
+        if self.was_reported or self.troubled or self.finding() is not None:
             return None
         what = "did not stop cleanly" if self.was_asked else "ended by itself"
         return f"{self.node} {what} in incarnation {self.incarnation} ({self._how}); its log ends:\n{self.tail}"

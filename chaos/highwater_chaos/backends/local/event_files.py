@@ -83,7 +83,7 @@ class _File:
             yield lines
 
     def cut(self) -> None:
-        """Remove a line that was torn at the end: nobody writes to the file now."""
+        """Remove a torn last line. No process may write to the file meanwhile."""
         if self.partial:
             assert self.fd is not None
             os.truncate(self.path, self.taken)
@@ -106,7 +106,7 @@ class EventFiles:
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         """Nodes say so themselves. Here only a line is removed that the incarnation before was killed in the middle of.
-        It was no event: nobody has seen what it was to announce, as it is written first."""
+        It was no event: an event is written before its effect can be seen."""
         del incarnation, time_ns
         file = self._files[node]
         self._take(file)

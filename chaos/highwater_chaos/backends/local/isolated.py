@@ -1,6 +1,6 @@
 """Backend ``local`` as root: each node in a network namespace and on a file system of its own.
 
-So a link can be cut, a machine can lose its power, and a disk can be full or fail, without harm to anybody else.
+So a link can be cut, a machine can lose its power, and a disk can be full or fail, without harm to other nodes.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def loopback_endpoints(cluster: Cluster) -> dict[str, Endpoint]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on, none of which the kernel gives to outgoing connections.
+    """Return ports of 127.0.0.1 without a listener, none of which the kernel gives to outgoing connections.
 
     A node that is down for a while must find its port free when it comes back, so it is not taken from the range from
     which any connection on the machine may be given one.

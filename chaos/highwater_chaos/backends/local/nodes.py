@@ -63,12 +63,12 @@ class LocalNode:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process has ended and nobody has noted it yet."""
+        """Return whether the process has ended and that is not noted yet."""
         return self._process is not None and self._process.resource.state() == "gone"
 
     def state(self) -> NodeState:
-        """From the kernel as far as it knows: a pause that somebody ended (the guardian, at its deadline) is none, and
-        one that was not ended is one, whatever was asked for."""
+        """From the kernel as far as it knows: a pause that was ended from outside (by the guardian, at its deadline)
+        is none, and one that was not ended is one, whatever was asked for."""
         if self._process is None:
             return NodeState.DOWN
         if self._process.resource.state() == "stopped":

@@ -134,7 +134,7 @@ class NodeProgram(Protocol):
     stopped_status: int
     """The exit status of a node that was asked to stop (SIGTERM) and did so cleanly."""
     says_why_it_ends: bool
-    """Whether a node that ends by an exception reports it (``node-crashed``). Of other software every end that nobody
+    """Whether a node that ends by an exception reports it (``node-crashed``). Of other software every end that no fault
     asked for is taken for a crash."""
 
     def problems(self, cluster: Cluster) -> list[str]:

@@ -1,9 +1,10 @@
-"""What the events of controllers show about Raft's invariants, where nobody can look into the nodes themselves.
+"""What the events of controllers show about Raft's invariants, if the nodes themselves cannot be looked into.
 
 The simulator checks the quorum against live cores after every event. On real processes there are only the events that
 nodes write, so what they cannot show is not looked at here: ``raft-leader-completeness`` and ``raft-commit-majority``
 are judged from what each controller said that its log holds (an append, a truncation, a fetched snapshot), which is
-what its next incarnation has as well, unless it lost its disk or its power: then it is left out until it has told anew.
+what its next incarnation has as well, unless it lost its disk or its power: then it is left out until it has reported
+again.
 
 Names are those of ``highwater_pipeline.anomalies``. Events must come in the order of their times.
 """

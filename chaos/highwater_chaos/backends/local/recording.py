@@ -198,7 +198,7 @@ def _merged(paths: Sequence[Path]) -> Iterator[bytes]:
             try:
                 time_ns = int(line[_TIME : line.index(b",", _TIME)])
             except ValueError:
-                continue  # no event, as whoever read along has noted
+                continue  # no event; the reader has noted it
             yield time_ns, number, line
 
     return (line for _, _, line in merge(*(rows(number, path) for number, path in enumerate(paths))))

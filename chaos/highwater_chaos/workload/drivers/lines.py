@@ -2,8 +2,8 @@
 
 A process gets the path of its :class:`ProcessSettings` (JSON) as its only argument. It appends what its clients do to
 the history file named there, each line before whatever it announces leaves. So the history does not pass through the
-harness, which hears only how the clients stand: a :class:`~highwater_chaos.workload.client_group.Standing` as a line of
-JSON on stdout, a few times a second, when something has changed, and after what it speaks of is in the file.
+harness, which hears only how the clients stand: a :class:`~highwater_chaos.workload.client_group.ClientStatus` as a
+line of JSON on stdout, a few times a second, when something has changed, and after what it speaks of is in the file.
 
 On stdin it hears ``finish ROLE …``: let the clients of these roles begin nothing new; and :data:`END`: write what is to
 be written, exit 0. The end of its stdin means that the harness is gone: exit at once.
@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.workload.client_group import ROLES, ClientSettings, Role, Standing
+from highwater_chaos.workload.client_group import ROLES, ClientSettings, ClientStatus, Role
 
 HARNESS_GONE: Final = 3
 """Exit status of a process whose stdin ended."""
@@ -47,5 +47,5 @@ def roles_of(line: bytes) -> list[Role]:
 
 encode_settings = msgspec.json.Encoder().encode
 decode_settings = msgspec.json.Decoder(ProcessSettings).decode
-encode_standing = msgspec.json.Encoder().encode
-decode_standing = msgspec.json.Decoder(Standing).decode
+encode_status = msgspec.json.Encoder().encode
+decode_status = msgspec.json.Decoder(ClientStatus).decode

@@ -1,4 +1,4 @@
-"""What every program of clients has in common: its settings, run time, its history, and how it tells its standing."""
+"""What every program of clients has in common: its settings, run time, its history, and how it tells its status."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from highwater_chaos.workload.client_group import Standing
-from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_standing
+from highwater_chaos.workload.client_group import ClientStatus
+from highwater_chaos.workload.drivers.lines import ProcessSettings, decode_settings, encode_status
 from highwater_chaos.workload.history_files import HistoryWriter
 
 
@@ -20,7 +20,7 @@ class ClientProgram:
     def __init__(self, settings: ProcessSettings) -> None:
         self.settings = settings
         self.history = HistoryWriter(Path(settings.history))
-        self._told = Standing()
+        self._reported = ClientStatus()
 
     @classmethod
     def from_arguments(cls) -> ClientProgram:
@@ -31,11 +31,11 @@ class ClientProgram:
         """Run time."""
         return time.monotonic_ns() - self.settings.origin_ns
 
-    def tell(self, standing: Standing, news: dict[str, int]) -> None:
+    def report(self, status: ClientStatus, news: dict[str, int]) -> None:
         """Tell the harness how the clients stand, if that has changed. What it speaks of must be in the history."""
-        if standing == self._told and not news:
+        if status == self._reported and not news:
             return
-        self._told = standing
-        line = memoryview(encode_standing(msgspec.structs.replace(standing, news=news)) + b"\n")
+        self._reported = status
+        line = memoryview(encode_status(msgspec.structs.replace(status, news=news)) + b"\n")
         while line:
             line = line[os.write(sys.stdout.fileno(), line) :]

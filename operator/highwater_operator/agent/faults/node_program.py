@@ -2,7 +2,7 @@
 end; a clock that is wrong; heartbeats that are lost until a session has expired.
 
 The node is told over its control socket, reached through its container's own file system. What it is told carries this
-fault's id, so that anybody can take it back.
+fault's id, so that any agent can take it back.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.instructions import Instruction, tell
+from highwater_chaos.machine.instructions import Instruction, call_program
 from highwater_operator.agent.containers import running_node
 from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.places import CONTROL_PATH
@@ -65,7 +65,7 @@ class MessagesKind:
                 "delayNs": request.by,
             }
         context.make(Instruction(socket, "dropRule", {"key": context.id}, "hasRule", "addRule", params))
-        there = tell(socket, "hasRule", {"key": context.id}) is True
+        there = call_program(socket, "hasRule", {"key": context.id}) is True
         claim = "says that the rule is in force" if there else "does not know the rule"
         whom = f" from {', '.join(params['sources'])}" if params["sources"] else ""
         return [
@@ -81,7 +81,7 @@ class MessagesKind:
         evidence = []
         for one in context.resources:
             if isinstance(one, Instruction) and Path(one.socket).exists():
-                matches = tell(one.socket, "ruleMatches", one.undo_params)
+                matches = call_program(one.socket, "ruleMatches", one.undo_params)
                 evidence.append(Evidence(f"the rule has acted upon {matches} messages", details={"matches": matches}))
         return evidence
 
@@ -95,13 +95,13 @@ class DiskStallKind:
     def inject(self, context: Context) -> list[Evidence]:
         """Fsyncs are held."""
         socket = control_socket(context.pod)
-        if tell(socket, "isStalled"):
+        if call_program(socket, "isStalled"):
             raise Refusal(
                 409, "the node's disk is stalled by another fault", expected="a disk that works", found="stalled"
             )
         context.make(Instruction(socket, "diskStall", {"on": False}, "isStalled", "diskStall", {"on": True}))
         for _ in range(_LOOKS):
-            answer = tell(socket, "diskProbe")
+            answer = call_program(socket, "diskProbe")
             if answer.get("waitingNs", 0) > _STALLED_NS:
                 break
             time.sleep(0.05)
@@ -118,7 +118,7 @@ class DiskStallKind:
             Evidence(f"the node's disk {'is' if stalled else 'is not'} stalled", stalled)
             for one in context.resources
             if isinstance(one, Instruction) and Path(one.socket).exists()
-            for stalled in [tell(one.socket, "isStalled") is True]
+            for stalled in [call_program(one.socket, "isStalled") is True]
         ]
 
 
@@ -131,19 +131,19 @@ class ClockSkewKind:
     def inject(self, context: Context) -> list[Evidence]:
         """The node's clock is set off."""
         socket = control_socket(context.pod)
-        wrong = tell(socket, "clockError")
+        wrong = call_program(socket, "clockError")
         if wrong["rate"] != 1.0 or abs(wrong["offsetNs"]) > _CLOCK_TOLERANCE_NS:
             raise Refusal(409, "the node's clock is wrong already", expected="a right clock", found=str(wrong))
         right, skew = {"offsetNs": 0, "rate": 1.0}, {"offsetNs": self.request.offset, "rate": self.request.rate}
         context.make(Instruction(socket, "clock", right, "", "clock", skew))
-        return [self._seen(tell(socket, "clockError"))]
+        return [self._seen(call_program(socket, "clockError"))]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """The clock is right again."""
         evidence = []
         for one in context.resources:
             if isinstance(one, Instruction) and Path(one.socket).exists():
-                error = tell(one.socket, "clockError")
+                error = call_program(one.socket, "clockError")
                 right = error["rate"] == 1.0 and abs(error["offsetNs"]) <= _CLOCK_TOLERANCE_NS
                 evidence.append(
                     Evidence(f"the node's clock is off by {error['offsetNs']} ns", right, "heal", details=error)
@@ -153,7 +153,7 @@ class ClockSkewKind:
     def observe(self, context: HealContext) -> list[Evidence]:
         """As the node reads it now."""
         return [
-            self._seen(tell(one.socket, "clockError"))
+            self._seen(call_program(one.socket, "clockError"))
             for one in context.resources
             if isinstance(one, Instruction) and Path(one.socket).exists()
         ]

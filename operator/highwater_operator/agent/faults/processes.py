@@ -1,6 +1,6 @@
 """``kill``, ``stop`` and ``pause``: what happens to the processes of a pod's node.
 
-All processes of the container are meant: a JVM's launcher, a node's helpers. The kubelet starts the container anew; the
+All processes of the container are meant: a JVM's launcher, a node's helpers. The kubelet restarts the container; the
 new one is another container and never hit by what was meant for the old one. A node that is to stay down for a while
 waits, in its new container, for a file to go that was there before the old one was killed (:func:`bar`).
 """

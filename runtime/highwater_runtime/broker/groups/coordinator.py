@@ -153,7 +153,7 @@ class GroupCoordinator:
             self.membership.give_up(group, ErrorCode.NOT_COORDINATOR)
 
     def close(self) -> None:
-        """The broker stops: whoever waits is sent to the next coordinator, and nothing is cleaned any more."""
+        """The broker stops: waiting members are sent to the next coordinator, and nothing is cleaned any more."""
         self._closed = True
         for index in list(self._shards):
             self._resign(index)

@@ -114,12 +114,12 @@ class Group:
     static_members: dict[str, str] = field(default_factory=dict)
     """``group.instance.id`` → member id."""
     pending: dict[str, Timer] = field(default_factory=dict)
-    """Member ids given out (MEMBER_ID_REQUIRED) that nobody has joined under yet; each with its time-out."""
+    """Member ids given out (MEMBER_ID_REQUIRED) under which no member has joined yet; each with its time-out."""
     awaiting_sync: dict[str, None] = field(default_factory=dict)
     """Members of this generation that have not sent SyncGroup."""
     offsets: GroupOffsets = field(default_factory=GroupOffsets)
     new_member_added: bool = False
-    """Somebody came during the initial delay, which may be extended for that."""
+    """A member joined during the initial delay, which may be extended for that."""
     initial_delay: bool = False
     """It was empty, and waits for more first members, however many have joined."""
     rebalance_timer: Timer | None = None
@@ -186,7 +186,7 @@ class Group:
 
     @property
     def all_have_joined(self) -> bool:
-        """Whether nobody is waited for: neither members, nor those who have been given an id."""
+        """Return whether the group waits for no member, and for no client that was given an id."""
         return not self.pending and all(member.joining is not None for member in self.members.values())
 
     @property
@@ -202,7 +202,7 @@ class Group:
     # --- protocol -------------------------------------------------------------------------------------------------
 
     def accepts(self, protocol_type: str, protocols: Iterable[Protocol]) -> bool:
-        """Whether somebody with these protocols may be (or stay) a member: all have at least one in common."""
+        """Return whether a client with these protocols may be (or stay) a member: all have at least one in common."""
         names = [protocol.name for protocol in protocols]
         if self.state is GroupState.EMPTY:
             return bool(protocol_type) and bool(names)
@@ -230,7 +230,7 @@ class Group:
     # --- generation -----------------------------------------------------------------------------------------------
 
     def elect_joined_leader(self) -> bool:
-        """Make sure that the leader has rejoined; False where nobody has."""
+        """Make sure that the leader has rejoined. Return False if no member has."""
         if self.leader_id is None or self.members[self.leader_id].joining is not None:
             return True
         joined = next((m.id for m in self.members.values() if m.joining is not None), None)

@@ -146,7 +146,7 @@ class Membership:
                 # The answer to its first try was lost.
                 answer(self._joined(group, member))
             case GroupState.STABLE if unchanged and not group.is_leader(member_id):
-                # A follower with nothing new. A leader that joins wants to assign anew.
+                # A follower with nothing new. A leader that joins wants to assign again.
                 answer(self._joined(group, member))
             case _:
                 self._update(member, request, answer)
@@ -227,7 +227,7 @@ class Membership:
             self._prepare(group)
 
     def _prepare(self, group: Group) -> None:
-        """Ask everybody to join again, and wait for that."""
+        """Ask all members to join again, and wait for that."""
         if group.state is GroupState.COMPLETING_REBALANCE:
             self._fail_syncs(group, ErrorCode.REBALANCE_IN_PROGRESS)
         if group.sync_timer is not None:
@@ -270,7 +270,7 @@ class Membership:
             self._complete_join(group)
 
     def _complete_join(self, group: Group) -> None:
-        """Begin the next generation with whoever has joined."""
+        """Begin the next generation with the members that have joined."""
         if group.rebalance_timer is not None:
             group.rebalance_timer.cancel()
             group.rebalance_timer = None
@@ -285,7 +285,7 @@ class Membership:
         self._took("group-generation-begun")
         if group.state is GroupState.EMPTY:
             # Should this be lost, the generation before comes back after a failover, and times out for want of
-            # members: nobody needs to be told.
+            # members: no response is due.
             self._store.store_group(group, {}, lambda _error: None)
             return
         for member in list(group.members.values()):
@@ -361,7 +361,7 @@ class Membership:
 
         def stored(error: ErrorCode) -> None:
             if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
-                return  # somebody came or went meanwhile
+                return  # a member came or went meanwhile
             if error is not ErrorCode.NONE:
                 self._fail_syncs(group, error)
                 self._prepare(group)

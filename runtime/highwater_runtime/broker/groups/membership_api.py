@@ -47,7 +47,7 @@ def join(request: InboundRequest, coordinator: GroupCoordinator) -> None:
     if not coordinator.membership.session_timeout_allowed(body.session_timeout_ms):
         answer(Joined(ErrorCode.INVALID_SESSION_TIMEOUT, body.member_id))
         return
-    # Only somebody new founds a group.
+    # Only a new member founds a group.
     found = coordinator.find(body.group_id) if body.member_id else coordinator.find_or_create(body.group_id)
     if isinstance(found, ErrorCode):
         answer(Joined(found, body.member_id))

@@ -3,12 +3,12 @@
 Rules in words:
 
 * A commit counts once its record is committed in ``__consumer_offsets``; of two commits for a partition the one whose
-  record is further on counts. Until then a reader sees the earlier one, or is asked to wait if he wants none that is
+  record is further on counts. Until then a reader sees the earlier one, or is asked to wait if it wants none that is
   about to change (``requireStable``, KIP-447).
 * Offsets are kept as long as the group has use for them (KIP-211). They expire ``offsets.retention.minutes`` after
 
   - the group became Empty, where it had members;
-  - their commit, where the group never had any (a consumer that assigns itself), or where it is Stable and nobody in it
+  - their commit, where the group never had any (a consumer that assigns itself), or if it is Stable and no member of it
     subscribes to the topic any more.
 
   A commit of an old client (OffsetCommit before v5) may have brought a time to live of its own instead.
@@ -125,7 +125,7 @@ class GroupOffsets:
         retention_ms: int,
     ) -> list[TopicPartition]:
         """Partitions whose offsets may be forgotten by the rules above; none of them has a commit under way."""
-        if protocol_type is None:  # nobody has ever joined
+        if protocol_type is None:  # no member has ever joined
             subscribed, since_ms = (), None
         elif state is GroupState.EMPTY:
             subscribed, since_ms = (), state_since_ms

@@ -5,7 +5,7 @@
               join (first member)                all have joined, or the time is up
       Empty ─────────────────────► PreparingRebalance ───────────────────► CompletingRebalance
         ▲                             ▲   │        ▲                           │           │
-        │     everybody has left      │   │        │  join, leave, failure     │           │ the leader's
+        │   all members have left     │   │        │  join, leave, failure     │           │ the leader's
         └─────────────────────────────┼───┘        └───────────────────────────┘           │ assignment is
                                       │                                                    │ committed
                                       └──────────── join, leave, failure ─────── Stable ◄──┘

@@ -4,7 +4,7 @@ Kafka's nodes refuse an empty directory: it must hold ``meta.properties`` (which
 and, for a new cluster's controllers, ``bootstrap.checkpoint`` (the records with which the metadata log begins). The
 latter comes from Kafka's own StorageTool; the former is written here, so that no JVM has to run for each disk.
 
-A disk that was replaced is formatted anew under the same cluster and node id, but it is another directory: it gets a
+A disk that was replaced is formatted again under the same cluster and node id, but it is another directory: it gets a
 directory id of its own, as an administrator's ``kafka-storage format`` would give it.
 """
 

@@ -2,7 +2,7 @@
 
 Three sources: the harness knows when a process was started; the metadata log tells what the cluster has agreed upon
 (:mod:`.metadata_observer`, on a thread of its own in the clients' network); the nodes' logs tell which process is
-registered and which controller leads (:mod:`.node_log`). Nobody tells when a record was appended or passed the high
+registered and which controller leads (:mod:`.node_log`). No event says when a record was appended or passed the high
 watermark on a node: checks that judge by that are not available.
 """
 

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 
-from highwater_chaos.workload.client_group import ROLES, Role, Standing
+from highwater_chaos.workload.client_group import ROLES, ClientStatus, Role
 from highwater_chaos.workload.drivers.confluent.consumer import drive_consumer
 from highwater_chaos.workload.drivers.confluent.producer import drive_producer
 from highwater_chaos.workload.drivers.confluent.reporter import Reporter
@@ -26,7 +26,7 @@ class _Process:
         self._reporter = Reporter(program.now_ns, self._write)
         self._finish: dict[Role, threading.Event] = {role: threading.Event() for role in ROLES}
         self._end = threading.Event()
-        self._doubts: list[str] = []
+        self._inconclusive_reasons: list[str] = []
         self._threads: dict[Role, list[threading.Thread]] = {role: [] for role in ROLES}
 
     def run(self) -> None:
@@ -38,15 +38,15 @@ class _Process:
             self._start("consumer", drive_consumer, consumer)
         threading.Thread(target=self._listen, daemon=True).start()
         while not self._end.wait(TELL_EVERY_NS / 1e9):
-            self._tell()
-        self._tell()
+            self._report()
+        self._report()
 
     def _start(self, role: Role, drive: object, options: object, *more: object) -> None:
         def live() -> None:
             try:
                 drive(options, *more, self._reporter, self._finish[role])  # type: ignore[operator]
             except Exception as error:
-                self._doubts.append(f"client {options.name} ended by itself: {error!r}")  # type: ignore[attr-defined]
+                self._inconclusive_reasons.append(f"client {options.name} ended by itself: {error!r}")  # type: ignore[attr-defined]
                 raise
 
         thread = threading.Thread(target=live, daemon=True)
@@ -66,10 +66,10 @@ class _Process:
                 if line == END:
                     self._end.set()
                     return
-        # Nobody is left to tell, and the library may be in the middle of waiting for a broker that is gone as well.
+        # The harness is gone, and the library may be in the middle of waiting for a broker that is gone as well.
         os._exit(HARNESS_GONE)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         recorder = self._reporter.recorder
         # Who has ended first: whatever such a thread has counted is counted then.
         idle = tuple(
@@ -78,7 +78,7 @@ class _Process:
             if (self._finish[role].is_set() or not self._threads[role])
             and not any(thread.is_alive() for thread in self._threads[role])
         )
-        standing = Standing(
+        status = ClientStatus(
             offered=recorder.offered,
             first_offered_ns=recorder.first_offered_ns,
             acknowledged=recorder.acknowledged,
@@ -87,9 +87,9 @@ class _Process:
             open=recorder.open_operations,
             idle=idle,
             drained=True,
-            doubts=tuple(self._doubts),
+            inconclusive_reasons=tuple(self._inconclusive_reasons),
         )
-        self._program.tell(standing, self._reporter.take_news())
+        self._program.report(status, self._reporter.take_news())
 
 
 def main() -> int:

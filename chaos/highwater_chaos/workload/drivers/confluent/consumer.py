@@ -100,7 +100,8 @@ class _DrivenConsumer:
         self._positions[key] = offset + 1
 
     def _assign(self, keys: list[PartitionKey]) -> None:
-        """Read ``keys`` from their beginning; one whose beginning nobody tells now is tried again at the next poll."""
+        """Read ``keys`` from their beginning; one whose start offset is not known now is tried again at the next
+        poll."""
         taken: list[TopicPartition] = []
         for key in keys:
             try:

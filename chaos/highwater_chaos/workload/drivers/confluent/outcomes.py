@@ -4,7 +4,7 @@ librdkafka knows for each message whether it was never persisted or possibly was
 Python package does not hand that on; what is left is the error code, and most codes say less than they seem to:
 
 * ``_MSG_TIMED_OUT`` is the end of a message that never left the queue, of one in flight, and of one that waits to be
-  sent again after an attempt whose answer was lost. Nobody can tell them apart: ``info``.
+  sent again after an attempt whose answer was lost. They cannot be told apart: ``info``.
 * ``_PURGE_QUEUE`` comes for messages not in flight at that moment. Such a message may be waiting for its second
   attempt, and librdkafka gives this code to requests of which a part had been written to the socket, too: ``info``.
   ``_PURGE_INFLIGHT``: ``info``.

@@ -121,7 +121,9 @@ class _DrivenProducer:
             else:
                 self._reporter.info(self._options.name, operation, (sent,), describe(error))
         elif self._options.acks == 0:
-            self._reporter.info(self._options.name, operation, (sent,), "acks=0: nobody says whether it was written")
+            self._reporter.info(
+                self._options.name, operation, (sent,), "acks=0: no response says whether it was written"
+            )
         else:
             offset = message.offset()
             # A broker that recognised a repetition need not remember where the record stands.

@@ -38,7 +38,7 @@ class Reporter:
             self.recorder.fail(client, process, value, error)
 
     def info(self, client: str, process: int, value: Iterable[MicroOp], error: str) -> None:
-        """Nobody knows."""
+        """Record an operation whose outcome is not known."""
         with self._lock:
             self.recorder.info(client, process, value, error)
 

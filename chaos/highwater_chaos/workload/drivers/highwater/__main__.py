@@ -51,7 +51,7 @@ class _Process:
             await node.start()
         os.set_blocking(sys.stdin.fileno(), False)
         loop.add_reader(sys.stdin.fileno(), self._listen)
-        self._tell()
+        self._report()
         await self.ended
 
     def _add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
@@ -62,7 +62,7 @@ class _Process:
     def _listen(self) -> None:
         data = os.read(sys.stdin.fileno(), 1 << 16)
         if not data:
-            # Nobody is left to tell anything.
+            # The harness is gone.
             os._exit(HARNESS_GONE)
         *lines, self._heard = (self._heard + data).split(b"\n")
         for line in lines:
@@ -73,10 +73,10 @@ class _Process:
                 return
             self._clients.finish(roles_of(line))
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if not self.ended.done():
             self._say()
-            asyncio.get_running_loop().call_later(TELL_EVERY_NS / 1e9, self._tell)
+            asyncio.get_running_loop().call_later(TELL_EVERY_NS / 1e9, self._report)
 
     def _say(self) -> None:
         """Tell how the clients stand, if that has changed."""
@@ -86,9 +86,9 @@ class _Process:
             for node in self._nodes
             if node.end is not None
         )
-        standing, news = self._clients.standing(list(ended)), self._recorder.news
+        status, news = self._clients.status(list(ended)), self._recorder.news
         self._recorder.news = {}
-        self._program.tell(standing, news)
+        self._program.report(status, news)
 
 
 async def _run(program: ClientProgram) -> None:

@@ -25,7 +25,7 @@ def why_not_ready(cluster: Json) -> str | None:
     return None
 
 
-class Loan:
+class BorrowedCluster:
     """One LogCluster for one experiment."""
 
     def __init__(self, api: Kube, place: Place) -> None:
@@ -44,13 +44,13 @@ class Loan:
             raise ClusterError(f"{self._what} is not there any more")
         mine = f"{self._place.name}/{self._place.uid}"
         if (status := found.get("status") or {}).get("experiment") != mine:
-            raise ClusterError(f"{self._what} is held by {status.get('experiment') or 'nobody'}, not by {mine}")
+            raise ClusterError(f"{self._what} is held by {status.get('experiment') or 'no experiment'}, not by {mine}")
         if (why := why_not_ready(found)) is not None:
             raise ClusterError(f"{self._what} is not Ready: {why}")
         self._generation, self._uid = found["metadata"]["generation"], found["metadata"]["uid"]
 
     def changed(self) -> str | None:
-        """What somebody has done to it since, looked at now and then; None: nothing that is known of."""
+        """Return how it was changed since :meth:`begin`, looked up every few seconds; None if no change is known."""
         if not self._said and time.monotonic() - self._looked > _LOOK_EVERY:
             self._looked = time.monotonic()
             try:

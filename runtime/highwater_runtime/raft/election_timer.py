@@ -13,7 +13,7 @@ from highwater_runtime.ports import Clock
 from highwater_runtime.raft.election import Timing
 
 
-class Patience:
+class ElectionTimer:
     """The deadline of one voter."""
 
     def __init__(self, timing: Timing, clock: Clock, random: Random) -> None:
@@ -34,6 +34,6 @@ class Patience:
             return self.renew()
         return max(self._deadline_ns - self._clock.now_ns(), 0)
 
-    def forget(self) -> None:
+    def stop(self) -> None:
         """Stop the time-out, because there is a leader."""
         self._deadline_ns = None
