@@ -22,7 +22,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.broker.apis.metadata import handle as answer_metadata
-from highwater_runtime.broker.metadata_loader import Delta, MetadataLoader
+from highwater_runtime.broker.delta import Delta
+from highwater_runtime.broker.kraft.metadata_loader import MetadataLoader
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, image_of, snapshot_records

@@ -26,7 +26,7 @@ from statistics import median, quantiles
 from typing import Any, Final
 from uuid import UUID
 
-from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker import BrokerOptions, KraftBroker
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata import MetadataVersion
@@ -105,7 +105,7 @@ class Quorum:
                 switches=switches,
                 config=config,
             )
-            return lambda ports: Broker(options, ports)
+            return lambda ports: KraftBroker(options, ports)
 
         for node_id, endpoint in endpoints.items():
             self.sim.add_node(endpoint.host, endpoint.port, controller(node_id))

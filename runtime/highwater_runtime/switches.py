@@ -91,6 +91,18 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "Apache Kafka syncs nothing when it truncates",
             "a truncation is on the follower's disk before the follower appends again",
         ),
+        Switch(
+            "init-leaderless-isr",
+            ("off", "on"),
+            "Detailed Replication Design V3, D step 6",
+            "a new controller never makes all live replicas the ISR of a partition that lost its leader",
+        ),
+        Switch(
+            "unclean-leader-election",
+            ("off", "on"),
+            "Detailed Replication Design V3, A step 3.2",
+            "a replica outside the ISR never leads",
+        ),
     )
 }
 
@@ -111,6 +123,8 @@ class Switches:
     quorum_state_sync: Literal["on", "off"] = "on"
     read_offset: Literal["confirmed", "unconfirmed"] = "confirmed"
     truncation_sync: Literal["on", "off"] = "on"
+    init_leaderless_isr: Literal["off", "on"] = "off"
+    unclean_leader_election: Literal["off", "on"] = "off"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.broker import Broker, BrokerOptions, Partition
+from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker, Partition
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.partition import PartitionContext
@@ -109,7 +109,7 @@ class Cluster:
                 config=properties,
                 hold_until_published=hold_until_published,
             )
-            return lambda ports: Broker(options, ports)
+            return lambda ports: KraftBroker(options, ports)
 
         for node_id, endpoint in voters.items():
             self.sim.add_node(endpoint.host, endpoint.port, controller(node_id))

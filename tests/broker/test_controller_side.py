@@ -9,11 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.broker.alter_partition import MOST_TOGETHER, AlterPartitionManager, Answer, build_request
 from highwater_runtime.broker.apis.init_producer_id import ProducerIds
 from highwater_runtime.broker.controller_channel import RETRY_BACKOFF_NS, ControllerChannel, says_not_controller
-from highwater_runtime.broker.isr import Proposal
-from highwater_runtime.broker.lifecycle import Identity, Lifecycle, LifecycleState
+from highwater_runtime.broker.isr import Answer, Proposal
+from highwater_runtime.broker.kraft.alter_partition import MOST_TOGETHER, AlterPartitionManager, build_request
+from highwater_runtime.broker.kraft.lifecycle import Identity, Lifecycle, LifecycleState
+from highwater_runtime.broker.kraft.producer_ids import AllocatedBlocks
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
@@ -62,7 +63,7 @@ def ports(wire, fake_clock, recorder) -> Ports:
 
 
 def channel(ports: Ports, hint: list[int | None]) -> ControllerChannel:
-    return ControllerChannel("test", VOTERS, lambda: hint[0], ports, timeout_ns=SECOND)
+    return ControllerChannel("test", lambda: VOTERS.get(hint[0] or 0), ports, timeout_ns=SECOND)
 
 
 # --- channel ------------------------------------------------------------------------------------------------------
@@ -400,7 +401,8 @@ def test_a_registration_with_an_older_epoch_is_not_taken(life, recorder, fake_cl
 
 @pytest.mark.parametrize(("start", "length"), [(5, 10), (-3, 10), (10, 0), (10, -1)])
 def test_a_block_of_producer_ids_that_no_controller_gives_is_not_taken(ports, wire, fake_clock, start, length):
-    ids = ProducerIds(channel(ports, [1000]), fake_clock, 0, lambda: 7, give_up_after_ns=SECOND)
+    blocks = AllocatedBlocks(channel(ports, [1000]), 0, lambda: 7)
+    ids = ProducerIds(blocks, fake_clock, give_up_after_ns=SECOND)
     given: list[int] = []
 
     def ask() -> None:

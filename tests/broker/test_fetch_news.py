@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from highwater_runtime.broker.alter_partition import Answer
 from highwater_runtime.broker.apis import fetch
 from highwater_runtime.broker.fetch_sessions import FetchSessions
+from highwater_runtime.broker.isr import Answer
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import Purgatory, WakeUps
 from highwater_runtime.config import NodeConfig

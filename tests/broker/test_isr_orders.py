@@ -21,8 +21,8 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.broker.alter_partition import Answer, build_request, read_answers
-from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.isr import Answer, Proposal
+from highwater_runtime.broker.kraft.alter_partition import build_request, read_answers
 from highwater_runtime.controller.kraft import broker_state
 from highwater_runtime.controller.kraft.alter_partition import alter_partition
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, PartitionRegistration, replica_epoch_matches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from highwater_runtime.broker.alter_partition import Answer
+from highwater_runtime.broker.isr import Answer
 from highwater_runtime.broker.truncation import EpochEnd
 from highwater_runtime.log.records import build_batch, iter_batches
 from highwater_runtime.metadata.image import MetadataReplayError

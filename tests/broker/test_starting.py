@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_runtime.broker import Broker
+from highwater_runtime.broker.kraft.mode import KraftMode
 from highwater_runtime.log import loading
 from highwater_runtime.ports import RpcFailure
 from highwater_runtime.raft import replica
@@ -78,14 +78,14 @@ def test_a_start_replays_the_metadata_log_in_pieces(make_cluster, monkeypatch):
     for i in range(10):
         c.create_topic([0, 1, 2], f"t{i}")
     events = []
-    on_commit = Broker.on_commit
+    on_commit = KraftMode.on_commit
 
     def counted(self, base_offset, epoch, records, last_offset):
-        if self.options.node_id == 2:
+        if self._options.node_id == 2:
             events.append((c.sim.loop.events_run, c.sim.loop.now))
         on_commit(self, base_offset, epoch, records, last_offset)
 
-    monkeypatch.setattr(Broker, "on_commit", counted)
+    monkeypatch.setattr(KraftMode, "on_commit", counted)
     c.sim.kill("broker-2")
     c.run(20)
     events.clear()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from highwater_runtime.controller.kraft.partition_change import (
+from highwater_runtime.controller.partition_change import (
     Election,
     PartitionTarget,
     change_partition,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from highwater_runtime.broker.apis import scram_credentials
+from highwater_runtime.controller.decision import Refused
 from highwater_runtime.controller.kraft import scram_control
-from highwater_runtime.controller.kraft.decision import Refused
 from highwater_runtime.controller.kraft.settings import bootstrap
 from highwater_runtime.metadata import MetadataImage, MetadataVersion, ScramCredentialChanged, differences, image_of
 from highwater_runtime.metadata import snapshot_records as records_of

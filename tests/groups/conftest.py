@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker
 from highwater_runtime.broker.groups.group import Group, Joined, Protocol, Synced
 from highwater_runtime.broker.groups.membership import Membership
 from highwater_runtime.broker.groups.requests import JoinRequest, SyncRequest
@@ -228,7 +228,7 @@ class Cluster:
                 cluster_id=CLUSTER_ID,
                 config=properties,
             )
-            return lambda ports: Broker(options, ports)
+            return lambda ports: KraftBroker(options, ports)
 
         self.sim.add_node("controller-0", 9093, controller)
         for b in range(brokers):

@@ -7,7 +7,7 @@ from typing import Final
 
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import controller_names, node_id, zookeeper_names
-from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker import BrokerOptions, KraftBroker
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata.metadata_version import MetadataVersion
@@ -41,7 +41,7 @@ def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
         switches=Switches.of(cluster.switches),
         config=NodeConfig.of(cluster.config),
     )
-    return lambda ports: Broker(options, ports)
+    return lambda ports: KraftBroker(options, ports)
 
 
 def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:

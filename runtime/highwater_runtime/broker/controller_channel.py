@@ -1,10 +1,10 @@
 """Requests from a broker to the active controller, wherever that is at the moment.
 
-A broker learns the quorum's leader from its own Raft observer, and asks that node and no other, as Kafka does. While no
-leader is known it waits. What it knows may be old: a controller that is not (or no longer) active answers
-NOT_CONTROLLER, or nothing at all; then the node that is known as leader by then is asked, after a back-off. A node that
-answers as controller leads in the newest epoch that this broker knows of or in a later one, so its state is at least as
-new as the metadata on which the request rests. Any other voter may be a deposed controller that has missed all that.
+A broker knows the active controller from its mode, and asks that node and no other, as Kafka does. While none is known
+it waits. What it knows may be old: a controller that is not (or no longer) active answers NOT_CONTROLLER, or nothing at
+all; then the node that is known by then is asked, after a back-off. In KRaft mode a node that answers as controller
+leads in the newest epoch that this broker knows of or in a later one, so its state is at least as new as the metadata
+on which the request rests. Any other voter may be a deposed controller that has missed all that.
 
 Each purpose (heartbeats, AlterPartition, forwarding …) has a channel of its own, so that a request that is held up
 does not hold up the others.
@@ -15,7 +15,7 @@ must be idempotent or bear being refused the second time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from highwater_runtime.ports import MS, ApiMessage, Endpoint, Ports, ResponseHandler, RpcFailure
@@ -35,23 +35,20 @@ class ControllerChannel:
 
     Args:
         name: the channel's name on the network.
-        controllers: where each voter listens, by node id.
-        known_leader: node id of the controller that this broker knows as leader of the quorum, or ``None``.
+        controller: where the controller listens that this broker knows as active; None while it knows none.
         timeout_ns: how long one attempt may take.
     """
 
     def __init__(
         self,
         name: str,
-        controllers: Mapping[int, Endpoint],
-        known_leader: Callable[[], int | None],
+        controller: Callable[[], Endpoint | None],
         ports: Ports,
         *,
         timeout_ns: int,
     ) -> None:
         self._name = name
-        self._controllers = controllers
-        self._leader = known_leader
+        self._controller = controller
         self._ports = ports
         self._timeout_ns = timeout_ns
         self._closed = False
@@ -67,8 +64,8 @@ class ControllerChannel:
         """
         if self._closed:
             return
-        leader = self._leader()
-        if leader is None or leader not in self._controllers:
+        controller = self._controller()
+        if controller is None:
             self._ask_later(build, on_answer, give_up_at_ns)
             return
         request, version = build()
@@ -84,9 +81,7 @@ class ControllerChannel:
         timeout_ns = self._timeout_ns
         if give_up_at_ns is not None:
             timeout_ns = max(1, min(timeout_ns, give_up_at_ns - self._ports.clock.now_ns()))
-        self._ports.network.send(
-            self._controllers[leader], request, version, answered, timeout_ns=timeout_ns, channel=self._name
-        )
+        self._ports.network.send(controller, request, version, answered, timeout_ns=timeout_ns, channel=self._name)
 
     def _ask_later(self, build: RequestBuilder, on_answer: ResponseHandler, give_up_at_ns: int | None) -> None:
         now = self._ports.clock.now_ns()

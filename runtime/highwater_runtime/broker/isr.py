@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from highwater_runtime.broker.follower_state import FollowerState
+from highwater_runtime.wire.errors import ErrorCode
 
 Eligible = Callable[[FollowerState], bool]
 """Whether the metadata at hand lets this replica be in an ISR: registered, unfenced, not shutting down, and its
@@ -48,6 +49,20 @@ class Proposal:
     isr: tuple[int, ...]
     isr_epochs: tuple[int, ...]
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The controller's answer for one partition. The fields after ``error`` hold only where that is ``NONE``."""
+
+    error: ErrorCode
+    leader_epoch: int = -1
+    partition_epoch: int = -1
+    isr: tuple[int, ...] = ()
+
+
+OnAnswer = Callable[[Proposal, Answer], bool]
+"""The leader's reaction to an answer; ``True`` asks for the same proposal to be sent again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from highwater_runtime.broker.alter_partition import Answer
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import (
+    Answer,
     IsrState,
     Proposal,
     lagging,

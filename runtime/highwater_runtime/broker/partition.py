@@ -13,7 +13,7 @@ Rules in words:
 * The HW of a follower is what its leader told, at most its own LEO. It may lag, and go back when the log is cut. Only a
   leader's HW is a promise (:mod:`highwater_runtime.broker.leadership`).
 * A replica whose log has failed neither leads nor follows until its broker restarts, whatever the metadata says, and
-  everybody who asks gets KAFKA_STORAGE_ERROR. The controller hears of it (:mod:`highwater_runtime.broker.lost_logs`).
+  everybody who asks gets KAFKA_STORAGE_ERROR. The controller hears of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""All replicas of this broker: follows the metadata image, drives fetchers and ISR passes, finds partitions.
+"""All replicas of this broker: takes up their roles, drives fetchers and ISR passes, finds partitions.
+
+A role is what a replica here is to be: its topic's name, and the state of its partition. The mode brings roles
+(:meth:`ReplicaManager.apply_roles`, :meth:`ReplicaManager.stop`) and the image of the cluster
+(:meth:`ReplicaManager.apply_cluster`); in KRaft mode both come from the metadata log.
 
 What one replica does is in :mod:`highwater_runtime.broker.partition`; what one request does is in
 :mod:`highwater_runtime.broker.apis`. Here is what goes over all of them.
@@ -6,17 +10,16 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from highwater_runtime.broker import metrics
-from highwater_runtime.broker.alter_partition import AlterPartitionManager
+from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
 from highwater_runtime.broker.follower_state import FollowerState
-from highwater_runtime.broker.isr import Proposal
-from highwater_runtime.broker.lost_logs import LostLogs
-from highwater_runtime.broker.metadata_loader import Delta
+from highwater_runtime.broker.isr import OnAnswer, Proposal
 from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
@@ -44,20 +47,46 @@ from highwater_runtime.wire.errors import ErrorCode
 MIN_ISR_CONFIG = "min.insync.replicas"
 
 _RESIGN, _FOLLOW, _LEAD, _TAKE_UP, _CONFIGURE, _ADVANCE = range(6)
-"""What there is to do for a partition when the metadata changes, the most urgent first."""
+"""What there is to do for a partition when its role or the image changes, the most urgent first."""
 
 _REVIEWED_TOGETHER = 200
 """Leaderships whose ISR one event reviews."""
 
 
+class Role(NamedTuple):
+    """What a replica here is to be."""
+
+    topic: str
+    state: PartitionRegistration
+
+
+class IsrWriter(Protocol):
+    """How a leader has its ISR changed."""
+
+    def propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
+        """Ask for ``proposal``, on and on until it is answered; ``on_answer`` may want the same asked once more."""
+
+    def withdraw(self, key: PartitionKey) -> None:
+        """Forget a proposal of this partition that has not been sent. One under way cannot be called back."""
+
+
+class LostLogs(Protocol):
+    """How the controller hears of a log that has failed."""
+
+    def report(self, key: PartitionKey) -> None:
+        """Let the controller know that the log of this partition is lost here."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaManagerOptions:
-    """Who this broker is and how it is configured. ``broker_epoch`` gives its present epoch."""
+    """Who this broker is and how it is configured. ``broker_epoch`` gives its present epoch, ``fetch_version`` the
+    version of Fetch that followers send."""
 
     broker_id: int
     config: NodeConfig
     switches: Switches
     broker_epoch: Callable[[], int]
+    fetch_version: Callable[[], int]
 
 
 class ReplicaManager:
@@ -78,6 +107,10 @@ class ReplicaManager:
         self.logs = logs
         self.image = MetadataImage()
         """What has been published to this broker; empty before that."""
+        self.roles: dict[PartitionKey, Role] = {}
+        """What the replicas here are to be, by the newest that was brought: :attr:`partitions` follow."""
+        self._to_drop: dict[PartitionKey, None] = {}
+        """Stopped, and the replica is still there; it goes, even if there is a new role for one of the same key."""
         self.partitions: dict[PartitionKey, Partition] = {}
         self.produces = produces
         self.fetches = fetches
@@ -88,7 +121,7 @@ class ReplicaManager:
         """Those whose ISR or HW may change with time."""
         self._closed = False
         self.on_changed: Callable[[PartitionKey], None] = lambda _: None
-        """Called when a replica has become what the metadata says, or is here no longer."""
+        """Called when a replica has become what its role says, or is here no longer."""
         self.on_loaded: Callable[[], None] = lambda: None
         """Called once :attr:`is_loaded` holds."""
         self._is_loaded = False
@@ -108,7 +141,7 @@ class ReplicaManager:
             ),
             self._idle,
         )
-        self._alter_partition: AlterPartitionManager | None = None
+        self._isr_writer: IsrWriter | None = None
         self._lost_logs: LostLogs | None = None
         self._context = PartitionContext(
             broker_id=options.broker_id,
@@ -134,7 +167,7 @@ class ReplicaManager:
                 ports=ports,
                 broker_epoch=options.broker_epoch,
                 endpoint_of=self.endpoint_of,
-                fetch_version=lambda: self.image.metadata_version.fetch_version,
+                fetch_version=options.fetch_version,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
                 failed=self._gauges.mark_failures,
             )
@@ -142,9 +175,9 @@ class ReplicaManager:
 
     # --- life -----------------------------------------------------------------------------------------------------
 
-    def start(self, alter_partition: AlterPartitionManager, lost_logs: LostLogs) -> None:
+    def start(self, isr_writer: IsrWriter, lost_logs: LostLogs) -> None:
         """Begin the periodic passes over the ISRs."""
-        self._alter_partition = alter_partition
+        self._isr_writer = isr_writer
         self._lost_logs = lost_logs
         self.logs.on_failed = self._log_failed
         metrics.initialise(self.ports.metrics)
@@ -162,28 +195,34 @@ class ReplicaManager:
         """HW of every replica by topic and index, for the checkpoint."""
         return {TopicPartition(p.topic, p.index): p.high_watermark for p in self.partitions.values()}
 
-    # --- metadata -------------------------------------------------------------------------------------------------
+    # --- roles and metadata ---------------------------------------------------------------------------------------
+    # What is brought is put into a queue, of which begin() does a slice at once. What comes first: leaderships that are
+    # over. Then the leaders that are followed, leaderships that begin, replicas that are new here, and what follows
+    # from settings and from other brokers. Each partition gets the role that it has when its turn comes.
 
-    def publish(self, image: MetadataImage, delta: Delta) -> None:
-        """Act on a change of the metadata, a slice of it at once; ``image`` is the state after it.
-
-        What comes first: leaderships that are over. Then the leaders that are followed, leaderships that begin,
-        replicas that are new here, and what follows from settings and from other brokers. Each partition gets the state
-        that the metadata has when its turn comes.
-        """
-        self.image = image
-        me, slices = self.options.broker_id, self._slices
-        for topic in delta.deleted:
-            for index in topic.partitions:
-                slices.add(_RESIGN, (topic.id, index))
-        for key in delta.partitions:
-            partition, state = self.partitions.get(key), self._state(key)
-            if state is None or me not in state.replicas or (partition and partition.is_leader and state.leader != me):
-                slices.add(_RESIGN, key)
+    def apply_roles(self, roles: Mapping[PartitionKey, Role]) -> None:
+        """Let replicas here be what ``roles`` says; others stay as they are."""
+        me = self.options.broker_id
+        for key, role in roles.items():
+            self.roles[key] = role
+            partition = self.partitions.get(key)
+            if partition is not None and partition.is_leader and role.state.leader != me:
+                self._slices.add(_RESIGN, key)
             elif partition is None:
-                slices.add(_TAKE_UP, key)
+                self._slices.add(_TAKE_UP, key)
             else:
-                slices.add(_LEAD if state.leader == me else _FOLLOW, key)
+                self._slices.add(_LEAD if role.state.leader == me else _FOLLOW, key)
+
+    def stop(self, keys: Iterable[PartitionKey]) -> None:
+        """Have no replica of these partitions any more, and delete their logs."""
+        for key in keys:
+            if self.roles.pop(key, None) is not None:
+                self._to_drop[key] = None
+                self._slices.add(_RESIGN, key)
+
+    def apply_cluster(self, image: MetadataImage, delta: Delta) -> None:
+        """Act on a change of the metadata but for the roles; ``image`` is the state after it."""
+        self.image = image
         self._configure_logs(delta)
         if delta.brokers:
             # Who is eligible may be another now, for which the HW of a leader may wait: nobody else looks at that.
@@ -191,37 +230,34 @@ class ReplicaManager:
                 if partition.leading is not None and any(
                     b in delta.brokers and b not in partition.isr.maximal for b in partition.replicas
                 ):
-                    slices.add(_ADVANCE, partition.key)
+                    self._slices.add(_ADVANCE, partition.key)
             for name in self.deletions.watched():
                 self._wake_ups.mark(name)  # a replica that a deletion waits for may have died
-        slices.begin()
+
+    def begin(self) -> None:
+        """Act on what was brought; the first time, on all that there is at first (:attr:`is_loaded`)."""
+        self._slices.begin()
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the replicas here have been taken up as the first metadata said."""
+        """Whether the replicas here have been taken up as the first roles said."""
         return self._is_loaded
 
     def _idle(self) -> None:
         if not self._is_loaded:
             self._is_loaded = True
-            self._set_strays_aside()
             self.on_loaded()
 
-    def _set_strays_aside(self) -> None:
+    def set_strays_aside(self) -> None:
         """Rename the logs that no replica here has taken up: of topics that were deleted, or replicas that were moved
         away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept, as Apache Kafka keeps them: if the
         controllers have lost their metadata, every log is a stray.
 
-        The metadata is then at least that of this life's registration. Whatever was assigned to this broker in an
-        earlier life, and holds still, is in it.
+        To be called once the roles are all that this broker has.
         """
         for tp in list(self.logs.logs):
             if tp not in self._key_of and tp not in self._creating:
                 self.logs.set_aside(*tp)
-
-    def _state(self, key: PartitionKey) -> PartitionRegistration | None:
-        topic = self.image.topics_by_id.get(key[0])
-        return None if topic is None else topic.partitions.get(key[1])
 
     def _configure_logs(self, delta: Delta) -> None:
         topics = {resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE}
@@ -249,16 +285,18 @@ class ReplicaManager:
         return topic_properties(self.image, topic, self.options.broker_id)
 
     def _partition_changed(self, key: PartitionKey) -> None:
-        """Let the replica here be what the metadata says, or be no more."""
-        state = self._state(key)
-        if state is None or self.options.broker_id not in state.replicas:
+        """Let the replica here be what its role says, or be no more."""
+        if key in self._to_drop:
+            del self._to_drop[key]
             self._drop(key)
+        role = self.roles.get(key)
+        if role is None:
             return
-        partition = self.partitions.get(key) or self._open(key)
+        partition = self.partitions.get(key) or self._open(key, role.topic)
         if partition is None:
             return
         leader_epoch_before = partition.leader_epoch
-        partition.apply(state)
+        partition.apply(role.state)
         self._gauges.mark(key)
         if partition.log.failure is not None:
             self._lost(partition)
@@ -286,14 +324,13 @@ class ReplicaManager:
             assert self._lost_logs is not None
             self._lost_logs.report(partition.key)
 
-    def _open(self, key: PartitionKey) -> Partition | None:
+    def _open(self, key: PartitionKey, topic: str) -> Partition | None:
         """The replica over its log; None where there is no log yet: then it is being made, and comes here again."""
-        topic = self.image.topics_by_id[key[0]]
-        tp = TopicPartition(topic.name, key[1])
+        tp = TopicPartition(topic, key[1])
         log = self.logs.get(*tp)
         if log is not None:
             try:
-                log.assign_topic_id(topic.id)
+                log.assign_topic_id(key[0])
             except InconsistentTopicId:
                 # The directory is of an earlier topic of this name, which was deleted while this broker was away.
                 self.logs.delete(*tp)
@@ -303,9 +340,9 @@ class ReplicaManager:
         if log is None:
             self._create(tp, key)
             return None
-        self.logs.configure(*tp, self._topic_properties(topic.name))
+        self.logs.configure(*tp, self._topic_properties(topic))
         partition = Partition(
-            topic.name, topic.id, tp.partition, log, self.logs.checkpointed_high_watermark(*tp), self._context
+            topic, key[0], tp.partition, log, self.logs.checkpointed_high_watermark(*tp), self._context
         )
         self.partitions[key] = partition
         self._key_of[tp] = key
@@ -327,9 +364,7 @@ class ReplicaManager:
         wanted = self._creating.pop(tp)
         if self._closed:
             return
-        state = self._state(key)
-        is_wanted = key == wanted and state is not None and self.options.broker_id in state.replicas
-        if not is_wanted and self.logs.get(*tp) is log:
+        if (key != wanted or key not in self.roles) and self.logs.get(*tp) is log:
             self.logs.delete(*tp)
         self._partition_changed(wanted)
 
@@ -375,13 +410,13 @@ class ReplicaManager:
         return self.options.config.min_insync_replicas
 
     def _propose(self, partition: Partition, proposal: Proposal) -> None:
-        assert self._alter_partition is not None
+        assert self._isr_writer is not None
         assert partition.leading is not None
-        self._alter_partition.propose(partition.key, proposal, partition.leading.proposal_answered)
+        self._isr_writer.propose(partition.key, proposal, partition.leading.proposal_answered)
 
     def _withdraw(self, key: PartitionKey) -> None:
-        assert self._alter_partition is not None
-        self._alter_partition.withdraw(key)
+        assert self._isr_writer is not None
+        self._isr_writer.withdraw(key)
 
     def _isr_changed(self, key: PartitionKey, expanded: bool, shrunk: bool) -> None:
         if expanded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, NodeSettings
 from highwater_runtime.host.node import CoreFactory
@@ -28,7 +28,7 @@ def core_factory(
             bootstrap_records=bootstrap_records,
         )
         return lambda ports: QuorumController(controller, ports)
-    return lambda ports: Broker(
+    return lambda ports: KraftBroker(
         BrokerOptions(
             node_id=settings.node_id,
             endpoint=advertised(settings, bound, settings.inter_broker_listener),

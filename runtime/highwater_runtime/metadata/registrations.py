@@ -92,7 +92,7 @@ def reachable(brokers: Iterable[BrokerRegistration], listener: str) -> list[tupl
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRegistration:
     """One partition's state. ``partition_epoch`` grows with every change, ``leader_epoch`` as
-    :mod:`highwater_runtime.controller.kraft.partition_change` says. ``replicas[0]`` is the preferred leader."""
+    :mod:`highwater_runtime.controller.partition_change` says. ``replicas[0]`` is the preferred leader."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]

@@ -1,7 +1,8 @@
 """What ZooKeeper mode keeps in ZooKeeper: paths and JSON values, shared by controller and brokers.
 
 The paths are those of *Detailed Replication Design V3*; the values have Apache Kafka's fields (3.9, ``ZkData``). What
-the document lacks is Kafka's too: ``/controller_epoch``, ``/admin/delete_topics``, ``/config`` and the producer ids.
+the document lacks is Kafka's too: ``/controller_epoch``, ``/admin/delete_topics``, ``/config``, the producer ids and
+``/isr_change_notification``, by which the controller hears of an ISR that a leader has written.
 
 ===============================================  ================================  ==============================
 path                                             value                             written by
@@ -17,6 +18,7 @@ path                                             value                          
 ``/admin/delete_topics/T``                       empty                             administration
 ``/config/topics/T``, ``/config/brokers/N``      :class:`ConfigNode`               administration
 ``/config/changes/config_change_…`` (sequential) :class:`ConfigChangeNode`         administration
+``/isr_change_notification/isr_change_…`` (seq.) :class:`IsrChangeNode`            the leader, with its new ISR
 ``/latest_producer_id_block``                    :class:`ProducerIdBlockNode`      brokers
 ===============================================  ================================  ==============================
 """
@@ -40,6 +42,8 @@ TOPIC_CONFIGS: Final = "/config/topics"
 BROKER_CONFIGS: Final = "/config/brokers"
 CONFIG_CHANGES: Final = "/config/changes"
 CONFIG_CHANGE_PREFIX: Final = "/config/changes/config_change_"
+ISR_CHANGES: Final = "/isr_change_notification"
+ISR_CHANGE_PREFIX: Final = "/isr_change_notification/isr_change_"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
 
 PERSISTENT: Final = (
@@ -55,6 +59,7 @@ PERSISTENT: Final = (
     TOPIC_CONFIGS,
     BROKER_CONFIGS,
     CONFIG_CHANGES,
+    ISR_CHANGES,
     PRODUCER_ID_BLOCK,
 )
 """Nodes that every broker creates at its start unless they exist, parents first."""
@@ -145,6 +150,20 @@ class ConfigChangeNode(msgspec.Struct, frozen=True, kw_only=True):
 
     entity_path: str
     version: int = 2
+
+
+class PartitionName(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class IsrChangeNode(msgspec.Struct, frozen=True, kw_only=True):
+    """Tells the controller which ISRs a leader has written. The controller deletes the node."""
+
+    partitions: tuple[PartitionName, ...]
+    version: int = 1
 
 
 class ProducerIdBlockNode(msgspec.Struct, frozen=True, kw_only=True):

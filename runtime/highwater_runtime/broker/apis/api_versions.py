@@ -63,43 +63,43 @@ OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
     ApiKey.UNREGISTER_BROKER: (0, 0),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: (0, 0),
 }
-"""API → lowest and highest version that this broker offers."""
+"""API → lowest and highest version that a broker offers in KRaft mode."""
 
 LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3, ApiKey.SASL_HANDSHAKE: 1}
 """Where the lowest version served is not the lowest one offered."""
 
-_SERVED: Final[Mapping[int, range]] = {
-    int(key): range(LOWEST_SERVED.get(key, low), high + 1) for key, (low, high) in OFFERED.items()
-}
+Offer = Mapping[ApiKey, tuple[int, int]]
+"""API → lowest and highest version."""
 
 
-def served(api_key: int, version: int) -> bool:
-    """Whether a broker serves this version of this API."""
-    versions = _SERVED.get(api_key)
-    return versions is not None and version in versions
+def served(offered: Offer, api_key: int, version: int) -> bool:
+    """Whether a broker that offers ``offered`` serves this version of this API."""
+    if api_key not in offered:
+        return False
+    key = ApiKey(api_key)
+    low, high = offered[key]
+    return LOWEST_SERVED.get(key, low) <= version <= high
 
 
-def handle(request: InboundRequest, image: MetadataImage) -> None:
-    """Answer an ApiVersionsRequest, also one of an unknown version."""
-    low, high = OFFERED[ApiKey.API_VERSIONS]
+def handle(request: InboundRequest, offered: Offer, image: MetadataImage | None) -> None:
+    """Answer an ApiVersionsRequest, also one of an unknown version. Feature levels are those of ``image``, if any."""
+    low, high = offered[ApiKey.API_VERSIONS]
     known = low <= request.version <= high
     response = ApiVersionsResponse(
         error_code=ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[ApiVersion(api_key=key, min_version=lo, max_version=hi) for key, (lo, hi) in OFFERED.items()],
-        supported_features=[
+        api_keys=[ApiVersion(api_key=key, min_version=lo, max_version=hi) for key, (lo, hi) in offered.items()],
+    )
+    if image is not None:
+        level = int(image.metadata_version)
+        response.supported_features = [
             SupportedFeatureKey(
                 name=FEATURE_NAME,
                 min_version=int(MetadataVersion.minimum()),
                 max_version=int(MetadataVersion.latest()),
             )
-        ],
-        finalized_features_epoch=image.offset,
-        finalized_features=[
-            FinalizedFeatureKey(
-                name=FEATURE_NAME,
-                max_version_level=int(image.metadata_version),
-                min_version_level=int(image.metadata_version),
-            )
-        ],
-    )
+        ]
+        response.finalized_features_epoch = image.offset
+        response.finalized_features = [
+            FinalizedFeatureKey(name=FEATURE_NAME, max_version_level=level, min_version_level=level)
+        ]
     request.reply(response)

@@ -1,4 +1,4 @@
-"""InitProducerId: hand out producer ids, from blocks that the controller allocates (KIP-98, KIP-730).
+"""InitProducerId: hand out producer ids, from blocks that the cluster allocates (KIP-98, KIP-730).
 
 A block belongs to this broker alone, for ever, so ids are unique without asking for each. A restarted broker asks for a
 new block and lets the rest of the old one go. A producer that names the id it has, to go on with a newer epoch, gets a
@@ -8,18 +8,14 @@ new id, as in Kafka where it has no transactional id.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
-from highwater_runtime.broker.controller_channel import ControllerChannel
+from highwater_runtime.broker.mode import ProducerIdBlocks
 from highwater_runtime.log.records import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
-from highwater_runtime.ports import MS, Clock, InboundRequest, RpcFailure
+from highwater_runtime.ports import MS, Clock, InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.allocate_producer_ids_request import AllocateProducerIdsRequest
 from highwater_runtime.wire.messages.init_producer_id_request import InitProducerIdRequest
 from highwater_runtime.wire.messages.init_producer_id_response import InitProducerIdResponse
 
-ALLOCATE_VERSION = 0
 RETRY_BACKOFF_NS = 50 * MS
 
 
@@ -28,17 +24,13 @@ class ProducerIds:
 
     def __init__(
         self,
-        channel: ControllerChannel,
+        blocks: ProducerIdBlocks,
         clock: Clock,
-        broker_id: int,
-        broker_epoch: Callable[[], int],
         *,
         give_up_after_ns: int,
     ) -> None:
-        self._channel = channel
+        self._blocks = blocks
         self._clock = clock
-        self._broker_id = broker_id
-        self._broker_epoch = broker_epoch
         self._give_up_after_ns = give_up_after_ns
         self._next = 0
         self._end = 0
@@ -66,28 +58,18 @@ class ProducerIds:
             self._next += 1
         if self._waiting and not self._asking:
             self._asking = True
-            self._channel.ask(self._request, self._allocated, give_up_at_ns=self._waiting[0][1])
+            self._blocks.next_block(self._allocated, give_up_at_ns=self._waiting[0][1])
 
-    def _request(self) -> tuple[AllocateProducerIdsRequest, int]:
-        request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
-        return request, ALLOCATE_VERSION
-
-    def _allocated(self, response: Any) -> None:
+    def _allocated(self, block: range | None) -> None:
         self._asking = False
-        if (
-            isinstance(response, RpcFailure)
-            or response.error_code != ErrorCode.NONE
-            or response.producer_id_start < self._end  # ids that this broker may have given out already
-            or response.producer_id_len <= 0
-        ):
+        if not block or block.start < self._end:  # ids that this broker may have given out already
             now = self._clock.now_ns()
             while self._waiting and self._waiting[0][1] <= now + RETRY_BACKOFF_NS:
                 self._waiting.popleft()[0].reply(_refusal(ErrorCode.REQUEST_TIMED_OUT))
             self._asking = True
             self._clock.call_later(RETRY_BACKOFF_NS, self._again)
             return
-        self._next = response.producer_id_start
-        self._end = response.producer_id_start + response.producer_id_len
+        self._next, self._end = block.start, block.stop
         self._serve()
 
     def _again(self) -> None:

@@ -1,7 +1,7 @@
 """Metadata and DescribeCluster: what this broker believes of the cluster, from its published image.
 
-Each client is told the endpoints of the listener by which it came. The controller named is a broker, as KRaft has it,
-and where it can be this one: administrative requests sent to it are forwarded to the active controller. Without
+Each client is told the endpoints of the listener by which it came. The controller named is a broker; which one, the
+mode says. Without
 authorization everybody may do everything that there is to do; who asks for the operations he is allowed is told all of
 them.
 """
@@ -57,7 +57,7 @@ _CONTROLLERS: Final = 2
 
 
 def handle(
-    request: InboundRequest, image: MetadataImage, cluster_id: str, broker_id: int, creation: TopicCreation
+    request: InboundRequest, image: MetadataImage, cluster_id: str, controller_id: int, creation: TopicCreation
 ) -> None:
     """Answer a MetadataRequest: all topics where none are named (null; in version 0 the empty list as well)."""
     body: MetadataRequest = request.body
@@ -74,7 +74,7 @@ def handle(
             for b, at in reachable(live_brokers(image), request.listener)
         ],
         cluster_id=cluster_id,
-        controller_id=controller_for_clients(image, broker_id),
+        controller_id=controller_id,
         topics=topics,
     )
     if body.include_cluster_authorized_operations:
@@ -86,7 +86,7 @@ def handle(
     request.reply(response)
 
 
-def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: str, broker_id: int) -> None:
+def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: str, controller_id: int) -> None:
     """Answer a DescribeClusterRequest about brokers; about controllers one asks a controller (KIP-919)."""
     body: DescribeClusterRequest = request.body
     if body.endpoint_type != _BROKERS:
@@ -103,7 +103,7 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
     told = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
     response = DescribeClusterResponse(
         cluster_id=cluster_id,
-        controller_id=controller_for_clients(image, broker_id),
+        controller_id=controller_id,
         brokers=[
             DescribeClusterBroker(
                 broker_id=b.id,
@@ -123,12 +123,6 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
 def live_brokers(image: MetadataImage) -> list[BrokerRegistration]:
     """Unfenced brokers by id: those that clients may turn to."""
     return [image.brokers[b] for b in sorted(image.brokers) if not image.brokers[b].fenced]
-
-
-def controller_for_clients(image: MetadataImage, broker_id: int) -> int:
-    """The broker to which clients send what is the controller's to do: this one if it is live, −1 where none is."""
-    live = [broker.id for broker in live_brokers(image)]
-    return broker_id if broker_id in live or not live else live[0]
 
 
 def live_ids(image: MetadataImage) -> dict[int, None]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.groups.group import Group
 from highwater_runtime.broker.groups.loading import Loader
 from highwater_runtime.broker.groups.membership import Membership
@@ -31,7 +32,6 @@ from highwater_runtime.broker.groups.records import (
     partition_for,
 )
 from highwater_runtime.broker.groups.states import GroupState
-from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import ReplicaManager

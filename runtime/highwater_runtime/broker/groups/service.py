@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.groups import groups_api, membership_api
 from highwater_runtime.broker.groups.coordinator import GroupCoordinator
 from highwater_runtime.broker.groups.offsets_api import OffsetsApi
 from highwater_runtime.broker.groups.offsets_topic import OffsetsTopic
-from highwater_runtime.broker.metadata_loader import Delta
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.broker.replica_manager import ReplicaManager
 from highwater_runtime.broker.topic_creation import TopicCreation

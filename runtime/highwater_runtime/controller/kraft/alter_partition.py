@@ -31,9 +31,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from highwater_runtime.controller.kraft.broker_state import is_active
-from highwater_runtime.controller.kraft.decision import Refused, check_broker_epoch
-from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, leader_changes
+from highwater_runtime.controller.decision import Refused, check_broker_epoch
+from highwater_runtime.controller.partition_change import PartitionTarget, change_partition, leader_changes
+from highwater_runtime.controller.placement import is_active
 from highwater_runtime.metadata import (
     LeaderRecoveryState,
     MetadataImage,

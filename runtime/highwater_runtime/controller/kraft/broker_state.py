@@ -12,17 +12,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from highwater_runtime.controller.kraft.partition_change import PartitionTarget, change_partition, without
+from highwater_runtime.controller.partition_change import PartitionTarget, change_partition, without
+from highwater_runtime.controller.placement import is_active
 from highwater_runtime.metadata import MetadataImage, PartitionRegistration, TopicImage
 from highwater_runtime.wire.messages.broker_registration_change_record import BrokerRegistrationChangeRecord
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 from highwater_runtime.wire.messages.unregister_broker_record import UnregisterBrokerRecord
-
-
-def is_active(image: MetadataImage, broker_id: int) -> bool:
-    """Whether the broker is registered, unfenced and not shutting down: what leading and joining an ISR takes."""
-    broker = image.brokers.get(broker_id)
-    return broker is not None and broker.active
 
 
 def leads_any(image: MetadataImage, broker_id: int) -> bool:

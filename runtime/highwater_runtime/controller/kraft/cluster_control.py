@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, assert_never
 
+from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.controller.kraft import broker_state
-from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
 from highwater_runtime.metadata import BrokerRegistration, MetadataImage, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_runtime.controller.kraft.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, Refused
 from highwater_runtime.controller.kraft.settings import upgrade_metadata_version
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME

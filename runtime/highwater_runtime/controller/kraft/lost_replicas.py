@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.controller.kraft.broker_state import leave_isr
-from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.metadata import NO_LEADER, MetadataImage
 from highwater_runtime.metadata.registrations import LOST_DIRECTORY
 from highwater_runtime.wire.errors import ErrorCode

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from highwater_runtime.controller.kraft import broker_state, cluster_control, configs, leadership, settings, topics
+from highwater_runtime.controller import configs, leadership, topics
+from highwater_runtime.controller.decision import MOST_RECORDS, Refused
+from highwater_runtime.controller.kraft import broker_state, cluster_control, settings
 from highwater_runtime.controller.kraft.alter_partition import AlterPartitionDecision, alter_partition
 from highwater_runtime.controller.kraft.answers import api_versions
 from highwater_runtime.controller.kraft.cluster_control import BrokerControlState, Heartbeat
-from highwater_runtime.controller.kraft.decision import MOST_RECORDS, Refused
 from highwater_runtime.controller.kraft.feature_control import update_features
 from highwater_runtime.controller.kraft.lost_replicas import assign_replicas_to_dirs
 from highwater_runtime.controller.kraft.published import PublishedState

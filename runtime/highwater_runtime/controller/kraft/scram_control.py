@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from highwater_runtime.controller.kraft.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, Refused
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.scram import (
     MAX_ITERATIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from highwater_runtime.controller.kraft.decision import Decision, Refused, check_broker_epoch
+from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.metadata import MetadataImage, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.wire.errors import ErrorCode

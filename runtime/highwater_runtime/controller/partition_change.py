@@ -4,6 +4,8 @@ Rules in words:
 
 * A leader is elected from the target ISR only, among brokers that may lead (unfenced, not shutting down). The current
   leader stays while it may; else the first such replica in assignment order; else the partition has no leader.
+* An unclean election, where it is allowed, then takes the first replica that may lead, though it may lack committed
+  records. That one is the whole ISR, and recovering (KIP-704).
 * A preferred election moves to ``replicas[0]`` where that one may lead, and otherwise follows the rule above.
 * The last member never leaves the ISR: an empty target leaves the ISR as it was, without a leader (the exception that
   KIP-903 notes).
@@ -62,13 +64,19 @@ def change_partition(
     may_lead: Callable[[int], bool],
     metadata_version: MetadataVersion,
     election: Election = Election.ONLINE,
+    unclean: bool = False,
 ) -> PartitionChangeRecord | None:
     """The record that takes ``partition`` to ``target``, or ``None`` where it is there already.
 
-    ``may_lead`` says whether a broker is fit to lead now, apart from its being in the ISR.
+    ``may_lead`` says whether a broker is fit to lead now, apart from its being in the ISR; ``unclean``: whether a
+    replica outside the ISR may lead where no other can.
     """
     target = complete_reassignment(target)
     leader = _elect(partition.leader, target, may_lead, election)
+    if unclean and leader == NO_LEADER:
+        leader = next(filter(may_lead, target.replicas), NO_LEADER)
+        if leader != NO_LEADER:
+            target = replace(target, isr=(leader,), recovery_state=LeaderRecoveryState.RECOVERING)
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
     changed = False
     if leader != partition.leader:

@@ -15,13 +15,12 @@ Rules in words:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.broker.controller_channel import ControllerChannel
-from highwater_runtime.broker.isr import Proposal
+from highwater_runtime.broker.isr import Answer, OnAnswer, Proposal
 from highwater_runtime.broker.purgatory import PartitionKey
 from highwater_runtime.metadata import LeaderRecoveryState
 from highwater_runtime.ports import MS, Clock, RpcFailure
@@ -39,19 +38,6 @@ MOST_TOGETHER: Final = 500
 RETRY_BACKOFF_NS = 50 * MS
 """Before a refused request is repeated (Kafka's AlterPartitionManager)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The controller's answer for one partition. The fields after ``error`` hold only where that is ``NONE``."""
-
-    error: ErrorCode
-    leader_epoch: int = -1
-    partition_epoch: int = -1
-    isr: tuple[int, ...] = ()
-
-
-OnAnswer = Callable[[Proposal, Answer], bool]
-"""The leader's reaction to an answer; ``True`` asks for the same proposal to be sent again."""
 
 _Item = tuple[Proposal, OnAnswer]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from highwater_runtime.controller.kraft.decision import Refused
+from highwater_runtime.controller.decision import Refused
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.wire.errors import ErrorCode
 
@@ -20,6 +20,12 @@ class PlacedPartition:
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
+
+
+def is_active(image: MetadataImage, broker_id: int) -> bool:
+    """Whether the broker is registered, unfenced and not shutting down: what leading and joining an ISR takes."""
+    broker = image.brokers.get(broker_id)
+    return broker is not None and broker.active
 
 
 def place(image: MetadataImage, partitions: int, replication_factor: int, *, first: int) -> list[PlacedPartition]:

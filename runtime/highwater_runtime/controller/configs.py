@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from highwater_runtime.controller.kraft.decision import Decision, Refused
+from highwater_runtime.controller.decision import Decision, Refused
 from highwater_runtime.metadata import ConfigResource, MetadataImage
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_config import (

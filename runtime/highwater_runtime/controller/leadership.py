@@ -1,22 +1,22 @@
 """Leadership on request: ElectLeaders, the periodic return to preferred leaders, and reassignments (KIP-455).
 
-Unclean elections are refused: a replica outside the ISR never leads here.
+An unclean election is refused unless the switch ``unclean-leader-election`` is on: a replica outside the ISR never
+leads here.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from highwater_runtime.controller.kraft.broker_state import is_active
-from highwater_runtime.controller.kraft.decision import Decision, Refused
-from highwater_runtime.controller.kraft.partition_change import (
+from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.partition_change import (
     Election,
     PartitionTarget,
     change_partition,
     reassign,
     revert_reassignment,
 )
-from highwater_runtime.controller.kraft.placement import check_replicas
+from highwater_runtime.controller.placement import check_replicas, is_active
 from highwater_runtime.metadata import NO_LEADER, MetadataImage, PartitionRegistration, TopicImage
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
@@ -48,10 +48,12 @@ MOST_ELECTIONS: Final = 1000
 """How many leaders one run of the periodic rebalance moves at most (as Kafka), so that no batch grows too large."""
 
 
-def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> Decision[ElectLeadersResponse]:
+def elect_leaders(
+    image: MetadataImage, request: ElectLeadersRequest, *, unclean: bool = False
+) -> Decision[ElectLeadersResponse]:
     """Move leaderships to the preferred replicas, of the partitions named or of all.
 
-    An unclean election is needed only where there is no leader, and is refused there.
+    An unclean election is needed only where there is no leader, and is refused there unless ``unclean``.
 
     Raises:
         Refused: INVALID_REQUEST for an election of an unknown type.
@@ -60,7 +62,9 @@ def elect_leaders(image: MetadataImage, request: ElectLeadersRequest) -> Decisio
         raise Refused(
             ErrorCode.INVALID_REQUEST, f"elections are preferred (0) or unclean (1), not {request.election_type}"
         )
-    elect = _elect_preferred if request.election_type == PREFERRED_ELECTION else _elect_unclean
+    elect = _elect_preferred
+    if request.election_type == UNCLEAN_ELECTION:
+        elect = _elect_unclean if unclean else _refuse_unclean
     decision = Decision(ElectLeadersResponse())
     everything = request.topic_partitions is None
     if request.topic_partitions is None:
@@ -89,6 +93,26 @@ _Elected = tuple[ErrorCode, str | None, PartitionChangeRecord | None]
 
 
 def _elect_unclean(image: MetadataImage, name: str, index: int) -> _Elected:
+    error, message, _ = _refuse_unclean(image, name, index)
+    if error is not ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
+        return error, message, None
+    topic = image.topics_by_name[name]
+    partition = topic.partitions[index]
+    record = change_partition(
+        partition,
+        PartitionTarget.keep(partition),
+        topic_id=topic.id,
+        index=index,
+        may_lead=lambda replica: is_active(image, replica),
+        metadata_version=image.metadata_version,
+        unclean=True,
+    )
+    if record is None:
+        return error, f"no replica of {name}-{index} is active", None
+    return ErrorCode.NONE, None, record
+
+
+def _refuse_unclean(image: MetadataImage, name: str, index: int) -> _Elected:
     partition = image.partition(name, index)
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}", None

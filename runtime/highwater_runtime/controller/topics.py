@@ -13,8 +13,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.config import NodeConfig
-from highwater_runtime.controller.kraft.decision import Decision, Refused
-from highwater_runtime.controller.kraft.placement import PlacedPartition, check_assignment, place
+from highwater_runtime.controller.decision import Decision, Refused
+from highwater_runtime.controller.placement import PlacedPartition, check_assignment, place
 from highwater_runtime.metadata import MetadataImage, TopicImage
 from highwater_runtime.metadata.effective_config import describe_topic
 from highwater_runtime.metadata.registrations import TOPIC_RESOURCE

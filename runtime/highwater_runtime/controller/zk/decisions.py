@@ -1,0 +1,136 @@
+"""What a partition is to become, given what the controller knows: pure functions of the context.
+
+Every event (a broker went or came, a topic was created, a reassignment was asked for, a write met another version) ends
+in the same question for each partition that it may concern: :func:`next_state`. So a decision that comes too late or
+twice is a decision on what is there now. The rules for leader, ISR and reassignment are those of both modes
+(:mod:`highwater_runtime.controller.partition_change`); here is what ZooKeeper mode adds:
+
+* A partition that never had a leader is led by the first of its live replicas; all of those are its ISR (B,
+  ``init_leaders``).
+* Members of the ISR that are dead or shutting down leave it, but never the last ones: the ISR of a partition whose last
+  members have died stays as it was.
+* A leader that shuts down stays leader where nobody else in the ISR can lead.
+* Every write of a controller bumps the leader epoch.
+* A reassignment is under way exactly as long as ``/admin/partitions_reassigned/T/P`` exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from highwater_runtime.controller.partition_change import (
+    Election,
+    PartitionTarget,
+    change_partition,
+    reassign,
+    revert_reassignment,
+    without,
+)
+from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey, Target
+from highwater_runtime.metadata import NO_LEADER, MetadataVersion, PartitionRegistration
+from highwater_runtime.metadata.image import merge_partition_change
+from highwater_runtime.metadata.registrations import NO_LEADER_CHANGE
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which of the document's holes are open."""
+
+    unclean: bool = False
+    init_leaderless: bool = False
+    """All live replicas become the ISR of a partition that has lost its leader; only while a new controller begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A partition's step from one state to the next. ``done``: the order to move it, which is carried out with this."""
+
+    key: PartitionKey
+    before: PartitionRegistration
+    after: PartitionRegistration
+    done: Target | None = None
+
+    @property
+    def moves(self) -> bool:
+        """Whether the topic's assignment changes."""
+        before, after = self.before, self.after
+        return (before.replicas, before.adding_replicas, before.removing_replicas) != (
+            after.replicas,
+            after.adding_replicas,
+            after.removing_replicas,
+        )
+
+    @property
+    def leads(self) -> bool:
+        """Whether leader or ISR are written."""
+        return self.before.partition_epoch != self.after.partition_epoch
+
+
+def next_state(
+    context: ControllerContext,
+    key: PartitionKey,
+    rules: Rules = Rules(),
+    *,
+    election: Election = Election.ONLINE,
+) -> Change | None:
+    """The next step of one partition; None: it is as it is to be, or nothing can be done now."""
+    before = context.partition(key)
+    if before is None or key.topic in context.deleting or key.topic in context.gone:
+        return None
+    if before.partition_epoch == NO_NODE:
+        return _first_leader(context, key, before)
+    target = _target(context, key, before)
+    order = context.reassigned.get(key)
+    isr = tuple(member for member in target.isr if context.may_lead(member, key))
+    if not isr and context.is_online(before.leader, key) and before.leader in target.isr:
+        return _finished(key, before, order)  # it shuts down, and nobody can take over
+    if not isr and rules.init_leaderless:
+        isr = tuple(replica for replica in target.replicas if context.may_lead(replica, key))
+    record = change_partition(
+        before,
+        replace(target, isr=isr),
+        topic_id=context.image.topics_by_name[key.topic].id,
+        index=key.partition,
+        may_lead=lambda replica: context.may_lead(replica, key),
+        metadata_version=MetadataVersion.minimum(),
+        election=election,
+        unclean=rules.unclean,
+    )
+    if record is None:
+        return _finished(key, before, order)
+    if record.leader == NO_LEADER_CHANGE:
+        record.leader = before.leader
+    after = merge_partition_change(before, record)
+    over = order is not None and not after.reassigning and after.replicas == order.replicas
+    return Change(key, before, after, order if over else None)
+
+
+def _first_leader(context: ControllerContext, key: PartitionKey, before: PartitionRegistration) -> Change | None:
+    live = tuple(replica for replica in before.replicas if context.may_lead(replica, key))
+    if not live:
+        return None
+    return Change(key, before, replace(before, isr=live, leader=live[0], leader_epoch=0, partition_epoch=0))
+
+
+def _target(context: ControllerContext, key: PartitionKey, before: PartitionRegistration) -> PartitionTarget:
+    """Where the partition is to go, as far as reassignments are concerned."""
+    order = context.reassigned.get(key)
+    if order is None:
+        reverted = revert_reassignment(before) if before.reassigning else None
+        return PartitionTarget.keep(before) if reverted is None else reverted
+    wanted = order.replicas
+    if without(before.replicas, before.removing_replicas) == wanted:
+        return PartitionTarget.keep(before)
+    return reassign(before, wanted)
+
+
+def _finished(key: PartitionKey, before: PartitionRegistration, order: Target | None) -> Change | None:
+    """An order that asks for what is there already is done."""
+    if order is None or before.reassigning or before.replicas != order.replicas:
+        return None
+    return Change(key, before, before, order)
+
+
+def is_leaderless(state: PartitionRegistration) -> bool:
+    """Whether the partition has no leader."""
+    return state.leader == NO_LEADER
