@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 Mode = Literal["kraft", "zookeeper"]
 _KRAFT: Final[tuple[Mode, ...]] = ("kraft",)
+_ZOOKEEPER: Final[tuple[Mode, ...]] = ("zookeeper",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,14 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("off", "on"),
             "Detailed Replication Design V3, D step 6",
             "a new controller never makes all live replicas the ISR of a partition that lost its leader",
+            _ZOOKEEPER,
         ),
         Switch(
             "unclean-leader-election",
             ("off", "on"),
             "Detailed Replication Design V3, A step 3.2",
             "a replica outside the ISR never leads",
+            _ZOOKEEPER,
         ),
     )
 }
