@@ -42,6 +42,7 @@ from highwater_chaos.experiment.steps import Admin, CreateTopic, Step
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.process import Process, Scheduler
 from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
@@ -280,6 +281,7 @@ class Soak:
             fault_manager,
             administration.run,
             Random,
+            Batches(clients).write,
         )
         self._until(self._whole, "the cluster to be up")
         topic = CreateTopic(name=TOPIC, partitions=self.partitions, replication_factor=3)

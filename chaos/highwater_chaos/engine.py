@@ -44,6 +44,7 @@ from highwater_chaos.readiness import nodes_ready, unready
 from highwater_chaos.refusals import BackendCannotError, refusals
 from highwater_chaos.run_result import Phase, RunResult
 from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
@@ -305,6 +306,7 @@ class _Run:
             fault_manager,
             Administration(self.clients, self.view, self.backend).run,
             lambda number: derive_random(seed, "random", number),
+            Batches(self.clients).write,
         )
         self.journal = runner.journal
         try:
@@ -390,7 +392,7 @@ class _Run:
             patience,
             lambda: "operations on registers had no outcome when the run ended",
         )
-        if self.experiment.spec.workload.producers:
+        if self.experiment.spec.workload.producers or clients.status().offered:
             clients.start_final_reader()
             self._drain()
         clients.finish("consumer", "group-member")

@@ -116,6 +116,9 @@ _ROWS: Final = (
         "isr-proposal-ended INELIGIBLE_REPLICA",
     ),
     Row("alter-partition-retried", "a leader asked for the same ISR again", "transition"),
+    Row("isr-write-retried", "a leader wrote the same ISR to ZooKeeper again", "transition"),
+    Row("isr-write-refused", "a leader's ISR write failed, for the controller had written before", "transition"),
+    Row("stale-command-refused", "a broker refused a command of an old controller or for an old life", "transition"),
     Row(
         "alter-partition-ineligible",
         "the controller refused an ISR with a member that may not be in one",

@@ -59,6 +59,7 @@ class NodeConfig:
     initial_registration_timeout_ms: int = _prop("initial.broker.registration.timeout.ms", 60_000, least=10)
     controlled_shutdown_timeout_ms: int = _prop("controlled.shutdown.timeout.ms", 30_000, least=0)
     request_timeout_ms: int = _prop("request.timeout.ms", 30_000, least=10)
+    inter_broker_protocol: str = _prop("inter.broker.protocol.version", "3.5", choices=("3.5", "2.7"))
     min_insync_replicas: int = _prop("min.insync.replicas", 1, least=1)
     message_max_bytes: int = _prop("message.max.bytes", 1_048_588, least=0)
     replica_lag_time_max_ms: int = _prop("replica.lag.time.max.ms", 30_000, least=10)

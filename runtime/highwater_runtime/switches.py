@@ -106,6 +106,24 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "a replica outside the ISR never leads",
             _ZOOKEEPER,
         ),
+        Switch(
+            "truncation",
+            ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
+            "KIP-320, KIP-279, KIP-101, Design V3",
+            "how a follower finds where its log parts from its leader's, as releases of Kafka did",
+        ),
+        Switch(
+            "stray-cleanup",
+            ("on", "off"),
+            "KAFKA-7362",
+            "a broker sets aside the logs that are assigned to it no more, once it is told of all that are",
+        ),
+        Switch(
+            "controller-epoch-fencing",
+            ("on", "off"),
+            "Detailed Replication Design V3, D",
+            "a broker refuses the commands of a controller once it has heard of a later one",
+        ),
     )
 }
 
@@ -128,6 +146,9 @@ class Switches:
     truncation_sync: Literal["on", "off"] = "on"
     init_leaderless_isr: Literal["off", "on"] = "off"
     unclean_leader_election: Literal["off", "on"] = "off"
+    stray_cleanup: Literal["on", "off"] = "on"
+    controller_epoch_fencing: Literal["on", "off"] = "on"
+    truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Switches:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
 from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
+from highwater_runtime.broker.truncation import RUNGS, RungName
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
 from highwater_runtime.log.records import assemble_batch, build_batch
@@ -51,7 +52,7 @@ class Wire:
 class Follower:
     """Broker 1 with its replica of ``orders-0`` and the fetchers."""
 
-    def __init__(self, bench) -> None:
+    def __init__(self, bench, rung: RungName = "fenced") -> None:
         self.bench = bench
         self.wire = Wire()
         self.failures: list[int] = []
@@ -66,6 +67,7 @@ class Follower:
                 config=NodeConfig(),
                 ports=ports,
                 broker_epoch=lambda: 11,
+                rung=RUNGS[rung],
                 endpoint_of=self.endpoints.get,
                 fetch_version=lambda: self.version,
                 replicated=lambda _: None,

@@ -16,6 +16,7 @@ from highwater_chaos.experiment.nodes import broker_names, controller_names, nod
 from highwater_chaos.experiment.steps import Step
 from highwater_chaos.process import Scheduler
 from highwater_chaos.schedule.administration import Administration
+from highwater_chaos.schedule.batches import Batches
 from highwater_chaos.schedule.conditions import World
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.runner import ScheduleRunner
@@ -118,6 +119,7 @@ class Harness:
             self.faults,
             self.administration.run,
             Random,
+            Batches(self.clients).write,
         )
         self.clients.start_admin()
         assert self.until(self.all_unfenced)

@@ -109,8 +109,6 @@ class SimBackend:
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Only our own runtime has no I/O of its own."""
-        if cluster.mode == "zookeeper":
-            return ["mode zookeeper lacks its brokers in this version"]
         if cluster.runtime == "highwater":
             return []
         return [f"cluster.runtime {cluster.runtime} runs in real processes only: use --backend local"]

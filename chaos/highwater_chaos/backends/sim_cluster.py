@@ -11,9 +11,10 @@ from highwater_runtime.broker import BrokerOptions, KraftBroker
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
 from highwater_runtime.switches import Switches
-from highwater_runtime.zookeeper import ZooKeeperOptions, ZooKeeperServer
+from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperOptions, ZooKeeperServer
 from highwater_runtime.zookeeper.witness import Witness
 
 BROKER_PORT: Final = 9092
@@ -41,7 +42,10 @@ def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
         switches=Switches.of(cluster.switches),
         config=NodeConfig.of(cluster.config),
     )
-    return lambda ports: KraftBroker(options, ports)
+    if cluster.mode == "kraft":
+        return lambda ports: KraftBroker(options, ports)
+    servers = tuple(zookeeper_endpoints(cluster).values())
+    return lambda ports: ZooKeeperBroker(options, ports, EnsembleClient(ports, servers))
 
 
 def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "check": "Judge a recorded run again, on Spark.",
     "replay": "Run a recorded experiment again and compare.",
     "report": "Draw the report of a recorded run.",
+    "truncations": "Show what truncations did to the replicas of recorded runs.",
     "scenarios": "List the shipped experiments.",
     "doctor": "Show which faults this machine can inject.",
     "heal": "Undo what runs left behind.",

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from highwater_chaos.experiment.base import OneOf
 from highwater_chaos.experiment.errors import Problem
 from highwater_chaos.experiment.faults import Inject, fault_kinds
-from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster
+from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, RANDOM_RPCS, Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
@@ -214,6 +214,15 @@ def _schedule(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             yield Problem(f"{path}.await.caught.name", f"no fault is named {step.await_.caught.name!r}")
         if step.random is not None:
             yield from _random(f"{path}.random", step.random)
+        if step.produce is not None:
+            yield from _produce(f"{path}.produce", experiment.spec.workload)
+
+
+def _produce(path: str, workload: Workload) -> Iterator[Problem]:
+    if workload.producers:
+        yield Problem(path, f"writes at known offsets, so it needs workload.producers: 0; found {workload.producers}")
+    if workload.acks == "0":
+        yield Problem(path, "waits for the acknowledgement; found workload.acks: 0")
 
 
 def _steps(steps: list[Step], path: str) -> Iterator[tuple[str, Step]]:

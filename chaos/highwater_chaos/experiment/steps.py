@@ -74,6 +74,17 @@ class UpgradeMetadata(Model):
     version: Annotated[str, Field(description="By Kafka's name: 3.5-IV1.")]
 
 
+class Produce(Model):
+    """Write one batch to a partition, and wait until it is acknowledged.
+
+    It is for schedules that need records at exact offsets, so the workload has no producers then. ``acks`` and
+    idempotence are those of the workload.
+    """
+
+    partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+    records: Annotated[int, Field(ge=1, le=1000, description="Records of the batch.")] = 1
+
+
 class Admin(OneOf):
     """Administration as load."""
 
@@ -199,6 +210,7 @@ class Step(OneOf):
     repeat: Repeat | None = None
     random: RandomFaults | None = None
     admin: Admin | None = None
+    produce: Produce | None = None
 
 
 Repeat.model_rebuild()

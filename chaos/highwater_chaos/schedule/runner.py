@@ -16,7 +16,7 @@ from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
 from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
-from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, RandomFaults, Repeat, Step
+from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, Produce, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.experiment.timeouts import session_timeout_ms
 from highwater_chaos.experiment.units import format_duration
@@ -30,6 +30,8 @@ from highwater_chaos.schedule.random_faults import draw_fault, draw_kind
 from highwater_chaos.schedule.spare import Touches, why_not, why_not_reassign
 from highwater_runtime.ports import MS, SECOND
 
+WriteBatch = Callable[[Produce], Process[str | None]]
+"""Carries out a ``produce`` step; returns why it failed, or None."""
 RunAdmin = Callable[[Admin], Process[str | None]]
 """Carries out an ``admin`` step; returns why it failed, or None."""
 
@@ -49,6 +51,7 @@ class ScheduleRunner:
         faults: FaultManager,
         run_admin: RunAdmin,
         random_for: Callable[[int], Random],
+        produce: WriteBatch,
     ) -> None:
         self.inconclusive_reasons: list[str] = []
         self.journal: list[tuple[int, str]] = []
@@ -58,6 +61,7 @@ class ScheduleRunner:
         self._scheduler = scheduler
         self._faults = faults
         self._run_admin = run_admin
+        self._produce = produce
         self._random_for = random_for
         self._random_steps = 0
         self._administration = RandomAdministration(cluster, world.view, run_admin, self.inconclusive_reasons.append)
@@ -102,6 +106,11 @@ class ScheduleRunner:
         if step.random is not None:
             drawn = yield from self._random(step.random)
             return drawn
+        if step.produce is not None:
+            error = yield from self._produce(step.produce)
+            if error is not None:
+                self.inconclusive_reasons.append(f"produce: {error}")
+            return error is None
         assert step.admin is not None
         error = yield from self._run_admin(step.admin)
         if error is not None:

@@ -21,7 +21,7 @@ from highwater_chaos.workload.drivers.lines import ProcessSettings, encode_setti
 from highwater_chaos.workload.group_member import MemberOptions
 from highwater_chaos.workload.history import HistoryRecorder
 from highwater_chaos.workload.history_files import MergedHistory
-from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions
+from highwater_chaos.workload.producer import BATCH_BYTES, ProducerOptions, batch_bytes
 from highwater_chaos.workload.registers import RegisterOptions
 from highwater_runtime.ports import MS, SECOND, NodeCore, Ports
 
@@ -136,6 +136,22 @@ class Clients:
         )
         self._start(OWN, ClientSettings(producers=(options,)))
 
+    def start_batch(self, number: int, partition: str, records: int, patience_ns: int) -> None:
+        """A producer that writes one batch to ``partition``. ``number`` counts these producers from 1."""
+        workload = self._workload
+        topic, _, index = partition.rpartition("-")
+        options = replace(
+            self._producer(workload.producers + number),
+            name=f"batch-{number}",
+            topics=[topic],
+            interval_ns=_PROBE_INTERVAL_NS,
+            delivery_timeout_ns=patience_ns,
+            probed=[(topic, int(index))] * records,
+            batch_bytes=batch_bytes(records, workload.record_size),
+            max_open=records,
+        )
+        self._start(OWN, ClientSettings(producers=(options,)))
+
     def start_final_reader(self) -> None:
         """A consumer that reads everything once more, from the earliest offset to the HW."""
         self._reading = True
@@ -152,7 +168,7 @@ class Clients:
         """The clients by process: each is filled, in their order, until it has enough to do."""
         workload = self._workload
         costs: list[tuple[str, Any, float]] = [
-            *(("producers", one, workload.rate / workload.producers) for one in settings.producers),
+            *(("producers", one, self._rate_of_one) for one in settings.producers),
             *(("consumers", one, workload.rate * _READ_COST) for one in settings.consumers),
             *(("registers", one, SECOND / one.interval_ns) for one in settings.registers),
             *(("members", one, 1.0) for one in settings.members),
@@ -264,6 +280,11 @@ class Clients:
 
     # --- making ---
 
+    @property
+    def _rate_of_one(self) -> float:
+        """Records a second of one producer. Probes and ``produce`` steps start some even if the workload has none."""
+        return self._workload.rate / max(1, self._workload.producers)
+
     def _producer(self, index: int) -> ProducerOptions:
         workload = self._workload
         return ProducerOptions(
@@ -271,7 +292,7 @@ class Clients:
             index=index,
             bootstrap=self._host.bootstrap(),
             topics=self._topics,
-            interval_ns=int(SECOND * workload.producers / workload.rate),
+            interval_ns=int(SECOND / self._rate_of_one),
             record_size=workload.record_size,
             acks=_ACKS[workload.acks],
             idempotence=workload.idempotence,
@@ -281,7 +302,7 @@ class Clients:
             may_be_duplicated=self._may_be_duplicated,
             # A simulated client sends each record alone: that makes more of the orders that a seed is there to find.
             batch_bytes=self._largest_batch if isinstance(self._host, HostsClientProcesses) else 0,
-            max_open=max(_MAX_OPEN, int(workload.rate / workload.producers)),
+            max_open=max(_MAX_OPEN, int(self._rate_of_one)),
         )
 
     def _consumer(self, name: str, *, drain: bool = False) -> ConsumerOptions:

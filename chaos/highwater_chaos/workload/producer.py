@@ -49,6 +49,11 @@ _BATCH_HEAD_BYTES: Final = 61
 _SEQUENCES: Final = 2**31
 
 
+def batch_bytes(records: int, record_size: int) -> int:
+    """The least :attr:`ProducerOptions.batch_bytes` that lets so many records go together."""
+    return _BATCH_HEAD_BYTES + records * (record_size + _LEAST_RECORD_BYTES)
+
+
 @dataclass(frozen=True, slots=True)
 class ProducerOptions:
     """``interval_ns``: mean time between sends; each varies by up to a half, by the client's own randomness.
@@ -72,7 +77,8 @@ class ProducerOptions:
     delivery_timeout_ns: int = 30 * SECOND
     may_be_duplicated: bool = False
     probed: Sequence[PartitionKey] | None = None
-    """Write one record to each of these partitions, as soon as it is known, and nothing else."""
+    """Write one record to each of these partitions, as soon as it is known, and nothing else. A partition that is
+    named several times gets so many records, together as far as ``batch_bytes`` allows."""
     max_in_flight: int = 5
     batch_bytes: int = 0
     """Records that wait for the same partition go in one batch of so many bytes at most (Kafka's ``batch.size``; no
@@ -222,10 +228,14 @@ class RecordingProducer:
             self._to_probe = [key for key in self._to_probe if key not in now]
             for key in now:
                 self._begin(key)
+            for key in dict.fromkeys(now):
+                self._send_waiting(key)
         elif keys and self.open_sends >= self._options.max_open:
             self.held_back += 1
         elif keys:
-            self._begin(keys[self._ports.random.randrange(len(keys))])
+            key = keys[self._ports.random.randrange(len(keys))]
+            self._begin(key)
+            self._send_waiting(key)
 
     def _begin(self, key: PartitionKey) -> None:
         options, value = self._options, self._next_value
@@ -241,7 +251,6 @@ class RecordingProducer:
                 self._ports.clock.call_later(options.delivery_timeout_ns, self._expire_late)
         waiting[-1].records.append(_Record(value, process))
         self._waiting[key] = None
-        self._send_waiting(key)
 
     def _partition(self, key: PartitionKey) -> _Partition:
         found = self._partitions.get(key)

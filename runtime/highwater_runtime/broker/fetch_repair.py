@@ -5,7 +5,8 @@ A follower on Fetch ≥ 12 sees divergence before it sees this, so two cases rem
 * The leader's whole log ends before the follower's (unclean election, and the epochs did not tell): cut to its end.
 * The leader's log begins behind the follower's end (retention overtook it): start over where the leader begins.
 
-Both are found by asking the leader, fenced by leader epoch, for its end and its beginning.
+Both are found by asking the leader for its end and its beginning, fenced by leader epoch if ``version`` of ListOffsets
+can be. (Kafka before 2.0 ends the broker in the first case, unless unclean elections are allowed: KAFKA-3410.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsRes
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-LIST_OFFSETS_VERSION: Final = 7
+FENCED_SINCE: Final = 4
+"""The first version of ListOffsets that names the leader epoch that it is for."""
+ANY_LEADER_EPOCH: Final = -1
 CHANNEL: Final = "fetcher"
 _MOST_OFFSET: Final = 1 << 62
 
@@ -42,6 +45,7 @@ def repair_offset_out_of_range(
     leader: Endpoint,
     network: Network,
     *,
+    version: int,
     broker_id: int,
     timeout_ns: int,
     still_current: Callable[[], bool],
@@ -62,7 +66,9 @@ def repair_offset_out_of_range(
                     partitions=[
                         ListOffsetsPartition(
                             partition_index=partition.index,
-                            current_leader_epoch=partition.leader_epoch,
+                            current_leader_epoch=partition.leader_epoch
+                            if version >= FENCED_SINCE
+                            else ANY_LEADER_EPOCH,
                             timestamp=timestamp,
                         )
                     ],
@@ -83,7 +89,7 @@ def repair_offset_out_of_range(
             except LogError as error:
                 on_refused(error)
 
-        network.send(leader, request, LIST_OFFSETS_VERSION, answered, timeout_ns=timeout_ns, channel=CHANNEL)
+        network.send(leader, request, version, answered, timeout_ns=timeout_ns, channel=CHANNEL)
 
     def repaired(how: Transition) -> None:
         partition.context.trace.emit(TransitionTaken(reason=how, partition=partition.name))

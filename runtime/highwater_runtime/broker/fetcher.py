@@ -17,6 +17,11 @@ Rules in words:
 * Partitions that got data go to the end of the line, at the leader and in the next full request, so that each gets its
   share of ``replica.fetch.response.max.bytes``.
 * A leader's answer may be malformed. What no log can hold is not acted on, and asked for again after the back-off.
+* On the lower rungs of the truncation ladder (:mod:`highwater_runtime.broker.truncation`) a partition is first
+  TRUNCATING: the leader is asked where its last epoch ends (:mod:`highwater_runtime.broker.epoch_requests`), or nobody
+  is, and the log is cut. Only then it is FETCHING. As in ``AbstractFetcherThread``, TRUNCATING comes before fetching,
+  and an error of the leader is met with the back-off. A request tells no more than its version does in Kafka: below
+  Fetch v13 topics have names, below v9 no leader epoch fences, below v7 there are no sessions.
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
@@ -27,17 +32,19 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
+from highwater_runtime.broker.epoch_requests import epoch_request, epoch_responses
 from highwater_runtime.broker.fetch_repair import is_offset, repair_offset_out_of_range
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
-from highwater_runtime.broker.truncation import EpochEnd
+from highwater_runtime.broker.truncation import Cut, EpochEnd, Rung
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError, TruncationPending
 from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure, Timer
 from highwater_runtime.ports.trace import Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
-from highwater_runtime.wire.fetch_session import ClientFetchSession
+from highwater_runtime.wire.fetch_session import FINAL_EPOCH, NO_SESSION, ClientFetchSession
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from highwater_runtime.wire.messages.fetch_response import PartitionData
 
@@ -45,6 +52,14 @@ CHANNEL: Final = "fetcher"
 
 _TRUNCATION_RETRY_NS: Final = 10 * MS
 """Until a partition is asked for again whose log could not be cut yet: a checkpoint has to be written first."""
+
+_SESSIONS_SINCE: Final = 7
+_LOG_START_SINCE: Final = 5
+_LAST_EPOCH_SINCE: Final = 12
+_TOPIC_IDS_SINCE: Final = 13
+_REPLICA_STATE_SINCE: Final = 15
+"""Versions of Fetch."""
+_UNKNOWN: Final = -1
 
 _REFUSALS: Final[dict[ErrorCode, Transition]] = {
     ErrorCode.FENCED_LEADER_EPOCH: "fetch-refused-fenced-epoch",
@@ -55,10 +70,11 @@ _REFUSALS: Final[dict[ErrorCode, Transition]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchContext:
-    """What a fetch loop needs of its broker: who it is, where leaders are, which Fetch version is in force."""
+    """What a fetch loop needs of its broker: who it is, where leaders are, which Fetch version is in force at most."""
 
     broker_id: int
     config: NodeConfig
+    rung: Rung
     ports: Ports
     broker_epoch: Callable[[], int]
     endpoint_of: Callable[[int], Endpoint | None]
@@ -70,10 +86,12 @@ class FetchContext:
 
 @dataclass(slots=True, eq=False)
 class _Followed:
-    """A partition in the loop. ``resting``: it is left out until its back-off or its repair is over."""
+    """A partition in the loop. ``resting``: it is left out until its back-off or its repair is over. ``truncating``:
+    it is not fetched before its log has been cut."""
 
     partition: Partition
     leader_epoch: int
+    truncating: bool
     resting: bool = False
 
 
@@ -87,6 +105,10 @@ class LeaderFetcher:
         self._session = ClientFetchSession()
         self._moved: dict[PartitionKey, None] = {}
         """Partitions whose place in the next request has to be read from their logs."""
+        self._truncating: dict[PartitionKey, None] = {}
+        """Partitions that are TRUNCATING and do not rest."""
+        self._ids: dict[str, UUID] = {}
+        """Topic ids by name, for answers that tell names."""
         self._resting: deque[tuple[int, _Followed]] = deque()
         """Partitions that wait, and until when (node time): the first comes first."""
         self._not_before_ns = 0
@@ -103,11 +125,21 @@ class LeaderFetcher:
 
     def follow(self, partition: Partition) -> None:
         """Fetch ``partition`` in its present leader epoch from now on."""
-        self._forget_failure(partition.key)
-        self._followed[partition.key] = _Followed(partition, partition.leader_epoch)
-        self._moved[partition.key] = None
+        key, rung = partition.key, self._context.rung
+        self._forget_failure(key)
+        self._ids[partition.topic] = partition.topic_id
+        before = self._followed.get(key)
+        if before is not None and rung.goes_on(before.leader_epoch, partition.leader_epoch):
+            before.leader_epoch = partition.leader_epoch
+        else:
+            self._leave_out(key)
+            followed = self._followed[key] = _Followed(partition, partition.leader_epoch, rung.truncates_first)
+            self._take_up(followed)
         self._not_before_ns = 0
         self._fetch_soon()
+
+    def _take_up(self, followed: _Followed) -> None:
+        (self._truncating if followed.truncating else self._moved)[followed.partition.key] = None
 
     def unfollow(self, key: PartitionKey) -> None:
         """Fetch it no more; an answer under way is dropped."""
@@ -118,11 +150,12 @@ class LeaderFetcher:
     def moved(self, key: PartitionKey) -> None:
         """Where its log begins or ends is another: tell the leader in the next request."""
         followed = self._followed.get(key)
-        if followed is not None and not followed.resting:
+        if followed is not None and not followed.resting and not followed.truncating:
             self._moved[key] = None
 
     def _leave_out(self, key: PartitionKey) -> None:
         self._session.forget(key)
+        self._truncating.pop(key, None)
         self._moved.pop(key, None)
 
     def _fail(self, followed: _Followed, error: LogError) -> None:
@@ -164,9 +197,12 @@ class LeaderFetcher:
             self._wake_in(self._not_before_ns - now)
             return
         self._end_rests(now)
+        if self._truncating and self._truncate():
+            return
+        version = self._context.rung.fetch_version(self._context.fetch_version())
         for key in self._moved:
             partition = self._followed[key].partition
-            self._session.want(partition.topic, partition.topic_id, self._position(partition))
+            self._session.want(partition.topic, partition.topic_id, self._position(partition, version))
         self._moved.clear()
         if not len(self._session):
             if self._resting:
@@ -176,7 +212,6 @@ class LeaderFetcher:
         if endpoint is None:
             self._wake_in(self._backoff_ns)
             return
-        version = self._context.fetch_version()
         full = self._session.is_full
         request = self._request(version)
         self._in_flight = True
@@ -184,7 +219,7 @@ class LeaderFetcher:
         def answered(response: Any) -> None:
             self._in_flight = False
             if not self._closed:
-                self._answered(response, full=full)
+                self._answered(response, version, full=full)
                 self._fetch()
 
         self._context.ports.network.send(
@@ -206,15 +241,18 @@ class LeaderFetcher:
             key = followed.partition.key
             if self._followed.get(key) is followed:
                 followed.resting = False
-                self._moved[key] = None
+                self._take_up(followed)
 
-    def _position(self, partition: Partition) -> FetchPartition:
+    def _fencing_epoch(self, partition: Partition) -> int:
+        return partition.leader_epoch if self._context.rung.fences else _UNKNOWN
+
+    def _position(self, partition: Partition, version: int) -> FetchPartition:
         return FetchPartition(
             partition=partition.index,
-            current_leader_epoch=partition.leader_epoch,
+            current_leader_epoch=self._fencing_epoch(partition),
             fetch_offset=partition.log.log_end_offset,
-            last_fetched_epoch=partition.log.latest_epoch,
-            log_start_offset=partition.log.log_start_offset,
+            last_fetched_epoch=partition.log.latest_epoch if version >= _LAST_EPOCH_SINCE else _UNKNOWN,
+            log_start_offset=partition.log.log_start_offset if version >= _LOG_START_SINCE else _UNKNOWN,
             partition_max_bytes=self._context.config.replica_fetch_max_bytes,
         )
 
@@ -226,7 +264,9 @@ class LeaderFetcher:
             max_bytes=config.replica_fetch_response_max_bytes,
         )
         self._session.fill(request)
-        if version >= 15:
+        if version < _SESSIONS_SINCE:
+            request.session_id, request.session_epoch = NO_SESSION, FINAL_EPOCH
+        if version >= _REPLICA_STATE_SINCE:
             request.replica_state = ReplicaState(
                 replica_id=self._context.broker_id, replica_epoch=self._context.broker_epoch()
             )
@@ -234,9 +274,74 @@ class LeaderFetcher:
             request.replica_id = self._context.broker_id
         return request
 
+    # --- truncating first -----------------------------------------------------------------------------------------
+
+    def _truncate(self) -> bool:
+        """Let TRUNCATING partitions cut their logs. Returns whether the loop waits for that."""
+        truncating = [self._followed[key] for key in self._truncating]
+        version = self._context.rung.epoch_request
+        if version is None:
+            for followed in truncating:
+                self._cut(followed, followed.partition.cut_to_high_watermark)
+            return False
+        endpoint = self._context.endpoint_of(self.leader_id)
+        if endpoint is None:
+            self._wake_in(self._backoff_ns)
+            return True
+        self._in_flight = True
+
+        def answered(response: Any) -> None:
+            self._in_flight = False
+            if self._closed:
+                return
+            ends = epoch_responses(response)
+            for followed in truncating:
+                partition = followed.partition
+                if self._followed.get(partition.key) is followed and followed.truncating:
+                    self._take_end(followed, ends.get((partition.topic, partition.index)), by_epoch=version > 0)
+            self._fetch()
+
+        self._context.ports.network.send(
+            endpoint,
+            epoch_request([followed.partition for followed in truncating]),
+            version,
+            answered,
+            timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
+            channel=CHANNEL,
+        )
+        return True
+
+    def _take_end(self, followed: _Followed, end: EpochEnd | ErrorCode | None, *, by_epoch: bool) -> None:
+        partition = followed.partition
+        match end:
+            case EpochEnd():
+                known = None if end.end_offset < 0 else end
+                if by_epoch:
+                    self._cut(followed, lambda: partition.cut_by_exact_leader_epoch(known))
+                else:
+                    offset = None if known is None else known.end_offset
+                    self._cut(followed, lambda: partition.cut_by_leader_epoch(offset))
+            case ErrorCode():
+                self._refused(followed, _REFUSALS.get(end, "fetch-refused-other"))
+            case None:
+                self._delay(followed)
+
+    def _cut(self, followed: _Followed, cut: Callable[[], Cut]) -> None:
+        try:
+            agreed = cut().agreed
+        except TruncationPending:
+            self._delay(followed, _TRUNCATION_RETRY_NS)
+        except LogError as error:
+            self._fail(followed, error)
+        else:
+            if agreed:
+                followed.truncating = False
+                del self._truncating[followed.partition.key]
+                self._take_up(followed)
+
     # --- answers --------------------------------------------------------------------------------------------------
 
-    def _answered(self, response: Any, *, full: bool) -> None:
+    def _answered(self, response: Any, version: int, *, full: bool) -> None:
         now = self._context.ports.clock.now_ns()
         if isinstance(response, RpcFailure):
             self._session.failed()
@@ -250,12 +355,17 @@ class LeaderFetcher:
         total = 0
         unanswered = dict.fromkeys(self._session.wanted) if full else {}
         for topic in response.responses:
+            topic_id = topic.topic_id if version >= _TOPIC_IDS_SINCE else self._ids.get(topic.topic)
+            if topic_id is None:
+                continue
             for data in topic.partitions:
-                key = (topic.topic_id, data.partition_index)
+                key = (topic_id, data.partition_index)
                 unanswered.pop(key, None)
                 followed = self._followed.get(key)
                 asked = self._session.asked(key)
                 if followed is not None and asked is not None and self._is_current(followed, asked):
+                    if version < _LOG_START_SINCE:
+                        data.log_start_offset = _UNKNOWN
                     total += self._take(followed, data)
         for key in unanswered:
             if key in self._followed:
@@ -266,7 +376,8 @@ class LeaderFetcher:
     def _is_current(self, followed: _Followed, asked: FetchPartition) -> bool:
         p = followed.partition
         return (
-            p.leader_epoch == followed.leader_epoch == asked.current_leader_epoch
+            p.leader_epoch == followed.leader_epoch
+            and asked.current_leader_epoch == self._fencing_epoch(p)
             and p.log.log_end_offset == asked.fetch_offset
         )
 
@@ -297,7 +408,11 @@ class LeaderFetcher:
                 return 0
             case ErrorCode.NONE:
                 appended = partition.append_from_leader(
-                    data.records or b"", followed.leader_epoch, data.high_watermark, data.log_start_offset
+                    data.records or b"",
+                    followed.leader_epoch,
+                    data.high_watermark,
+                    data.log_start_offset,
+                    fenced=self._context.rung.fences,
                 )
                 if appended:
                     self._moved[partition.key] = None
@@ -330,7 +445,7 @@ class LeaderFetcher:
                 return
             if success:
                 followed.resting = False
-                self._moved[followed.partition.key] = None
+                self._take_up(followed)
             else:
                 self._delay(followed)
             self._fetch_soon()
@@ -358,6 +473,7 @@ class LeaderFetcher:
             followed.partition,
             endpoint,
             self._context.ports.network,
+            version=self._context.rung.list_offsets,
             broker_id=self._context.broker_id,
             timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
             still_current=still_current,

@@ -26,6 +26,7 @@ FAILED_PARTITIONS: Final = "kafka_server_replicafetchermanager_failedpartitionsc
 ISR_SHRINKS: Final = _REPLICA_MANAGER + "isrshrinks_total"
 ISR_EXPANDS: Final = _REPLICA_MANAGER + "isrexpands_total"
 FAILED_ISR_UPDATES: Final = _REPLICA_MANAGER + "failedisrupdates_total"
+STRAYS: Final = "highwater_log_stray_partitions_total"
 
 BYTES_IN: Final = _TOPICS + "bytesin_total"
 BYTES_OUT: Final = _TOPICS + "bytesout_total"
@@ -53,6 +54,7 @@ COUNTERS: Final = (
     ISR_SHRINKS,
     ISR_EXPANDS,
     FAILED_ISR_UPDATES,
+    STRAYS,
     BYTES_IN,
     BYTES_OUT,
     MESSAGES_IN,

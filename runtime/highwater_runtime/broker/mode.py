@@ -11,7 +11,7 @@ roles                   the metadata image                              LeaderAn
 image                   the metadata log                                UpdateMetadata, ``/config``
 ISR                     AlterPartition                                  conditional write of ``leaderAndISR``
 producer ids            AllocateProducerIds                             ``/latest_producer_id_block``
-lost logs               AssignReplicasToDirs                            ``/log_dir_event_notification``
+lost logs               AssignReplicasToDirs                            the broker ends
 administration          forwarded to the active controller              served by the broker that is the controller
 leave                   heartbeat with ``want_shut_down``               ControlledShutdown
 ======================  ==============================================  ===========================================

@@ -27,10 +27,17 @@ from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import IsrState, Proposal
 from highwater_runtime.broker.leadership import Leadership
 from highwater_runtime.broker.purgatory import PartitionKey
-from highwater_runtime.broker.truncation import EpochEnd, cut_for_divergence
+from highwater_runtime.broker.truncation import (
+    Cut,
+    EpochEnd,
+    cut_by_exact_leader_epoch,
+    cut_by_leader_epoch,
+    cut_for_divergence,
+    cut_to_high_watermark,
+)
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import LogError
-from highwater_runtime.log.log import Log, StartReason
+from highwater_runtime.log.log import Log, StartReason, TruncationReason
 from highwater_runtime.log.records import BatchView, iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.metadata.image import MetadataReplayError
@@ -258,7 +265,13 @@ class Partition:
     # --- following ------------------------------------------------------------------------------------------------
 
     def append_from_leader(
-        self, records: bytes, leader_epoch: int, leader_high_watermark: int, leader_log_start_offset: int = -1
+        self,
+        records: bytes,
+        leader_epoch: int,
+        leader_high_watermark: int,
+        leader_log_start_offset: int = -1,
+        *,
+        fenced: bool = True,
     ) -> int:
         """Append what was fetched from the leader of ``leader_epoch``; returns the bytes appended.
 
@@ -266,20 +279,21 @@ class Partition:
         That may be within a batch. A follower that starts over there gets the whole batch, and begins with it.
 
         Batches from the first one on whose epoch is above the asked one are left out: they come from a leadership
-        that this follower does not know yet, and whose start it has not compared its log with.
+        that this follower does not know yet, and whose start it has not compared its log with. With ``fenced`` false
+        batches of any epoch are taken, as Kafka does before KIP-320.
         """
         assert self.leading is None, f"{self.name}: the leader of epoch {self.leader_epoch} does not follow"
         assert leader_epoch == self.leader_epoch
         end_before = self.log.log_end_offset
         appended = 0
         if records:
-            known = known_prefix(records, leader_epoch)
+            known = known_prefix(records, leader_epoch if fenced else None)
             appended = len(known)
             if known:
                 first = BatchView(known)
                 if self.log.log_start_offset == end_before and 0 <= first.base_offset < end_before <= first.last_offset:
                     self.start_over_at(first.base_offset)
-                self.log.append_as_follower(known, leader_epoch=leader_epoch)
+                self.log.append_as_follower(known, leader_epoch=leader_epoch, epochs_ascend=fenced)
         self._follow_high_watermark(leader_high_watermark)
         if leader_log_start_offset > self.log.log_start_offset:
             self.begin_at(min(leader_log_start_offset, self._high_watermark), "leader")
@@ -290,9 +304,31 @@ class Partition:
     def cut_back(self, leader: EpochEnd) -> None:
         """Truncate as the leader's diverging epoch says (see :mod:`highwater_runtime.broker.truncation`)."""
         assert self.leading is None
-        own = self.log.epoch_end_offset(leader.epoch)
-        known = EpochEnd(own.epoch, own.end_offset) if own.end_offset >= 0 else None
-        self._truncate(cut_for_divergence(leader, known, self.log.log_end_offset).offset)
+        self._truncate(cut_for_divergence(leader, self._own_end(leader.epoch), self.log.log_end_offset).offset)
+
+    def cut_to_high_watermark(self) -> Cut:
+        """Truncate to the HW that this follower knows (Design V3)."""
+        return self._cut(cut_to_high_watermark(self._high_watermark, self.log.log_end_offset), by_epoch=False)
+
+    def cut_by_leader_epoch(self, leader_end: int | None) -> Cut:
+        """Truncate to where this log's last epoch ends at the leader; None: the leader does not know (KIP-101)."""
+        cut = cut_by_leader_epoch(leader_end, self._high_watermark, self.log.log_end_offset)
+        return self._cut(cut, by_epoch=leader_end is not None)
+
+    def cut_by_exact_leader_epoch(self, leader: EpochEnd | None) -> Cut:
+        """Truncate by the leader's largest epoch that is not above this log's last one; None: it has none (KIP-279)."""
+        own = None if leader is None else self._own_end(leader.epoch)
+        cut = cut_by_exact_leader_epoch(leader, own, self._high_watermark, self.log.log_end_offset)
+        return self._cut(cut, by_epoch=leader is not None)
+
+    def _cut(self, cut: Cut, *, by_epoch: bool) -> Cut:
+        assert self.leading is None
+        self._truncate(cut.offset, "diverging-epoch" if by_epoch else "high-watermark")
+        return cut
+
+    def _own_end(self, epoch: int) -> EpochEnd | None:
+        own = self.log.epoch_end_offset(epoch)
+        return EpochEnd(own.epoch, own.end_offset) if own.end_offset >= 0 else None
 
     def cut_to_leader_end(self, leader_end_offset: int) -> None:
         """Truncate to the end of a leader whose whole log ends before this one (after an unclean election)."""
@@ -306,12 +342,12 @@ class Partition:
         self._high_watermark = offset
         self.context.changed(self.name)
 
-    def _truncate(self, offset: int) -> None:
+    def _truncate(self, offset: int, reason: TruncationReason = "diverging-epoch") -> None:
         if offset < self.log.log_start_offset:
             self.start_over_at(offset)
             return
         # Even where no record goes: the epoch entry of an own leadership that appended nothing must go.
-        self.log.truncate_to(offset, leader_epoch=self.leader_epoch)
+        self.log.truncate_to(offset, reason=reason, leader_epoch=self.leader_epoch)
         self._high_watermark = min(self._high_watermark, self.log.log_end_offset)
         self.context.changed(self.name)
 
@@ -320,11 +356,11 @@ class Partition:
         self.move_high_watermark(bounded)
 
 
-def known_prefix(records: bytes, leader_epoch: int) -> bytes:
-    """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch``."""
+def known_prefix(records: bytes, leader_epoch: int | None) -> bytes:
+    """The complete batches at the beginning of ``records`` whose epoch is not above ``leader_epoch`` (None: any)."""
     end = 0
     for batch in iter_batches(records):
-        if batch.leader_epoch > leader_epoch:
+        if leader_epoch is not None and batch.leader_epoch > leader_epoch:
             break
         end = batch.position + batch.size_in_bytes
     return records if end == len(records) else records[:end]

@@ -10,8 +10,8 @@ What one replica does is in :mod:`highwater_runtime.broker.partition`; what one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from highwater_runtime.broker.partition import Partition, PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.slices import Slices
+from highwater_runtime.broker.truncation import RUNGS
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import InconsistentTopicId, LogOffline
 from highwater_runtime.log.log import Log
@@ -40,6 +41,7 @@ from highwater_runtime.metadata import (
 )
 from highwater_runtime.metadata.effective_config import ALL_BROKERS, topic_properties
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
+from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports import MS, Endpoint, Ports
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
@@ -164,6 +166,7 @@ class ReplicaManager:
             FetchContext(
                 broker_id=options.broker_id,
                 config=options.config,
+                rung=RUNGS[options.switches.truncation],
                 ports=ports,
                 broker_epoch=options.broker_epoch,
                 endpoint_of=self.endpoint_of,
@@ -220,6 +223,14 @@ class ReplicaManager:
                 self._to_drop[key] = None
                 self._slices.add(_RESIGN, key)
 
+    def halt(self, keys: Iterable[PartitionKey]) -> None:
+        """Let the replicas of these partitions neither lead nor follow until they get a new role; keep their logs."""
+        for key in keys:
+            role = self.roles.get(key)
+            if role is not None:
+                self.roles[key] = Role(role.topic, replace(role.state, leader=NO_LEADER))
+                self._slices.add(_RESIGN, key)
+
     def apply_cluster(self, image: MetadataImage, delta: Delta) -> None:
         """Act on a change of the metadata but for the roles; ``image`` is the state after it."""
         self.image = image
@@ -248,16 +259,32 @@ class ReplicaManager:
             self._is_loaded = True
             self.on_loaded()
 
-    def set_strays_aside(self) -> None:
-        """Rename the logs that no replica here has taken up: of topics that were deleted, or replicas that were moved
-        away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept, as Apache Kafka keeps them: if the
-        controllers have lost their metadata, every log is a stray.
+    def set_strays_aside(self, assigned: Container[PartitionKey]) -> None:
+        """Rename the logs of all partitions but ``assigned``: of topics that were deleted, or replicas that were moved
+        away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept for a long time: if the controllers
+        have lost their metadata, every log is a stray. Switch ``stray-cleanup``.
 
-        To be called once the roles are all that this broker has.
+        To be called once every log is loaded, with all that this broker has to have, as the present cluster says to
+        the present life of this broker. A log of another topic id than the one assigned is a stray, whatever its name.
+        A log that has failed is none: nobody knows what it holds.
         """
-        for tp in list(self.logs.logs):
-            if tp not in self._key_of and tp not in self._creating:
-                self.logs.set_aside(*tp)
+        if self.options.switches.stray_cleanup == "off":
+            return
+        assert self.logs.is_loaded, "a broker that does not know its logs calls none of them a stray"
+        for key in [key for key in self.roles if key not in assigned]:
+            del self.roles[key]
+        wanted = {TopicPartition(role.topic, key[1]): key for key, role in self.roles.items()}
+        for tp, log in list(self.logs.logs.items()):
+            key_wanted = wanted.get(tp)
+            is_of_it = key_wanted is not None and log.topic_id in (None, key_wanted[0])
+            if is_of_it or tp in self._creating or log.failure is not None:
+                continue
+            held = self._key_of.get(tp)
+            if held is not None:
+                self._release(held)
+                self.on_changed(held)
+            self.logs.set_aside(*tp)
+            self.ports.metrics.counter(metrics.STRAYS)
 
     def _configure_logs(self, delta: Delta) -> None:
         topics = {resource.name for resource in delta.configs if resource.type == TOPIC_RESOURCE}
@@ -330,7 +357,8 @@ class ReplicaManager:
         log = self.logs.get(*tp)
         if log is not None:
             try:
-                log.assign_topic_id(key[0])
+                if _topic_id(topic, key) is not None:
+                    log.assign_topic_id(key[0])
             except InconsistentTopicId:
                 # The directory is of an earlier topic of this name, which was deleted while this broker was away.
                 self.logs.delete(*tp)
@@ -357,7 +385,7 @@ class ReplicaManager:
             # This is a completion of the disk, behind which nobody looks for wake-ups and gauges.
             self.ports.clock.call_later(0, lambda: self._created(tp, key, log))
 
-        self.logs.create(*tp, key[0], created, self._topic_properties(tp.topic))
+        self.logs.create(*tp, _topic_id(tp.topic, key), created, self._topic_properties(tp.topic))
 
     def _created(self, tp: TopicPartition, key: PartitionKey, log: Log) -> None:
         """The log is there; unless it is not wanted any more, or its name belongs to another topic by now."""
@@ -370,15 +398,20 @@ class ReplicaManager:
 
     def _drop(self, key: PartitionKey) -> None:
         """This broker has no replica of it any more: stop everything, and delete the log."""
+        partition = self._release(key)
+        if partition is not None:
+            self.logs.delete(partition.topic, partition.index)
+            self.on_changed(key)
+
+    def _release(self, key: PartitionKey) -> Partition | None:
         partition = self.partitions.pop(key, None)
         if partition is None:
-            return
+            return None
         self._key_of.pop(TopicPartition(partition.topic, partition.index), None)
         self._fetchers.unfollow(key)
         partition.close()
         self._gauges.mark(key)
-        self.logs.delete(partition.topic, partition.index)
-        self.on_changed(key)
+        return partition
 
     # --- ISR ------------------------------------------------------------------------------------------------------
 
@@ -458,6 +491,12 @@ class ReplicaManager:
         self._gauges.mark_sizes()
         self._schedule_isr_pass()
 
+    def key_by_name(self, topic: str, index: int) -> PartitionKey | None:
+        """The key of the replica that this broker has, or is to have, under this name."""
+        tp = TopicPartition(topic, index)
+        found = self._key_of.get(tp) or self._creating.get(tp)
+        return found or next((key for key, role in self.roles.items() if (role.topic, key[1]) == tp), None)
+
     # --- what requests need ---------------------------------------------------------------------------------------
 
     def endpoint_of(self, broker_id: int) -> Endpoint | None:
@@ -505,3 +544,8 @@ class ReplicaManager:
 
 def _not_here(topic: TopicImage, index: int) -> ErrorCode:
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if index in topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _topic_id(topic: str, key: PartitionKey) -> UUID | None:
+    """The topic's id; None where the cluster has no topic ids, so that a log must not keep one."""
+    return None if key[0] == key_of(topic, None) else key[0]

@@ -91,10 +91,11 @@ class AppendableLog(ReadableLog):
             offset = batch.last_offset + 1
         return self._write(data, batches, leader_epoch, now_ms, "leader")
 
-    def append_as_follower(self, records: Buffer, *, leader_epoch: int = -1) -> AppendInfo:
+    def append_as_follower(self, records: Buffer, *, leader_epoch: int = -1, epochs_ascend: bool = True) -> AppendInfo:
         """Write batches as a leader gave them; a batch cut off at the end of ``records`` is left out.
 
-        ``leader_epoch`` is the epoch this replica follows in, for the trace.
+        ``leader_epoch`` is the epoch this replica follows in, for the trace. ``epochs_ascend``: refuse batches of an
+        older epoch (Kafka does not).
 
         Raises:
             UnexpectedAppendOffset: they do not begin at the log end offset, or leave a gap between them.
@@ -113,7 +114,7 @@ class AppendableLog(ReadableLog):
                 raise UnexpectedAppendOffset(
                     f"{self.partition}: batch at {batch.base_offset}, expected one at {expected}"
                 )
-            if batch.leader_epoch < epoch:
+            if epochs_ascend and batch.leader_epoch < epoch:
                 raise EpochRegression(
                     f"{self.partition}: batch of epoch {batch.leader_epoch} at {expected}, behind epoch {epoch}"
                 )

@@ -236,7 +236,7 @@ class LogManager:
         self,
         topic: str,
         partition: int,
-        topic_id: UUID,
+        topic_id: UUID | None,
         on_created: Callable[[Log], None],
         properties: Mapping[str, str] | None = None,
     ) -> None:

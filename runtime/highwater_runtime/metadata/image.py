@@ -63,7 +63,7 @@ class MetadataReplayError(RuntimeError):
 class MetadataImage:
     """Brokers, topics, partitions, configurations, features, producer ids and SCRAM credentials as of :attr:`offset`.
 
-    Attributes are to be read by everyone and changed by :meth:`apply` alone.
+    Attributes are to be read by everyone and changed by :meth:`apply` (and :meth:`remove_partition`) alone.
     """
 
     __slots__ = (
@@ -206,6 +206,13 @@ class MetadataImage:
         if topic is None:
             raise MetadataReplayError(f"{record_name} at offset {offset}: there is no topic with id {topic_id}")
         return topic
+
+    def remove_partition(self, topic_id: UUID, index: int) -> None:
+        """Take away one partition of a topic: no metadata record says that, but ZooKeeper mode can."""
+        topic = self.topics_by_id[topic_id]
+        before = topic.partitions.pop(index, None)
+        if before is not None:
+            self._index = None
 
     def _create_partition(self, record: PartitionRecord, offset: int) -> Change:
         topic = self._topic(record.topic_id, "PartitionRecord", offset)

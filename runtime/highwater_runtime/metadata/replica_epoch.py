@@ -23,9 +23,10 @@ UNKNOWN_BROKER_EPOCH: Final = -1
 def replica_epoch_matches(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:
     """Whether the broker life that claims ``claimed`` is the one registered under ``registered``.
 
-    −1 as ``claimed`` skips the comparison, as KIP-903 says, for mixed versions during an upgrade.
+    −1 as ``claimed`` skips the comparison, as KIP-903 says, for mixed versions during an upgrade. So does −1 as
+    ``registered``: in ZooKeeper mode brokers do not hear of each other's epochs.
     """
-    return check == "off" or claimed in (UNKNOWN_BROKER_EPOCH, registered)
+    return check == "off" or UNKNOWN_BROKER_EPOCH in (claimed, registered) or claimed == registered
 
 
 def is_of_former_life(claimed: int, registered: int, check: Literal["on", "off"]) -> bool:

@@ -401,6 +401,9 @@ Transition = Literal[
     "fetch-session-evicted",
     "fetch-session-refused",
     "alter-partition-retried",
+    "isr-write-retried",
+    "isr-write-refused",
+    "stale-command-refused",
     # controller
     "session-expired",
     # groups

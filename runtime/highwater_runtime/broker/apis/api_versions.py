@@ -65,8 +65,13 @@ OFFERED: Final[Mapping[ApiKey, tuple[int, int]]] = {
 }
 """API → lowest and highest version that a broker offers in KRaft mode."""
 
-LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 3, ApiKey.SASL_HANDSHAKE: 1}
-"""Where the lowest version served is not the lowest one offered."""
+LOWEST_SERVED: Final[Mapping[ApiKey, int]] = {
+    ApiKey.PRODUCE: 3,
+    ApiKey.SASL_HANDSHAKE: 1,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: 0,
+}
+"""Where the lowest version served is not the lowest one offered. OffsetForLeaderEpoch v0 and v1 are for followers
+(switch ``truncation``)."""
 
 Offer = Mapping[ApiKey, tuple[int, int]]
 """API → lowest and highest version."""

@@ -86,19 +86,22 @@ class GroupCoordinator:
 
     def publish(self, image: MetadataImage, delta: Delta) -> None:
         """The metadata has changed. What the replicas here make of it comes by :meth:`replica_changed`."""
-        topic = image.topics_by_name.get(GROUP_OFFSETS_TOPIC)
-        if topic is None:
+        if any(deleted.name == GROUP_OFFSETS_TOPIC for deleted in delta.deleted):
             for index in list(self._shards):
                 self._resign(index)
-            return
-        for deleted in delta.deleted:
-            self._forget_topic(deleted.name)
+        if GROUP_OFFSETS_TOPIC in image.topics_by_name:
+            for deleted in delta.deleted:
+                self._forget_topic(deleted.name)
 
     def replica_changed(self, key: PartitionKey) -> None:
         """A replica here has another state, or is gone: take up what is led here now, drop the rest."""
-        topic = self._replicas.image.topics_by_name.get(GROUP_OFFSETS_TOPIC)
-        if topic is not None and key[0] == topic.id:
-            self._follow(key[1], self._replicas.partitions.get(key))
+        partition = self._replicas.partitions.get(key)
+        shard = self._shards.get(key[1])
+        if partition is None:
+            if shard is not None and shard.partition.key == key:
+                self._follow(key[1], None)
+        elif partition.topic == GROUP_OFFSETS_TOPIC:
+            self._follow(key[1], partition)
 
     def _follow(self, index: int, partition: Partition | None) -> None:
         """A partition has another state: begin, go on or end to coordinate its groups."""

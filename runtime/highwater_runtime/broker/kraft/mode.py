@@ -146,7 +146,7 @@ class KraftMode:
         The metadata is at least that of this life's registration. Whatever was assigned to this broker in an earlier
         life, and holds still, is in it.
         """
-        self._core.replicas.set_strays_aside()
+        self._core.replicas.set_strays_aside(self._core.replicas.roles)
         self._tell_if_caught_up()
 
     def shut_down(self, on_leave: Callable[[], None]) -> None:

@@ -1,0 +1,40 @@
+"""A broker of a cluster in ZooKeeper mode: the broker's core, and the controller that it is while it is elected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from highwater_runtime.broker import Broker, BrokerOptions
+from highwater_runtime.broker.mode import Core, Mode
+from highwater_runtime.broker.zk import ControllerPart, ZooKeeperMode
+from highwater_runtime.controller.zk.controller import ZkController
+from highwater_runtime.controller.zk.options import ZkControllerOptions
+from highwater_runtime.ports import Ports
+from highwater_runtime.ports.coordination import Coordination, Session
+
+
+class ZooKeeperBroker(Broker):
+    """One incarnation of a broker (a :class:`~highwater_runtime.ports.NodeCore`).
+
+    ``coordination`` is its way to the ensemble; broker and controller share one session. ``controller`` is its part of
+    the controller, active or not.
+    """
+
+    controller: ZkController
+
+    def __init__(self, options: BrokerOptions, ports: Ports, coordination: Coordination) -> None:
+        facts = ZkControllerOptions(
+            node_id=options.node_id,
+            config=options.config,
+            switches=options.switches,
+            topic_ids=options.config.inter_broker_protocol != "2.7",
+        )
+
+        def make_controller(session_of: Callable[[], Session | None]) -> ControllerPart:
+            self.controller = ZkController(facts, session_of, ports)
+            return self.controller
+
+        def make_mode(core: Core) -> Mode:
+            return ZooKeeperMode(core, coordination, make_controller)
+
+        super().__init__(options, ports, make_mode)

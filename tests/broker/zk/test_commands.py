@@ -1,0 +1,251 @@
+"""A broker obeys the controller of its cluster and of its own life, and no other (V3 C and E; KIP-380, KAFKA-7362)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import pytest
+
+from highwater_runtime.metadata.znodes import key_of
+from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.leader_and_isr_request import (
+    LeaderAndIsrPartitionState,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from highwater_runtime.wire.messages.stop_replica_request import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from highwater_runtime.wire.messages.update_metadata_request import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
+
+NO_ID = UUID(int=0)
+FULL, INCREMENTAL = 2, 1
+
+
+@dataclass
+class Orders:
+    """What a controller in the test's hands says of ``orders-0`` to broker 1."""
+
+    cluster: object
+    topic_id: UUID = NO_ID
+    controller_epoch: int = 0
+    broker_epoch: int = -1
+    sent: list = field(default_factory=list)
+
+    def lead(self, leader, *, leader_epoch, partition_epoch, kind=INCREMENTAL, names=("orders",), isr=(0, 1, 2)):
+        states = [
+            LeaderAndIsrTopicState(
+                topic_name=name,
+                topic_id=self.topic_id,
+                partition_states=[
+                    LeaderAndIsrPartitionState(
+                        partition_index=0,
+                        controller_epoch=self.controller_epoch,
+                        leader=leader,
+                        leader_epoch=leader_epoch,
+                        isr=list(isr),
+                        partition_epoch=partition_epoch,
+                        replicas=[0, 1, 2],
+                    )
+                ],
+            )
+            for name in names
+        ]
+        request = LeaderAndIsrRequest(
+            controller_id=0,
+            controller_epoch=self.controller_epoch,
+            broker_epoch=self.broker_epoch,
+            type=kind,
+            topic_states=states,
+        )
+        return self.cluster.ask(1, request, 5)
+
+    def stop(self, *, leader_epoch=-2, delete=True, name="orders"):
+        state = StopReplicaPartitionState(partition_index=0, leader_epoch=leader_epoch, delete_partition=delete)
+        request = StopReplicaRequest(
+            controller_id=0,
+            controller_epoch=self.controller_epoch,
+            broker_epoch=self.broker_epoch,
+            topic_states=[StopReplicaTopicState(topic_name=name, partition_states=[state])],
+        )
+        return self.cluster.ask(1, request, 3)
+
+    def update(self, leader=0):
+        request = UpdateMetadataRequest(
+            controller_id=0,
+            controller_epoch=self.controller_epoch,
+            broker_epoch=self.broker_epoch,
+            topic_states=[
+                UpdateMetadataTopicState(
+                    topic_name="orders",
+                    topic_id=self.topic_id,
+                    partition_states=[
+                        UpdateMetadataPartitionState(
+                            partition_index=0,
+                            controller_epoch=self.controller_epoch,
+                            leader=leader,
+                            leader_epoch=9,
+                            isr=[leader],
+                            zk_version=9,
+                            replicas=[0, 1, 2],
+                        )
+                    ],
+                )
+            ],
+            live_brokers=[
+                UpdateMetadataBroker(
+                    id=b,
+                    endpoints=[
+                        UpdateMetadataEndpoint(port=9092, host=f"broker-{b}", listener="PLAINTEXT", security_protocol=0)
+                    ],
+                )
+                for b in (0, 1, 2)
+            ],
+        )
+        return self.cluster.ask(1, request, 7)
+
+
+@pytest.fixture
+def make_orders(make_cluster):
+    def make(**options):
+        c = make_cluster(**options)
+        topic_id = c.create_topic([0, 1, 2])
+        c.produce(0, b"a", b"b")
+        c.until(lambda: c.replica(1) is not None and c.replica(1).high_watermark == 2)
+        epoch = c.broker(c.controller).controller.epoch
+        return c, Orders(c, topic_id, epoch, c.broker(1).broker_epoch)
+
+    return make
+
+
+def test_a_zombie_controller_commands_nobody(make_orders):
+    c, orders = make_orders()
+    orders.controller_epoch -= 1
+    assert orders.lead(1, leader_epoch=9, partition_epoch=9).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert orders.stop().error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert orders.update(leader=2).error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+    c.run(1)
+    assert not c.leads(1)
+    assert c.values(1) == [b"a", b"b"]
+    assert c.broker(1).image.partition("orders", 0).leader == 0
+
+
+def test_without_the_fence_a_zombie_controller_deletes_a_live_replica(make_orders):
+    c, orders = make_orders(switches={"controller-epoch-fencing": "off"})
+    orders.controller_epoch -= 1
+    assert orders.stop().error_code == ErrorCode.NONE
+    c.run(1)
+    assert c.replica(1) is None
+
+
+def test_commands_for_an_earlier_life_of_the_broker_are_refused(make_orders):
+    c, orders = make_orders()
+    orders.broker_epoch -= 1
+    assert orders.lead(1, leader_epoch=9, partition_epoch=9).error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert orders.lead(1, leader_epoch=9, partition_epoch=9, kind=FULL, names=()).error_code == (
+        ErrorCode.STALE_BROKER_EPOCH
+    )
+    assert orders.stop().error_code == ErrorCode.STALE_BROKER_EPOCH
+    assert orders.update(leader=2).error_code == ErrorCode.STALE_BROKER_EPOCH
+    c.run(1)
+    assert not c.leads(1)
+    assert c.values(1) == [b"a", b"b"]
+    assert c.broker(1).image.partition("orders", 0).leader == 0
+
+
+def test_a_later_broker_epoch_is_taken_for_the_controller_may_know_it_first(make_orders):
+    _, orders = make_orders()
+    orders.broker_epoch += 1000
+    assert orders.update(leader=0).error_code == ErrorCode.NONE
+
+
+def test_an_older_state_of_a_partition_is_refused_and_impossible_ones_are(make_orders):
+    c, orders = make_orders()
+
+    def outcome(**state):
+        answer = orders.lead(**state)
+        assert answer.error_code == ErrorCode.NONE
+        return answer.topics[0].partition_errors[0].error_code
+
+    assert outcome(leader=1, leader_epoch=5, partition_epoch=9) == ErrorCode.NONE
+    c.until(lambda: c.leads(1))
+    assert outcome(leader=2, leader_epoch=4, partition_epoch=10) == ErrorCode.STALE_CONTROLLER_EPOCH
+    assert outcome(leader=2, leader_epoch=6, partition_epoch=11, isr=(0, 7)) == ErrorCode.INVALID_REQUEST
+    assert outcome(leader=2, leader_epoch=6, partition_epoch=11, isr=(0, 1)) == ErrorCode.INVALID_REQUEST
+    assert outcome(leader=2, leader_epoch=-6, partition_epoch=11) == ErrorCode.INVALID_REQUEST
+    orders.topic_id = UUID(int=77)
+    assert outcome(leader=2, leader_epoch=6, partition_epoch=11) == ErrorCode.INCONSISTENT_TOPIC_ID
+    c.run(1)
+    assert c.leads(1)
+
+
+def test_a_stopped_replica_keeps_its_log_until_it_is_told_to_delete_it(make_orders):
+    c, orders = make_orders()
+    c.until(lambda: 1 in c.state()[0].isr)
+    assert orders.stop(leader_epoch=0, delete=False).partition_errors[0].error_code == ErrorCode.NONE
+    c.run(0.5)
+    c.produce(0, b"c", acks=1)
+    c.run(0.5)
+    assert c.values(1) == [b"a", b"b"], "it follows nobody"
+    assert orders.lead(0, leader_epoch=7, partition_epoch=9).error_code == ErrorCode.NONE
+    assert orders.stop(leader_epoch=6).partition_errors[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
+    c.run(0.5)
+    assert c.replica(1) is not None
+    assert orders.stop(leader_epoch=-2).partition_errors[0].error_code == ErrorCode.NONE
+    c.until(lambda: c.replica(1) is None and "orders-0" not in c.directories(1))
+
+
+def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
+    c, orders = make_orders()
+    c.create_topic([1, 0, 2], "kept")
+    c.until(lambda: c.replica(1, "kept-0") is not None)
+    kept = c.broker(1).image.topics_by_name["kept"].id
+    orders.topic_id = kept
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=INCREMENTAL, names=("kept",), isr=(1, 0, 2))
+    c.run(0.5)
+    assert "orders-0" in c.directories(1), "only a full list says what is not"
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=("kept",), isr=(1, 0, 2))
+    c.run(0.5)
+    assert "kept-0" in c.directories(1)
+    assert c.leads(1, "kept-0")
+    assert "orders-0" not in c.directories(1)
+    assert any(name.startswith("orders-0.") and name.endswith("-stray") for name in c.directories(1))
+    assert c.replica(1) is None
+
+
+def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
+    """The list has ``orders-0`` of another topic id: what is here under that name is stray, and made anew."""
+    c, orders = make_orders()
+    orders.topic_id = UUID(int=77)
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, isr=(0, 1, 2))
+    c.until(lambda: c.replica(1) is not None and c.replica(1).topic_id == UUID(int=77))
+    assert c.values(1) == []
+    assert any(name.endswith("-stray") for name in c.directories(1))
+
+
+def test_a_log_that_has_failed_is_no_stray(make_orders):
+    c, orders = make_orders()
+    c.broker(1)._logs.logs["orders", 0].failure = OSError("gone")
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.run(0.5)
+    assert "orders-0" in c.directories(1)
+
+
+def test_with_the_switch_off_strays_stay(make_orders):
+    c, orders = make_orders(switches={"stray-cleanup": "off"})
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.run(0.5)
+    assert "orders-0" in c.directories(1)
+
+
+def test_without_topic_ids_a_key_follows_from_the_name():
+    assert key_of("orders", None) == key_of("orders", None) != key_of("other", None)

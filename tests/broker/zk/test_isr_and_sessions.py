@@ -1,0 +1,140 @@
+"""ISR writes, sessions and reads of a broker in ZooKeeper mode (V3 E, G and discussions 3 and 7)."""
+
+from __future__ import annotations
+
+from highwater_runtime.metadata.znodes import encode_node, leader_and_isr_path
+from highwater_runtime.ports.coordination import Failure, Set
+from highwater_runtime.ports.trace import BatchCommitted, IsrProposalEnded
+from highwater_runtime.wire.errors import ErrorCode
+
+
+def test_the_leader_writes_its_isr_and_tells_the_controller(make_cluster):
+    c = make_cluster(config={"zookeeper.session.timeout.ms": 60_000})
+    c.create_topic([0, 1, 2])
+    c.sim.pause("broker-2")
+    assert c.produce(0, b"a", acks=1) is ErrorCode.NONE
+    c.until(lambda: set(c.state()[0].isr) == {0, 1})
+    c.until(lambda: c.replica(0).partition_epoch == c.state()[1])
+    c.sim.resume("broker-2")
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
+    c.until(lambda: set(c.broker(1).image.partition("orders", 0).isr) == {0, 1, 2})
+
+
+def test_an_isr_write_whose_answer_is_lost_is_recognised_as_done(make_cluster, monkeypatch):
+    c = make_cluster(config={"zookeeper.session.timeout.ms": 60_000})
+    c.create_topic([0, 1, 2])
+    membership = c.broker(0)._mode._membership
+    submit, lost = membership.submit, []
+
+    def lossy(operation, on_result, **options):
+        if type(operation).__name__ == "Multi" and not lost:
+            lost.append(operation)
+            submit(operation, lambda _: on_result(Failure.CONNECTION_LOSS), **options)
+        else:
+            submit(operation, on_result, **options)
+
+    monkeypatch.setattr(membership, "submit", lossy)
+    version = c.state()[1]
+    c.sim.pause("broker-2")
+    assert c.produce(0, b"a", acks=1) is ErrorCode.NONE
+    c.until(lambda: bool(lost))
+    c.until(lambda: set(c.replica(0).committed_isr) == {0, 1})
+    assert c.state()[1] == version + 1 == c.replica(0).partition_epoch, "written once, and known"
+    c.sim.resume("broker-2")
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
+
+
+def test_a_deposed_leader_cannot_shrink_its_isr_and_commits_nothing(make_cluster):
+    """Discussion 3: the controller has written, and this leader has not heard of it."""
+    c = make_cluster(config={"zookeeper.session.timeout.ms": 60_000})
+    c.create_topic([0, 1, 2])
+    assert c.produce(0, b"a") is ErrorCode.NONE
+    state, version = c.state()
+    deposing = type(state)(leader=1, leader_epoch=state.leader_epoch + 1, isr=(1, 2), controller_epoch=1)
+    assert not isinstance(c.do(Set(leader_and_isr_path("orders", 0), encode_node(deposing), version)), Failure)
+    c.sim.kill("broker-1")
+    c.sim.kill("broker-2")
+    before = len(c.of_kind(BatchCommitted, "broker-0"))
+    assert c.produce(0, b"lost", timeout_ms=8000) is not ErrorCode.NONE
+    c.run(10)
+    assert c.leads(0), "nobody has told it"
+    assert c.state()[0] == deposing, "its write changed nothing"
+    assert len(c.of_kind(BatchCommitted, "broker-0")) == before
+    assert c.replica(0).high_watermark == 1
+    assert set(c.replica(0).committed_isr) == {0, 1, 2}
+    assert not c.of_kind(IsrProposalEnded, "broker-0")
+
+
+def test_a_consumer_between_hw_and_leo_gets_nothing_and_above_leo_an_error(make_cluster):
+    """Discussion 7."""
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    assert c.produce(0, b"a", b"b") is ErrorCode.NONE
+    c.sim.pause("broker-1")
+    c.sim.pause("broker-2")
+    assert c.produce(0, b"c", b"d", acks=1) is ErrorCode.NONE
+    replica = c.replica(0)
+    assert (replica.high_watermark, replica.log.log_end_offset) == (2, 4)
+    for offset in (2, 3, 4):
+        answer = c.fetch(0, offset)
+        assert (answer.error_code, answer.records or b"") == (ErrorCode.NONE, b""), offset
+    assert c.fetch(0, 5).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    c.sim.resume("broker-1")
+    c.sim.resume("broker-2")
+
+
+def test_a_broker_whose_session_expired_registers_under_a_new_epoch(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    follower = next(b for b in (1, 2) if b != c.controller)
+    before = c.broker(follower).broker_epoch
+    c.sim.pause(f"broker-{follower}")
+    c.run(6)
+    c.sim.resume(f"broker-{follower}")
+    c.until(lambda: c.broker(follower).broker_epoch > before and c.is_up(follower))
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
+    assert c.produce(c.state()[0].leader, b"a") is ErrorCode.NONE
+
+
+def test_a_restart_waits_for_the_node_of_the_former_session(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    before = c.broker(2).broker_epoch
+    c.sim.kill("broker-2")
+    c.sim.start("broker-2")
+    c.run(0.5)
+    assert c.broker(2).broker_epoch == -1
+    assert c.broker(2).partitions == {}, "before it is told, it leads and follows nothing"
+    c.until(lambda: c.is_up(2) and c.broker(2).broker_epoch > before)
+    c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
+
+
+def test_a_controlled_shutdown_moves_leaderships_first(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    c.sim.stop("broker-0")
+    c.until(lambda: c.broker(0) is None)
+    state, _ = c.state()
+    assert state.leader in (1, 2)
+    assert 0 not in state.isr
+
+
+def test_a_topic_that_was_deleted_and_made_anew_while_a_broker_was_off(make_cluster):
+    c = make_cluster()
+    c.create_topic([0, 1, 2])
+    assert c.produce(0, b"old") is ErrorCode.NONE
+    c.until(lambda: c.values(2) == [b"old"])
+    c.create_topic([0, 1, 2], "kept", configs={"min.insync.replicas": "2"})
+    assert c.replica(0, "kept-0").min_isr == 2
+    assert c.produce(0, b"kept", topic="kept") is ErrorCode.NONE
+    c.sim.stop("broker-2")
+    c.until(lambda: c.broker(2) is None)
+    c.sim.start("broker-2")
+    c.until(lambda: c.is_up(2) and set(c.state("kept")[0].isr) == {0, 1, 2})
+    assert c.values(2, "kept-0") == [b"kept"]
+    c.delete_topic()
+    c.until(lambda: all("orders-0" not in c.directories(b) for b in range(3)))
+    c.until(lambda: all("orders" not in c.broker(b).image.topics_by_name for b in range(3)))
+    c.create_topic([1, 2, 0])
+    assert c.produce(1, b"new") is ErrorCode.NONE
+    c.until(lambda: c.values(2) == [b"new"])
