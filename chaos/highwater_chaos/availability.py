@@ -9,7 +9,7 @@ The trap: a cluster that *cannot* make progress must not be blamed. So this is j
 * if a probe saw that every fault is gone;
 * of *healthy* nodes: the process runs, and no disk fault hit it in its present life (a log whose disk failed stays
   offline until its broker restarts);
-* if a majority of the controllers is healthy.
+* if a majority of the controllers, or of the ZooKeeper servers, is healthy.
 
 Then there must be an active controller; every healthy broker must be unfenced; every partition of which a member of the
 ISR is healthy must have a leader; and if the leader is healthy, every healthy replica must be in the ISR.
@@ -28,7 +28,7 @@ from typing import Final
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name, broker_names, controller_names, node_id
+from highwater_chaos.experiment.nodes import broker_name, broker_names, node_id, node_names, quorum_names
 from highwater_chaos.faults import FaultRecord
 from highwater_runtime.metadata.topic_config import MIN_INSYNC_REPLICAS
 
@@ -51,13 +51,12 @@ def healthy_nodes(
         began_ns = node.changed_ns if node is not None and node.up else -1
         return state(name) is NodeState.UP and began_ns >= failed_until.get(name, 0)
 
-    return {name for name in (*broker_names(cluster), *controller_names(cluster)) if is_healthy(name)}
+    return {name for name in node_names(cluster) if is_healthy(name)}
 
 
 def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:
     """What a cluster with these healthy nodes owes and does not have, as clauses; none without a healthy majority."""
-    controllers = controller_names(cluster)
-    if 2 * sum(name in healthy for name in controllers) <= len(controllers):
+    if not _has_majority(cluster, healthy):
         return []
     if view.active_controller() is None:
         return ["no controller is active"]
@@ -73,8 +72,7 @@ def overdue(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> li
 
 def writable(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> list[str]:
     """The partitions that can acknowledge writes: a healthy leader, and enough healthy members of the ISR; sorted."""
-    controllers = controller_names(cluster)
-    if 2 * sum(name in healthy for name in controllers) <= len(controllers) or view.active_controller() is None:
+    if not _has_majority(cluster, healthy) or view.active_controller() is None:
         return []
     able = []
     for partition in view.partitions.values():
@@ -83,6 +81,11 @@ def writable(cluster: Cluster, view: ClusterView, healthy: Collection[str]) -> l
         if broker_name(partition.leader) in healthy and in_sync >= min_in_sync(cluster, topic):
             able.append(partition.partition)
     return sorted(able)
+
+
+def _has_majority(cluster: Cluster, healthy: Collection[str]) -> bool:
+    quorum = quorum_names(cluster)
+    return 2 * sum(name in healthy for name in quorum) > len(quorum)
 
 
 def min_in_sync(cluster: Cluster, topic: str) -> int:

@@ -112,7 +112,7 @@ class _Run:
         self.progress = progress
         self.show_faults = show_faults
         self.cluster = experiment.cluster
-        self.view = ClusterView()
+        self.view = ClusterView(self.cluster.mode)
         self.own_spool: tempfile.TemporaryDirectory[str] | None = None
         self.spool: Path | None = None
         if isinstance(backend, HostsClientProcesses):

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.experiment.nodes import broker_names, node_id, node_names, quorum_names
 
 
 def nodes_ready(cluster: Cluster, view: ClusterView, state: Callable[[str], NodeState]) -> bool:
     """Whether every node runs, a controller is active, and no broker is fenced."""
-    names = (*broker_names(cluster), *controller_names(cluster))
+    names = node_names(cluster)
     return (
         view.active_controller() is not None
         and all(state(name) is NodeState.UP for name in names)
@@ -24,7 +24,7 @@ def unready(cluster: Cluster, view: ClusterView, state: Callable[[str], NodeStat
     """What is missing, as clauses: nodes, an active controller, replicas in sync."""
     missing = [
         f"{name} is {state(name).value}"
-        for name in (*controller_names(cluster), *broker_names(cluster))
+        for name in (*quorum_names(cluster), *broker_names(cluster))
         if state(name) is not NodeState.UP
     ]
     if view.active_controller() is None:

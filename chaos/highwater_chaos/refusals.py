@@ -28,7 +28,7 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
     able = backend.can(experiment.cluster)
     for fault in _faults(experiment.spec.schedule):
-        for primitive in sorted(fault.needs - able, key=PRIMITIVES.__getitem__):
+        for primitive in sorted(fault.needs_in(experiment.cluster) - able, key=PRIMITIVES.__getitem__):
             missing[f"{fault.KIND} {_lacking(experiment, backend, primitive)}"] = None
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None

@@ -52,6 +52,8 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "replica-incomplete": "an in-sync replica's log ends early, begins late, has a gap or a corrupt batch below the HW",
     "sequence-gap": "a batch of an idempotent producer was accepted out of sequence",
     "retention-too-greedy": "a log start moved further than the settings allow",
+    "stray-partition": "a broker that runs kept a replica's log that the cluster had not assigned to it for long",
+    "live-partition-deleted": "a broker took a replica's log away though the replica was assigned to it",
     "node-crash": "a node ended by an exception of its own",
 }
 """What only node events and replica dumps can show."""
@@ -122,6 +124,8 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
         "log-truncated",
         "records-deletion-asked",
     ),
+    "stray-partition": ("log-loaded", "log-removed", "partition-changed"),
+    "live-partition-deleted": ("log-loaded", "log-removed", "partition-changed"),
     "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from

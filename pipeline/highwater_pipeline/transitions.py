@@ -176,6 +176,7 @@ _ROWS: Final = (
     Row("raft-leader", "a candidate was elected", "raft-state leader"),
     Row("raft-resigned", "a leader resigned", "raft-state resigned"),
     Row("controller-changed", "another controller became the leader"),
+    Row("ensemble-leader-changed", "another ZooKeeper server became the leader of the ensemble"),
     Row("vote-granted", "a voter gave its vote", "transition"),
     Row("vote-refused", "a voter refused its vote", "transition"),
     Row("pre-vote-granted", "a voter gave its pre-vote", "transition"),
@@ -280,6 +281,8 @@ class _Fold:
     _registered: dict[int, int] = field(default_factory=dict)
     _epochs: dict[tuple[str, int], int] = field(default_factory=dict)
     _controller: str = ""
+    _controller_since: int = -1
+    _ensemble_leader: str = ""
 
     def add(self, event: _Event) -> None:
         """Take in one event."""
@@ -295,6 +298,14 @@ class _Fold:
                 life = (event.node, event.incarnation)
                 if self._epochs.setdefault(life, event.broker_epoch) != event.broker_epoch:
                     self.names.add("registration-replaced")
+            case "controller-changed" if event.broker >= 0 and event.metadata_offset > self._controller_since:
+                if self._controller not in ("", f"broker-{event.broker}"):
+                    self.names.add("controller-changed")
+                self._controller, self._controller_since = f"broker-{event.broker}", event.metadata_offset
+            case "raft-state" if event.reason == "leader" and event.node.startswith("zookeeper-"):
+                if self._ensemble_leader not in ("", event.node):
+                    self.names.add("ensemble-leader-changed")
+                self._ensemble_leader = event.node
             case "raft-state" if event.reason == "leader":
                 if self._controller not in ("", event.node):
                     self.names.add("controller-changed")

@@ -72,6 +72,8 @@ class RunFacts:
     has_dump_marks: bool = False
     recorded_events: tuple[str, ...] | None = None
     why_not_recorded: str = ""
+    last_event_ns: int = 0
+    """Run time of the last node event of all."""
     crashes: int = 0
     crash_examples: tuple[dict[str, Any], ...] = ()
 
@@ -110,10 +112,15 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         ),
         recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
         why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
+        last_event_ns=_last_ns(tables.node_events),
         crashes=len(crashed),
         crash_examples=tuple(crashed[:MAX_CRASHES]),
     )
     return facts, _units(facts, history.micro_operations, tables)
+
+
+def _last_ns(events: pa.Table | None) -> int:
+    return int(pc.max(events["time_ns"]).as_py() or 0) if events is not None else 0
 
 
 def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
@@ -189,7 +196,7 @@ def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Un
         yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
 
 
-_UNREAD: Final = ("run_id", "node_time_ns", "replicas", "stack")
+_UNREAD: Final = ("run_id", "node_time_ns", "stack")
 """Columns that no check reads: not worth copying for every partition."""
 
 

@@ -12,6 +12,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal
 
+Mode = Literal["kraft", "zookeeper"]
+_KRAFT: Final[tuple[Mode, ...]] = ("kraft",)
+_ZOOKEEPER: Final[tuple[Mode, ...]] = ("zookeeper",)
+
 
 @dataclass(frozen=True, slots=True)
 class Switch:
@@ -21,6 +25,8 @@ class Switch:
     values: tuple[str, ...]
     source: str
     rule: str
+    modes: tuple[Mode, ...] = ("kraft", "zookeeper")
+    """The modes of a cluster in which there is such a rule."""
 
     @property
     def default(self) -> str:
@@ -36,39 +42,49 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("on", "off"),
             "KIP-903",
             "a replica whose broker epoch from Fetch differs from its registration may not join the ISR",
+            _KRAFT,
         ),
         Switch(
             "stale-fetch-check",
             ("on", "off"),
             "KAFKA-15221",
             "a leader ignores a Fetch that an earlier incarnation of the follower's broker sent",
+            _KRAFT,
         ),
         Switch(
             "refusal-moves-epoch",
             ("on", "off"),
             "KIP-497",
             "a controller that refuses an ineligible replica raises the partition epoch, which ends the proposal",
+            _KRAFT,
         ),
         Switch(
             "proposal-kept",
             ("on", "off"),
             "KIP-497",
             "metadata with the partition epoch of an ISR proposal does not end the proposal",
+            _KRAFT,
         ),
         Switch(
-            "pre-vote", ("on", "off"), "KIP-650", "a voter asks whether it would be elected before it bumps the epoch"
+            "pre-vote",
+            ("on", "off"),
+            "KIP-650",
+            "a voter asks whether it would be elected before it bumps the epoch",
+            _KRAFT,
         ),
         Switch(
             "quorum-state-sync",
             ("on", "off"),
             "KIP-595",
             "a voter's epoch and vote are on its disk before it responds to a vote request or sends one",
+            _KRAFT,
         ),
         Switch(
             "read-offset",
             ("confirmed", "unconfirmed"),
             "KIP-650",
             "a leader confirms its leadership before it responds to ReadOffset",
+            _KRAFT,
         ),
         Switch(
             "truncation-sync",
@@ -81,12 +97,14 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("off", "on"),
             "Detailed Replication Design V3, D step 6",
             "a new controller never makes all live replicas the ISR of a partition that lost its leader",
+            _ZOOKEEPER,
         ),
         Switch(
             "unclean-leader-election",
             ("off", "on"),
             "Detailed Replication Design V3, A step 3.2",
             "a replica outside the ISR never leads",
+            _ZOOKEEPER,
         ),
         Switch(
             "truncation",

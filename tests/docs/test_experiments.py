@@ -105,7 +105,7 @@ def test_faults_and_their_fields(experiments: Any) -> None:
 def test_targets(experiments: Any) -> None:
     section = experiments.section("Targets").split("A target is resolved")[0]
     named = [name.partition(":")[0] for name in quoted(section)]
-    assert sorted(set(named)) == sorted({*fields(Target), "brokers", "controllers"})
+    assert sorted(set(named)) == sorted({*fields(Target), "brokers", "controllers", "zookeepers"})
 
 
 def test_conditions(experiments: Any) -> None:

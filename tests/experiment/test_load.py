@@ -37,7 +37,8 @@ BAD = [
         "unknown property 'min.insync.replica'; did you mean 'min.insync.replicas'?",
     ),
     ("min.insync.replicas: 1", "min.insync.replicas: 0", "property 'min.insync.replicas' must be at least 1, not 0"),
-    ("mode: kraft ", "mode: zookeeper ", "spec.cluster.mode: expected 'kraft'"),
+    ("mode: kraft ", "mode: raft ", "spec.cluster.mode: expected 'kraft' or 'zookeeper'"),
+    ("mode: kraft ", "zookeepers: 5 ", "spec.cluster.zookeepers: mode kraft has no ZooKeeper servers"),
     (
         "switches: {replica-epoch-check: off}",
         "switches: {replica-epoch-check: maybe}",
@@ -125,6 +126,57 @@ BAD = [
     ("id: 1, state", "id: 9, state", "await.broker.id: there is no broker 9"),
     ("kind: Chaos", "kind: [", "is not YAML"),
 ]
+
+
+ZOOKEEPER = [
+    ("brokers: 3", "brokers: 3, controllers: 3", "spec.cluster.controllers: mode zookeeper has none"),
+    ("brokers: 3", "brokers: 3, metadataVersion: 3.5-IV1", "spec.cluster.metadataVersion: mode zookeeper has none"),
+    ("brokers: 3", "brokers: 3, switches: {pre-vote: off}", "switch 'pre-vote' means nothing in mode zookeeper"),
+    ("{zookeeper: 2}", "{zookeeper: 3}", "there is no ZooKeeper server 3: the cluster has servers 0 to 2"),
+    ("{zookeeper: 2}", "{controller: 0}", "mode zookeeper has no controllers of their own"),
+    ("{one: zookeepers}", "{one: controllers}", "mode zookeeper has no controllers; groups are brokers and zookeepers"),
+    ("targets: [zookeepers]", "targets: [controllers]", "targets[0]: mode zookeeper has no controllers"),
+    ("{is: 1}", "{is: 3}", "await.activeController.is: there is no broker 3"),
+    ("{producers: 0}", "{producers: 0, metadata: {}}", "spec.workload.metadata: reads registers"),
+    (
+        "{wait: 1s}",
+        "{admin: {upgradeMetadata: {version: 3.5-IV1}}}",
+        "mode zookeeper has no metadata.version to upgrade",
+    ),
+]
+
+ZOOKEEPER_FILE = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: zk}
+spec:
+  timeout: 3m
+  cluster: {mode: zookeeper, brokers: 3}
+  workload: {producers: 0}
+  schedule:
+    - inject: {kill: {target: {zookeeper: 2}}}
+    - inject: {pause: {target: {one: zookeepers}}}
+    - inject: {sessionExpiry: {target: {activeController: true}}}
+    - await: {activeController: {is: 1}, within: 5s}
+    - random: {for: 1s, every: 1s, faults: {kill: 1}, targets: [zookeepers]}
+    - {wait: 1s}
+"""
+
+
+@pytest.mark.parametrize(("good", "bad", "expected"), ZOOKEEPER)
+def test_what_zookeeper_mode_does_not_have_is_refused(good: str, bad: str, expected: str) -> None:
+    assert good in ZOOKEEPER_FILE
+    with pytest.raises(ExperimentError) as refused:
+        parse_experiment(ZOOKEEPER_FILE.replace(good, bad), "zk.yaml")
+    assert expected in str(refused.value)
+
+
+def test_an_experiment_in_zookeeper_mode_survives_being_written() -> None:
+    experiment = parse_experiment(ZOOKEEPER_FILE, "zk.yaml")
+    assert experiment.cluster.zookeepers == 3
+    written = dump_experiment(experiment)
+    assert "controllers" not in written
+    assert parse_experiment(written, "again.yaml") == experiment
 
 
 def test_the_format_is_read(kafka_14139: str) -> None:

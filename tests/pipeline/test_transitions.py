@@ -46,6 +46,7 @@ STORIES: dict[str, list[bytes]] = {
     "registration-replaced": [
         line("broker-state", "broker-0", reason="registered", broker=0, broker_epoch=epoch) for epoch in (1, 5)
     ],
+    "ensemble-leader-changed": [line("raft-state", f"zookeeper-{index}", reason="leader") for index in (0, 1)],
     "controller-changed": [line("raft-state", f"controller-{index}", reason="leader") for index in (0, 1)],
 }
 """The least that shows each transition that needs more than one event. The last event is the one that shows it."""
@@ -94,3 +95,14 @@ def test_what_is_unreached_is_the_rest_of_the_catalogue() -> None:
     names = reached(STORIES["isr-of-one"])
     assert names == tuple(sorted(names))
     assert {row.name for row in unreached(names)} == set(CATALOGUE) - set(names)
+
+
+def test_a_broker_that_is_elected_in_zookeeper_mode_is_another_controller() -> None:
+    """The same report by another server is none, nor is a leader of the ensemble."""
+
+    def elected(broker: int, zxid: int, server: int = 0) -> bytes:
+        return line("controller-changed", f"zookeeper-{server}", broker=broker, epoch=zxid, metadata_offset=zxid)
+
+    same = [elected(0, 5), line("raft-state", "zookeeper-1", reason="leader"), elected(0, 5, server=1)]
+    assert "controller-changed" not in reached(same)
+    assert "controller-changed" in reached([*same, elected(-1, 6), elected(1, 7)])

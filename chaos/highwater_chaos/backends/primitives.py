@@ -180,6 +180,20 @@ class AppliesRpcRules(Protocol):
         one (in force, or messages held back), or None. A node that cannot be asked is something left."""
 
 
+@runtime_checkable
+class ExpiresSessions(Protocol):
+    """ZooKeeper sessions that can be ended while their client lives."""
+
+    def session(self, node: str) -> int:
+        """Probe: the session by which a broker is registered, by its id as a server of the ensemble knows it; 0: none.
+
+        Raises :class:`~highwater_chaos.backends.protocol.BackendError` while no server has answered.
+        """
+
+    def end_session(self, node: str, session: int) -> None:
+        """Take over that session of a broker by its id and password, and close it. Returns before it is over."""
+
+
 PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
     KillsNodes: "kill",
@@ -192,6 +206,7 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     PausesNodes: "pause",
     AppliesRpcRules: "interference by RPC",
     SkewsClocks: "clock skew",
+    ExpiresSessions: "expiry of ZooKeeper sessions",
     HostsClientProcesses: "clients in processes of their own",
 }
 """Every primitive, as messages to users name it."""

@@ -28,16 +28,28 @@ from highwater_chaos.backends.protocol import (
     NodeState,
     TimedEvent,
 )
-from highwater_chaos.backends.sim_cluster import BROKER_PORT, CONTROLLER_PORT, broker_factory, controller_factory
+from highwater_chaos.backends.sim_cluster import (
+    BROKER_PORT,
+    CONTROLLER_PORT,
+    ZOOKEEPER_PORT,
+    broker_factory,
+    controller_factory,
+    zookeeper_endpoints,
+    zookeeper_factory,
+)
+from highwater_chaos.backends.sim_sessions import CLIENT as SESSIONS_CLIENT
+from highwater_chaos.backends.sim_sessions import SessionsClient
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
+from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
+from highwater_runtime.ports.coordination import SessionKey
 from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Cut, Simulator
 from highwater_runtime.sim import RpcRule as SimRule
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants import InvariantMonitor
 from highwater_runtime.sim.network import CodecMode
+from highwater_runtime.zookeeper import ZooKeeperServer
 
 _CLIENT_PORT: Final = 9092
 _PROBE: Final = ".highwater-probe"
@@ -114,10 +126,16 @@ class SimBackend:
         for name in controller_names(cluster):
             factory = controller_factory(cluster, name)
             simulator.add_node(name, CONTROLLER_PORT, factory, exceptions_are_findings=True)
+        for name in zookeeper_names(cluster):
+            factory = zookeeper_factory(cluster, name)
+            simulator.add_node(name, ZOOKEEPER_PORT, factory, exceptions_are_findings=True)
         for name in broker_names(cluster):
             simulator.add_node(name, BROKER_PORT, broker_factory(cluster, name), exceptions_are_findings=True)
-        for name in (*controller_names(cluster), *broker_names(cluster)):
+        for name in (*quorum_names(cluster), *broker_names(cluster)):
             simulator.start(name)
+        if cluster.mode == "zookeeper":
+            servers = tuple(zookeeper_endpoints(cluster).values())
+            self.add_client(SESSIONS_CLIENT, lambda ports: SessionsClient(ports, servers))
 
     def _note(self, time_ns: int, node: str, incarnation: int, event: NodeEvent) -> None:
         self._events.append(TimedEvent(len(self._events), time_ns, node, incarnation, event))
@@ -364,6 +382,32 @@ class SimBackend:
         """The wall clock is set; what a wrong rate did to the monotonic clock cannot be undone, only its wall clock."""
         drift = self.simulator.nodes[node].clock.now_ns() - self.simulator.now_ns
         self.simulator.set_clock(node, rate=rate, offset_ns=offset_ns - drift)
+
+    # --- sessions ---
+
+    def session(self, node: str) -> int:
+        """As the ensemble answers a client of it."""
+        owner = self._sessions_client().owner(node_id(node))
+        if owner is None:
+            raise BackendError(f"no ZooKeeper server has answered yet which session {node} is registered by")
+        return owner
+
+    def end_session(self, node: str, session: int) -> None:
+        """By the password that the servers know."""
+        for name in zookeeper_names(self._cluster):
+            process = self.simulator.nodes[name].process
+            if process is not None and isinstance(process.core, ZooKeeperServer):
+                facts = process.core.state.sessions.get(session)
+                if facts is not None:
+                    self._sessions_client().end(SessionKey(session, facts.password))
+                    return
+        raise BackendError(f"no ZooKeeper server that runs knows the session {session:#x} of {node}")
+
+    def _sessions_client(self) -> SessionsClient:
+        process = self.simulator.nodes[SESSIONS_CLIENT].process
+        assert process is not None
+        assert isinstance(process.core, SessionsClient)
+        return process.core
 
     # --- clients ---
 

@@ -1,4 +1,4 @@
-"""How the simulator makes a broker or controller of an experiment's cluster."""
+"""How the simulator makes a broker, a controller or a ZooKeeper server of an experiment's cluster."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from collections.abc import Callable
 from typing import Final
 
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import controller_names, node_id
+from highwater_chaos.experiment.nodes import controller_names, node_id, zookeeper_names
 from highwater_runtime.broker import BrokerOptions, KraftBroker
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata.metadata_version import MetadataVersion
+from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
 from highwater_runtime.switches import Switches
+from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperOptions, ZooKeeperServer
+from highwater_runtime.zookeeper.witness import Witness
 
 BROKER_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
+ZOOKEEPER_PORT: Final = 2181
+_TICKS: Final = 9
+"""Of the servers, in a broker's session: a server lets one last 2 to 20 of them (18 s and 2 s by default)."""
 CLUSTER_ID: Final = "highwater-simulation00"
 """Kafka's cluster ids have 22 characters."""
 
@@ -36,7 +42,10 @@ def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
         switches=Switches.of(cluster.switches),
         config=NodeConfig.of(cluster.config),
     )
-    return lambda ports: KraftBroker(options, ports)
+    if cluster.mode == "kraft":
+        return lambda ports: KraftBroker(options, ports)
+    servers = tuple(zookeeper_endpoints(cluster).values())
+    return lambda ports: ZooKeeperBroker(options, ports, EnsembleClient(ports, servers))
 
 
 def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
@@ -53,4 +62,22 @@ def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCor
     return lambda ports: QuorumController(options, ports)
 
 
-__all__ = ["BROKER_PORT", "CONTROLLER_PORT", "broker_factory", "controller_factory"]
+def zookeeper_endpoints(cluster: Cluster) -> dict[int, Endpoint]:
+    """Servers of the ensemble by node id."""
+    return {node_id(name): Endpoint(name, ZOOKEEPER_PORT) for name in zookeeper_names(cluster)}
+
+
+def zookeeper_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
+    """Makes each incarnation of one ZooKeeper server, which reports what it applies."""
+    config = NodeConfig.of(cluster.config)
+    options = ZooKeeperOptions(
+        node_id=node_id(name),
+        servers=zookeeper_endpoints(cluster),
+        cluster_id=CLUSTER_ID,
+        tick_ms=max(1, config.zookeeper_session_timeout_ms // _TICKS),
+        config=config,
+    )
+    return lambda ports: ZooKeeperServer(options, ports, Witness(ports.trace))
+
+
+__all__ = ["BROKER_PORT", "CONTROLLER_PORT", "ZOOKEEPER_PORT", "broker_factory", "controller_factory"]

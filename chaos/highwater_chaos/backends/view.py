@@ -2,15 +2,16 @@
 
 Targets, conditions and the rules of random faults look here and nowhere else. Because it is built from the same events
 on every backend (and never peeks into a core), a schedule means the same in the simulator and on real nodes.
-Committed state comes from the controllers' own events, which carry the offset of the metadata record that made it so:
-events with a lower offset than one already seen are ignored, since every controller reports each change once.
+Committed state comes from those who keep the metadata (the controllers, or the ZooKeeper servers), whose events carry
+the position in the metadata that made it so: events with a lower one than has been seen are ignored, since each node of
+the quorum reports each change once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from highwater_chaos.backends.protocol import TimedEvent
 from highwater_chaos.experiment.nodes import broker_name
@@ -19,6 +20,7 @@ from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
+    ControllerChanged,
     HighWatermarkAdvanced,
     IsrProposalEnded,
     IsrProposed,
@@ -84,6 +86,7 @@ class NodeView:
 class ClusterView:
     """The cluster at the time of the last :meth:`observe`."""
 
+    mode: Literal["kraft", "zookeeper"] = "kraft"
     partitions: dict[str, PartitionView] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
     """How many partitions each topic has."""
@@ -92,8 +95,12 @@ class ClusterView:
     next_seq: int = 0
     fenced_count: dict[int, int] = field(default_factory=dict)
     """How often each broker was fenced (whatever made it so)."""
+    unregistered_count: dict[int, int] = field(default_factory=dict)
+    """How often each broker's registration came to an end."""
     crashed: list[str] = field(default_factory=list)
     """Nodes that ended by an exception of their own, in order."""
+    _controller: tuple[int, int, int] = (-1, -1, 0)
+    """ZooKeeper mode: position in the metadata, broker (−1: none) and beginning of the last change."""
     _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
     _deleted: dict[str, int] = field(default_factory=dict)
     _under_replicated: dict[str, None] = field(default_factory=dict)
@@ -131,6 +138,8 @@ class ClusterView:
                         view.registered_incarnation = timed.incarnation
                 case RaftStateChanged(epoch=epoch, reason=reason) if timed.node.startswith("controller-"):
                     self._raft[timed.node] = (epoch, reason, timed.time_ns)
+                case ControllerChanged(metadata_offset=offset, broker=broker) if offset > self._controller[0]:
+                    self._controller = (offset, broker, timed.time_ns)
                 case NodeStarted():
                     node.incarnation, node.up, node.changed_ns, node.broker_epoch = (
                         timed.incarnation,
@@ -150,7 +159,8 @@ class ClusterView:
                     pass
 
     def active_controller(self) -> str | None:
-        """Name of the live controller that leads in the highest epoch, or None."""
+        """Name of the live controller that leads in the highest epoch, or None. In ZooKeeper mode: of the broker that
+        is the controller by what is committed; it may not live any more, or may not know."""
         leading = self._leading()
         return None if leading is None else leading[1]
 
@@ -161,6 +171,9 @@ class ClusterView:
 
     def _leading(self) -> tuple[int, str, int] | None:
         """Epoch, name and beginning of the leadership that counts."""
+        if self.mode == "zookeeper":
+            position, broker, since = self._controller
+            return (position, broker_name(broker), since) if broker >= 0 else None
         leaders = [
             (epoch, name, since)
             for name, (epoch, reason, since) in self._raft.items()
@@ -186,7 +199,7 @@ class ClusterView:
         )
 
     def is_unfenced(self, broker: int) -> bool:
-        """Whether the broker's present incarnation is registered and not fenced."""
+        """Whether the broker's present incarnation is registered and not fenced (in ZooKeeper mode: registered)."""
         return self.is_registered(broker) and not self.brokers[broker].fenced
 
     def under_replicated(self) -> list[str]:
@@ -236,7 +249,7 @@ class ClusterView:
         if event.metadata_offset <= view.metadata_offset:
             return
         view.metadata_offset, view.broker_epoch = event.metadata_offset, event.broker_epoch
-        view.fenced, view.shutting_down, view.registered_incarnation = True, False, 0
+        view.fenced, view.shutting_down, view.registered_incarnation = self.mode == "kraft", False, 0
         node = self.nodes.get(broker_name(event.broker))
         if node is not None and node.broker_epoch == view.broker_epoch:
             view.registered_incarnation = node.incarnation
@@ -256,8 +269,9 @@ class ClusterView:
                 view.shutting_down = True
             case _:
                 view.broker_epoch, view.fenced = -1, True
+                self.unregistered_count[event.broker] = self.unregistered_count.get(event.broker, 0) + 1
 
 
 def controller_index(name: str) -> int:
-    """``controller-1`` → 1, as experiment files count controllers."""
+    """``controller-1`` → 1, as experiment files count controllers; ``broker-1`` → 1 in ZooKeeper mode."""
     return int(name.rpartition("-")[2])

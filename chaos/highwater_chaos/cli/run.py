@@ -143,6 +143,10 @@ def _plan(
         raise UsageError("\n".join(errors))
     names = [name for name, _ in switches]
     for experiment in experiments:
+        for name, wanted in switches:
+            for value in wanted:
+                if problem := switch_problem(name, value, experiment.spec.cluster):
+                    raise UsageError(f"--switch {name}={value}: {experiment.metadata.name}: {problem}")
         for values in product(*(values for _, values in switches)):
             varied = dict(zip(names, values, strict=True))
             yield experiment.with_seed_and_switches(seed, varied), varied

@@ -44,7 +44,8 @@ class LeaderCondition(OneOf):
 
 class BrokerCondition(Model):
     """The state of a broker: ``down`` (no process), ``registered`` (in its present incarnation), ``fenced``,
-    ``unfenced`` (registered in its present incarnation, and so)."""
+    ``unfenced`` (registered in its present incarnation, and so). In ZooKeeper mode nobody fences: a broker is
+    ``unfenced`` if it is registered, that is in ``/brokers/ids``, and ``fenced`` if it is not."""
 
     id: Annotated[NodeIndex, Field(description="The broker's id.")]
     state: Annotated[
@@ -54,7 +55,7 @@ class BrokerCondition(Model):
 
 
 class ActiveControllerCondition(OneOf):
-    """Which controller is active: by index, or whether there is one."""
+    """Which controller is active: by index (in ZooKeeper mode: by broker id), or whether there is one."""
 
     is_: Annotated[NodeIndex | None, Field(alias="is", description="It is the controller of this index.")] = None
     is_not: Annotated[NodeIndex | None, Field(description="It is another than the one of this index.")] = None

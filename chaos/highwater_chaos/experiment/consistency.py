@@ -29,7 +29,7 @@ from highwater_pipeline.anomalies import (
 )
 from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
-from highwater_runtime.switches import SwitchError, check_switch
+from highwater_runtime.switches import SWITCHES, SwitchError, check_switch
 from highwater_runtime.wire.api_keys import ApiKey
 
 ALL: Final = "all"
@@ -62,18 +62,22 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
     ]
 
 
-def switch_problem(name: str, value: str) -> str | None:
-    """Why a switch cannot be set so, or None."""
+def switch_problem(name: str, value: str, cluster: Cluster | None = None) -> str | None:
+    """Why a switch cannot be set so (in this cluster), or None."""
     try:
         check_switch(name, value)
     except SwitchError as error:
         return str(error)
-    return None
+    modes = SWITCHES[name].modes
+    if cluster is None or cluster.mode in modes:
+        return None
+    return f"switch {name!r} means nothing in mode {cluster.mode}, only in mode {' and '.join(modes)}"
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:
+    yield from _mode(cluster)
     for name, value in cluster.switches.items():
-        if problem := switch_problem(name, value):
+        if problem := switch_problem(name, value, cluster):
             yield Problem(f"spec.cluster.switches.{name}", problem)
     if cluster.runtime == "highwater":  # other software has properties and versions of its own, and says so itself
         for name, found in cluster.config.items():
@@ -90,6 +94,23 @@ def _cluster(cluster: Cluster) -> Iterator[Problem]:
             yield Problem(f"{path}.name", f"topic {topic.name!r} is given twice")
         names.add(topic.name)
         yield from _topic(path, topic, cluster)
+
+
+def _mode(cluster: Cluster) -> Iterator[Problem]:
+    """What only clusters of the other mode have."""
+    given = cluster.model_fields_set
+    if cluster.mode == "kraft":
+        if "zookeepers" in given:
+            yield Problem("spec.cluster.zookeepers", "mode kraft has no ZooKeeper servers: give controllers, or mode")
+        return
+    if "controllers" in given:
+        yield Problem(
+            "spec.cluster.controllers", "mode zookeeper has none, since a broker is elected: give zookeepers instead"
+        )
+    if cluster.metadata_version is not None:
+        yield Problem("spec.cluster.metadataVersion", "mode zookeeper has none: give inter.broker.protocol.version")
+    if cluster.runtime != "highwater":
+        yield Problem("spec.cluster.runtime", f"mode zookeeper runs with highwater only; found {cluster.runtime!r}")
 
 
 def _metadata_version(path: str, text: str) -> Iterator[Problem]:
@@ -127,10 +148,28 @@ def _broker(path: str, broker: int, cluster: Cluster) -> Iterator[Problem]:
 
 
 def _controller(path: str, controller: int, cluster: Cluster) -> Iterator[Problem]:
-    if controller >= cluster.controllers:
+    if cluster.mode == "zookeeper":
+        yield Problem(path, "mode zookeeper has no controllers of their own: name a broker, or activeController")
+    elif controller >= cluster.controllers:
         yield Problem(
             path, f"there is no controller {controller}: the cluster has controllers 0 to {cluster.controllers - 1}"
         )
+
+
+def _zookeeper(path: str, server: int, cluster: Cluster) -> Iterator[Problem]:
+    if cluster.mode == "kraft":
+        yield Problem(path, "mode kraft has no ZooKeeper servers: name a controller, or set spec.cluster.mode")
+    elif server >= cluster.zookeepers:
+        yield Problem(
+            path, f"there is no ZooKeeper server {server}: the cluster has servers 0 to {cluster.zookeepers - 1}"
+        )
+
+
+def _group(path: str, name: str, cluster: Cluster) -> Iterator[Problem]:
+    other = "controllers" if cluster.mode == "zookeeper" else "zookeepers"
+    if name == other:
+        quorum = "zookeepers" if cluster.mode == "zookeeper" else "controllers"
+        yield Problem(path, f"mode {cluster.mode} has no {other}; groups are brokers and {quorum}")
 
 
 def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem]:
@@ -143,6 +182,8 @@ def _workload(experiment: ChaosExperiment, cluster: Cluster) -> Iterator[Problem
             yield Problem(f"spec.workload.topics[{index}]", f"there is no topic {name!r} in spec.cluster.topics")
     if workload.metadata is not None and REGISTER_TOPIC in known:
         yield Problem("spec.cluster.topics", f"{REGISTER_TOPIC!r} is the topic of workload.metadata's registers")
+    if workload.metadata is not None and cluster.mode == "zookeeper":
+        yield Problem("spec.workload.metadata", "reads registers from the metadata quorum of mode kraft")
     if workload.record_size and workload.driver != "highwater":
         yield Problem("spec.workload.recordSize", f"only our own producers fill records up; not {workload.driver}")
     if workload.minimum_rate is not None and not workload.producers:
@@ -222,9 +263,17 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
                 yield from _broker(at, value, cluster)
             case "controller" if isinstance(owner, Target):
                 yield from _controller(at, value, cluster)
+            case "zookeeper" if isinstance(owner, Target):
+                yield from _zookeeper(at, value, cluster)
+            case "one" | "minority" | "majority" | "minority_third" | "all" if isinstance(owner, Target):
+                yield from _group(at, value, cluster)
+            case "targets" if isinstance(owner, RandomFaults):
+                yield from _group(at, value, cluster)
             case "rpc" if value not in _rpc_names():
                 near = get_close_matches(value, _rpc_names(), n=3) or _rpc_names()
                 yield Problem(at, f"unknown RPC {value!r}; known are {', '.join(near)}")
+            case "version" if cluster.mode == "zookeeper":
+                yield Problem(at, "mode zookeeper has no metadata.version to upgrade")
             case "version":
                 yield from _metadata_version(at, value)
             case "topic" if value not in topics:
@@ -249,7 +298,8 @@ def _condition_brokers(step: Step, path: str, cluster: Cluster) -> Iterator[Prob
         yield from _broker(f"{path}.await.leader.{condition.leader.choice}", _as_int(condition.leader), cluster)
     if condition.active_controller is not None and condition.active_controller.exists is None:
         at = f"{path}.await.activeController.{condition.active_controller.choice}"
-        yield from _controller(at, _as_int(condition.active_controller), cluster)
+        check = _broker if cluster.mode == "zookeeper" else _controller
+        yield from check(at, _as_int(condition.active_controller), cluster)
 
 
 def _as_int(choice: OneOf) -> int:
@@ -318,7 +368,7 @@ def _expectations(experiment: ChaosExperiment) -> Iterator[Problem]:
     for index, entry in enumerate(experiment.spec.expect):
         path = f"spec.expect[{index}]"
         for name, value in entry.when.items():
-            if problem := switch_problem(name, value):
+            if problem := switch_problem(name, value, experiment.spec.cluster):
                 yield Problem(f"{path}.when.{name}", problem)
         for number, anomaly in enumerate(entry.anomalies):
             if anomaly not in _NAMES:

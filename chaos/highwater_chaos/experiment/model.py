@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from highwater_chaos.experiment.assertions import Assertion, PrometheusServer
@@ -31,14 +38,10 @@ SwitchValue = Annotated[
 SwitchValues = dict[str, SwitchValue]
 
 
-class Cluster(Model):
-    """The cluster that the experiment brings up. ``config`` takes Kafka's property names; ``runtime`` is the software
-    that runs, ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
+class ClusterBase(Model):
+    """What clusters of every mode have. ``config`` takes Kafka's property names; ``runtime`` is the software that runs,
+    ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
 
-    mode: Annotated[
-        Literal["kraft"],
-        Field(description="Who keeps the metadata: a quorum of controllers."),
-    ] = "kraft"
     runtime: Annotated[
         Literal["highwater", "apache-kafka"],
         Field(description="The software that runs. apache-kafka: not on Kubernetes."),
@@ -63,6 +66,28 @@ class Cluster(Model):
         str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
     ] = None
     topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
+
+
+class Cluster(ClusterBase):
+    """The cluster that the experiment brings up."""
+
+    mode: Annotated[
+        Literal["kraft", "zookeeper"],
+        Field(
+            description="Who keeps the metadata: kraft, a quorum of controllers; zookeeper, where one of the brokers is"
+            " the controller."
+        ),
+    ] = "kraft"
+    zookeepers: Annotated[
+        int, Field(ge=1, le=5, description="How many ZooKeeper servers, in place of controllers: mode zookeeper.")
+    ] = 3
+
+    @model_serializer(mode="wrap")
+    def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out how many nodes there would be in the other mode, which a file must not say."""
+        written: dict[str, Any] = handler(self)
+        written.pop("zookeepers" if self.mode == "kraft" else "controllers", None)
+        return written
 
 
 class ClusterRef(Model):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from highwater_chaos.experiment.model import Cluster
 
 CONTROLLER_ID_BASE = 1000
 """Node id of ``controller-0``; brokers count from 0."""
+_BASES: Final = {"broker": 0, "controller": CONTROLLER_ID_BASE, "zookeeper": 2 * CONTROLLER_ID_BASE}
 
 
 def broker_names(cluster: Cluster) -> tuple[str, ...]:
@@ -14,14 +17,29 @@ def broker_names(cluster: Cluster) -> tuple[str, ...]:
 
 
 def controller_names(cluster: Cluster) -> tuple[str, ...]:
-    """``controller-0`` …, in order of id."""
-    return tuple(f"controller-{i}" for i in range(cluster.controllers))
+    """``controller-0`` …, in order of id; none in ZooKeeper mode, where one of the brokers is the controller."""
+    return tuple(f"controller-{i}" for i in range(cluster.controllers)) if cluster.mode == "kraft" else ()
+
+
+def zookeeper_names(cluster: Cluster) -> tuple[str, ...]:
+    """``zookeeper-0`` …, in order of id; none in KRaft mode."""
+    return tuple(f"zookeeper-{i}" for i in range(cluster.zookeepers)) if cluster.mode == "zookeeper" else ()
+
+
+def quorum_names(cluster: Cluster) -> tuple[str, ...]:
+    """The nodes that keep the metadata, of which a majority must live: controllers, or ZooKeeper servers."""
+    return controller_names(cluster) or zookeeper_names(cluster)
+
+
+def node_names(cluster: Cluster) -> tuple[str, ...]:
+    """All nodes, brokers first."""
+    return (*broker_names(cluster), *quorum_names(cluster))
 
 
 def node_id(name: str) -> int:
-    """Kafka's node id of a node name: ``broker-2`` → 2, ``controller-1`` → 1001."""
+    """Kafka's node id of a node name: ``broker-2`` → 2, ``controller-1`` → 1001. ``zookeeper-1`` is 2001."""
     role, _, number = name.rpartition("-")
-    return int(number) + (CONTROLLER_ID_BASE if role == "controller" else 0)
+    return int(number) + _BASES[role]
 
 
 def broker_name(broker: int) -> str:

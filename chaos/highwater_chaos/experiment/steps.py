@@ -112,9 +112,13 @@ RANDOM_RPCS: Final = (
     "Fetch",
     "ListOffsets",
     "AlterPartition",
+    "LeaderAndIsr",
+    "StopReplica",
+    "UpdateMetadata",
     "BrokerHeartbeat",
     "BrokerRegistration",
     "AllocateProducerIds",
+    "ControlledShutdown",
     "Vote",
     "BeginQuorumEpoch",
     "EndQuorumEpoch",
@@ -145,10 +149,6 @@ class Repeat(Model):
     steps: Annotated[list[Step], Field(min_length=1, description="Steps as those of spec.schedule.")]
 
 
-def _both_groups() -> list[Group | Target]:
-    return ["brokers", "controllers"]
-
-
 def _both_ends() -> list[Literal["from", "to"]]:
     return ["from", "to"]
 
@@ -171,11 +171,13 @@ class RandomFaults(Model):
             min_length=1, description="Weight of each kind of fault, and of administration: {kill: 2, createTopic: 1}."
         ),
     ]
-    targets: list[Group | Target] = Field(
-        min_length=1,
-        description="Groups that nodes are drawn from, or targets, resolved as the step begins; absent: both groups.",
-        default_factory=_both_groups,
-    )
+    targets: Annotated[
+        list[Group | Target] | None,
+        Field(
+            min_length=1,
+            description="Groups that nodes are drawn from, or targets, resolved as the step begins; absent: all nodes.",
+        ),
+    ] = None
     lasting: Annotated[Duration, Field(description="The longest that one lasts. A duration.")] = 5_000_000_000
     rpcs: Annotated[
         list[str] | None,

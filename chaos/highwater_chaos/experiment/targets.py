@@ -8,19 +8,21 @@ from pydantic import Field
 
 from highwater_chaos.experiment.base import NodeIndex, OneOf, PartitionName
 
-Group = Literal["brokers", "controllers"]
+Group = Literal["brokers", "controllers", "zookeepers"]
 
 
 class Target(OneOf):
     """Exactly one way to name nodes.
 
     ``leaderOf``, ``followerOf`` (a replica that is not the leader, the first by id), ``isrOf`` (all members),
-    ``lastIsrOf`` (the member when the ISR has one), ``activeController`` name nodes by what they are at that moment;
+    ``lastIsrOf`` (the member when the ISR has one), ``activeController`` (in ZooKeeper mode one of the brokers) name
+    nodes by what they are at that moment;
     ``one``, ``minority``, ``majority``, ``minorityThird`` and ``all`` draw from a group with the experiment's seed.
     """
 
     broker: Annotated[NodeIndex | None, Field(description="The broker of this id.")] = None
     controller: Annotated[NodeIndex | None, Field(description="The controller of this index.")] = None
+    zookeeper: Annotated[NodeIndex | None, Field(description="The ZooKeeper server of this index.")] = None
     leader_of: Annotated[PartitionName | None, Field(description="The leader of a partition.")] = None
     follower_of: Annotated[PartitionName | None, Field(description="The first replica that does not lead.")] = None
     isr_of: Annotated[PartitionName | None, Field(description="All in-sync replicas of a partition.")] = None

@@ -27,8 +27,8 @@ from highwater_chaos.backends.protocol import Backend, BackendError
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.faults import FaultModel
-from highwater_chaos.experiment.nodes import broker_names, controller_names
-from highwater_chaos.experiment.targets import Group, Target
+from highwater_chaos.experiment.nodes import node_names
+from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults.targets import resolve
 from highwater_chaos.process import Process, Until
 from highwater_runtime.ports import SECOND
@@ -200,7 +200,7 @@ class FaultContext:
     @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes of the cluster, brokers first."""
-        return (*broker_names(self.cluster), *controller_names(self.cluster))
+        return node_names(self.cluster)
 
     def look(self) -> None:
         """Take what has happened until now into the view, in the middle of a turn."""
@@ -305,23 +305,23 @@ class FaultContext:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What a fault may be drawn from. ``brokers`` and ``controllers`` are those that may be hit now; ``among`` are the
-    nodes that ``random.targets`` names."""
+    """What a fault may be drawn from. ``brokers`` and ``quorum`` (controllers, or ZooKeeper servers) are those that may
+    be hit now; ``among`` are the nodes that ``random.targets`` names."""
 
     random: Random
     cluster: Cluster
     view: ClusterView
     brokers: Sequence[str]
-    controllers: Sequence[str]
+    quorum: Sequence[str]
     among: Sequence[str]
     rpcs: Sequence[str] | None = None
     """What rules about messages may be about; None: any RPC."""
     ends: Sequence[Literal["from", "to"]] = ("from", "to")
     """Which ends of a rule about messages may be named: its client, its server."""
 
-    def node(self, *roles: Group) -> str | None:
+    def node(self, *roles: Literal["brokers", "quorum"]) -> str | None:
         """Draw a node of these roles; None if none may be hit now."""
-        free = [*(self.brokers if "brokers" in roles else ()), *(self.controllers if "controllers" in roles else ())]
+        free = [*(self.brokers if "brokers" in roles else ()), *(self.quorum if "quorum" in roles else ())]
         candidates = [node for node in self.among if node in free]
         return self.random.choice(candidates) if candidates else None
 
@@ -354,6 +354,11 @@ class Fault(FaultModel):
     def needs(self) -> frozenset[Primitive]:
         """The protocols of :data:`~highwater_chaos.backends.primitives.PRIMITIVES` that the backend must have."""
         raise NotImplementedError(f"{type(self).__name__}.needs")
+
+    def needs_in(self, cluster: Cluster) -> frozenset[Primitive]:
+        """What it needs in this cluster, if that depends on the cluster's mode."""
+        del cluster
+        return self.needs
 
     @property
     def lasts_ns(self) -> int | None:
@@ -414,4 +419,4 @@ class Fault(FaultModel):
 def target_of(node: str) -> Target:
     """The target that names one node."""
     role, _, index = node.rpartition("-")
-    return Target(broker=int(index)) if role == "broker" else Target(controller=int(index))
+    return Target.model_validate({role: int(index)})

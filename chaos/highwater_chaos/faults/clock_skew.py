@@ -37,7 +37,7 @@ class ClockSkew(Fault):
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
         """Draw any node, a rate and an offset of less than a minute."""
-        node = drawing.node("brokers", "controllers")
+        node = drawing.node("brokers", "quorum")
         if node is None:
             return None
         rate = drawing.random.choice([0.9, 0.99, 1.01, 1.1])

@@ -14,46 +14,58 @@ from pydantic import Field
 
 from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_names, controller_names
-from highwater_chaos.experiment.targets import Group, Target
-from highwater_chaos.experiment.timeouts import timeouts
+from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
+from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.timeouts import session_timeout_ms, timeouts
 from highwater_chaos.experiment.units import Duration, Nanoseconds
 from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
-from highwater_chaos.faults.targets import group
 from highwater_chaos.process import Process, Sleep
 from highwater_runtime.ports import MS, SECOND
+from highwater_runtime.switches import Mode
 
 Action = Literal["hold", "drop", "delay", "duplicate"]
 
+_Role = Literal["brokers", "quorum"]
 _BROKERS: Final = "brokers"
-_CONTROLLERS: Final = "controllers"
+_QUORUM: Final = "quorum"
+"""The controllers, or the ZooKeeper servers."""
+_Modes = tuple[Mode, ...]
+_ANY: Final[_Modes] = ("kraft", "zookeeper")
+_KRAFT: Final[_Modes] = ("kraft",)
+_ZOOKEEPER: Final[_Modes] = ("zookeeper",)
 
 
 class _Rpc(NamedTuple):
-    """Who sends an RPC and who serves it (clients of the cluster are in no group), and how often it is drawn."""
+    """Who sends an RPC and who serves it (clients of the cluster have no role), how often it is drawn, and in clusters
+    of which modes."""
 
     name: str
-    clients: tuple[Group, ...]
-    servers: tuple[Group, ...]
+    clients: tuple[_Role, ...]
+    servers: tuple[_Role, ...]
     weight: int = 1
+    modes: _Modes = _ANY
 
 
 RPCS: Final[Mapping[str, _Rpc]] = {
     rpc.name: rpc
     for rpc in (
         # replication
-        _Rpc("Fetch", (_BROKERS, _CONTROLLERS), (_BROKERS, _CONTROLLERS), 6),
+        _Rpc("Fetch", (_BROKERS, _QUORUM), (_BROKERS, _QUORUM), 6),
         _Rpc("ListOffsets", (_BROKERS,), (_BROKERS,)),
-        _Rpc("AlterPartition", (_BROKERS,), (_CONTROLLERS,), 6),
+        _Rpc("AlterPartition", (_BROKERS,), (_QUORUM,), 6, _KRAFT),
+        _Rpc("LeaderAndIsr", (_BROKERS,), (_BROKERS,), 6, _ZOOKEEPER),
+        _Rpc("StopReplica", (_BROKERS,), (_BROKERS,), 3, _ZOOKEEPER),
+        _Rpc("UpdateMetadata", (_BROKERS,), (_BROKERS,), 3, _ZOOKEEPER),
         # a broker's life
-        _Rpc("BrokerHeartbeat", (_BROKERS,), (_CONTROLLERS,), 3),
-        _Rpc("BrokerRegistration", (_BROKERS,), (_CONTROLLERS,), 2),
-        _Rpc("AllocateProducerIds", (_BROKERS,), (_CONTROLLERS,)),
+        _Rpc("BrokerHeartbeat", (_BROKERS,), (_QUORUM,), 3, _KRAFT),
+        _Rpc("BrokerRegistration", (_BROKERS,), (_QUORUM,), 2, _KRAFT),
+        _Rpc("AllocateProducerIds", (_BROKERS,), (_QUORUM,), 1, _KRAFT),
+        _Rpc("ControlledShutdown", (_BROKERS,), (_BROKERS,), 1, _ZOOKEEPER),
         # the quorum
-        _Rpc("Vote", (_CONTROLLERS,), (_CONTROLLERS,), 2),
-        _Rpc("BeginQuorumEpoch", (_CONTROLLERS,), (_CONTROLLERS,), 2),
-        _Rpc("EndQuorumEpoch", (_CONTROLLERS,), (_CONTROLLERS,)),
-        _Rpc("FetchSnapshot", (_BROKERS, _CONTROLLERS), (_CONTROLLERS,)),
+        _Rpc("Vote", (_QUORUM,), (_QUORUM,), 2),
+        _Rpc("BeginQuorumEpoch", (_QUORUM,), (_QUORUM,), 2),
+        _Rpc("EndQuorumEpoch", (_QUORUM,), (_QUORUM,)),
+        _Rpc("FetchSnapshot", (_BROKERS, _QUORUM), (_QUORUM,)),
         # clients
         _Rpc("Produce", (), (_BROKERS,), 4),
         _Rpc("Metadata", (), (_BROKERS,)),
@@ -66,9 +78,9 @@ RPCS: Final[Mapping[str, _Rpc]] = {
         _Rpc("OffsetCommit", (), (_BROKERS,), 2),
         _Rpc("OffsetFetch", (), (_BROKERS,)),
         # administration; brokers forward it
-        _Rpc("CreateTopics", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
-        _Rpc("CreatePartitions", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
-        _Rpc("ElectLeaders", (_BROKERS,), (_BROKERS, _CONTROLLERS)),
+        _Rpc("CreateTopics", (_BROKERS,), (_BROKERS, _QUORUM)),
+        _Rpc("CreatePartitions", (_BROKERS,), (_BROKERS, _QUORUM)),
+        _Rpc("ElectLeaders", (_BROKERS,), (_BROKERS, _QUORUM)),
     )
 }
 """What ``random`` draws: :data:`~highwater_chaos.experiment.steps.RANDOM_RPCS`, by name."""
@@ -78,8 +90,9 @@ _BOTH_ENDS: Final = 0.2
 _SENDER: Final = 0.7
 """How often it is the sender, of those that name one."""
 
+_COMMANDS: Final = frozenset({"LeaderAndIsr", "StopReplica", "UpdateMetadata"})
 _FENCES: Final = frozenset({"BrokerHeartbeat", "BrokerRegistration"})
-_QUORUM: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
+_ELECTS: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
 
 
 class MessageFault(Fault):
@@ -119,7 +132,10 @@ class MessageFault(Fault):
         A node may be down, or under another fault: a message may well arrive in another life of its receiver.
         """
         random = drawing.random
-        names = list(RPCS) if drawing.rpcs is None else list(drawing.rpcs)
+        among = RPCS if drawing.rpcs is None else drawing.rpcs
+        names = [name for name in among if drawing.cluster.mode in RPCS[name].modes]
+        if not names:
+            return None
         name = random.choices(names, [RPCS[rpc].weight for rpc in names])[0]
         ends = {"from": _nodes(RPCS[name].clients, drawing), "to": _nodes(RPCS[name].servers, drawing)}
         sides = [side for side in drawing.ends if ends[side]]
@@ -140,7 +156,9 @@ class MessageFault(Fault):
         sources, destinations = _possible(self.from_, cluster), _possible(self.to, cluster)
         if self.rpc in _FENCES:
             return tuple(node for node in sources if node.startswith("broker-"))
-        if self.rpc in _QUORUM:
+        if self.rpc in _COMMANDS:
+            return tuple(node for node in destinations if node.startswith("broker-"))
+        if self.rpc in _ELECTS:
             return tuple(dict.fromkeys((*sources, *destinations)))
         if self.rpc == "Fetch":
             # A follower that does not fetch leaves the ISR; a controller that no voter fetches from loses its majority.
@@ -155,7 +173,7 @@ class MessageFault(Fault):
     def lingers_ns(self, cluster: Cluster) -> int:
         """A delayed message arrives so much later. Who lost one goes on waiting until its own time-out."""
         config = timeouts(cluster)
-        waits_ms = config.broker_session_timeout_ms
+        waits_ms = session_timeout_ms(cluster)
         if self.rpc == "Fetch":
             waits_ms = max(waits_ms, config.replica_socket_timeout_ms + config.replica_lag_time_max_ms)
         return self.delay_ns + waits_ms * MS
@@ -248,9 +266,10 @@ class Duplicate(MessageFault):
         return "request"
 
 
-def _nodes(groups: Sequence[Group], drawing: Drawing) -> list[str]:
-    """The nodes of these groups, of those that may be drawn from."""
-    return [node for name in groups for node in group(name, drawing.cluster) if node in drawing.among]
+def _nodes(roles: Sequence[_Role], drawing: Drawing) -> list[str]:
+    """The nodes of these roles, of those that may be drawn from."""
+    names = {_BROKERS: broker_names(drawing.cluster), _QUORUM: quorum_names(drawing.cluster)}
+    return [node for role in roles for node in names[role] if node in drawing.among]
 
 
 def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Random) -> dict[str, Target]:
@@ -264,14 +283,14 @@ def _named(ends: Mapping[str, Sequence[str]], sides: Sequence[str], random: Rand
 
 
 def _is_voter(node: str) -> bool:
-    return node.startswith("controller-")
+    return not node.startswith("broker-")
 
 
 def _possible(target: Target | None, cluster: Cluster) -> tuple[str, ...]:
     """The nodes that a target may name, whatever the cluster is like by then."""
-    if target is not None and target.choice in ("broker", "controller"):
+    if target is not None and target.choice in ("broker", "controller", "zookeeper"):
         return (f"{target.choice}-{target.chosen}",)
-    return (*broker_names(cluster), *controller_names(cluster))
+    return node_names(cluster)
 
 
 def rule_is_gone(context: FaultContext, touch: Touch) -> Seen:

@@ -28,7 +28,7 @@ class NodeDownFault(Fault):
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
         """Draw any node."""
-        node = drawing.node("brokers", "controllers")
+        node = drawing.node("brokers", "quorum")
         return None if node is None else Drawn(cls.model_validate({"target": target_of(node)}), (node,))
 
     def heal(self, context: FaultContext) -> Process[None]:

@@ -74,24 +74,24 @@ class Partition(OneOf, Fault):
 
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
-        """Draw a node alone, a broker without controllers, two brokers apart, or a shape over all nodes."""
-        node = drawing.node("brokers", "controllers")
+        """Draw a node alone, a broker without the quorum, two brokers apart, or a shape over all nodes."""
+        node = drawing.node("brokers", "quorum")
         if node is None:
             return None
-        random, brokers, controllers = drawing.random, drawing.brokers, drawing.controllers
+        random, brokers, quorum = drawing.random, drawing.brokers, drawing.quorum
         direction = random.choice(_DIRECTIONS)
         peers = [other for other in brokers if other != node]
         forms = ["isolate"]
         if node.startswith("broker-"):
-            forms += ["from-controllers"] * 2 if controllers else []
+            forms += ["from-quorum"] * 2 if quorum else []
             forms += ["from-broker"] * 2 if peers else []
-        if len(brokers) + len(controllers) > 2:
+        if len(brokers) + len(quorum) > 2:
             forms.append("shape")
         match random.choice(forms):
             case "isolate":
                 return Drawn(cls(isolate=target_of(node), direction=direction), (node,))
-            case "from-controllers":
-                others: list[Target] = [target_of(name) for name in controllers]
+            case "from-quorum":
+                others: list[Target] = [target_of(name) for name in quorum]
                 return Drawn(cls(between=[target_of(node), others], direction=direction), (node,))
             case "from-broker":
                 peer = random.choice(peers)

@@ -26,7 +26,7 @@ class Pause(Fault):
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
         """Draw any node."""
-        node = drawing.node("brokers", "controllers")
+        node = drawing.node("brokers", "quorum")
         return None if node is None else Drawn(cls(target=target_of(node)), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:

@@ -48,7 +48,7 @@ class PowerLoss(NodeDownFault):
     @classmethod
     def draw(cls, drawing: Drawing) -> Drawn | None:
         """Draw any node. A machine that comes back with another disk is the rarer and the harsher case."""
-        node = drawing.node("brokers", "controllers")
+        node = drawing.node("brokers", "quorum")
         if node is None:
             return None
         wipe = node.startswith("broker-") and drawing.random.random() < 0.3

@@ -1,4 +1,8 @@
-"""``sessionExpiry``: the broker's session with the controller expires although the broker lives.
+"""``sessionExpiry``: the broker's session expires although the broker lives.
+
+In ZooKeeper mode the session is ended from outside: another connection takes it over by its id and password, and closes
+it. The broker's ephemeral nodes are gone at once, ``/controller`` among them if it is the controller, and the broker
+finds out when it next hears from a server. Until then it goes on leading, and commanding.
 
 In KRaft mode a session is the controller's memory of heartbeats, so it expires honestly only when heartbeats stay
 away: the broker's heartbeats are lost on the way until the controllers have fenced it. Nothing else of its traffic is
@@ -7,15 +11,18 @@ touched: it goes on leading and fetching, unaware, which is what makes an expire
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.primitives import AppliesRpcRules, Primitive, RpcRule
+from highwater_chaos.backends.primitives import AppliesRpcRules, ExpiresSessions, Primitive, RpcRule
+from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import CONFIRM_NS, Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.messages import rule_is_gone
-from highwater_chaos.process import Process, Sleep
+from highwater_chaos.process import Process, Sleep, Until
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import MS, SECOND
 
@@ -25,7 +32,7 @@ its election."""
 
 
 class SessionExpiry(Fault):
-    """The broker's session with the controller expires although the broker lives."""
+    """The broker's session with the controller, or with ZooKeeper, expires although the broker lives."""
 
     KIND: ClassVar[str] = "sessionExpiry"
     target: Victims
@@ -34,6 +41,10 @@ class SessionExpiry(Fault):
     def needs(self) -> frozenset[Primitive]:
         """Interference by RPC."""
         return frozenset({AppliesRpcRules})
+
+    def needs_in(self, cluster: Cluster) -> frozenset[Primitive]:
+        """Interference by RPC, or a client of the ensemble."""
+        return frozenset({ExpiresSessions}) if cluster.mode == "zookeeper" else self.needs
 
     @property
     def healed_within_ns(self) -> int:
@@ -49,7 +60,17 @@ class SessionExpiry(Fault):
         return Drawn(cls(target=target_of(node)), (node,))
 
     def inject(self, context: FaultContext) -> Process[None]:
-        """Lose heartbeats until each target is fenced. Confirmed by the controllers' record that fences the broker."""
+        """End each target's session, or lose heartbeats until it is fenced.
+
+        Confirmed by the servers of the ensemble, which do not know the session any more, and the transaction that
+        unregistered the broker; in KRaft mode by the controllers' record that fences it.
+        """
+        if context.cluster.mode == "zookeeper":
+            yield from _end_sessions(context, context.aim(self.target))
+        else:
+            yield from self._lose_heartbeats(context)
+
+    def _lose_heartbeats(self, context: FaultContext) -> Process[None]:
         view = context.view
         with_session: list[Touch] = []
         for touch in context.aim(self.target):
@@ -77,21 +98,67 @@ class SessionExpiry(Fault):
             context.saw(rules[node], what, fenced, node=node)
 
     def heal(self, context: FaultContext) -> Process[None]:
-        """Let heartbeats pass."""
+        """Let heartbeats pass. A broker whose session was ended begins another by itself."""
         context.undo_each(context.remove_rule, "rule")
         yield Sleep(0)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:
-        """Look whether the rule is gone, and whether the controllers have the broker unfenced, with a session."""
+        """Look whether the rule is gone, and whether the broker has a session: it is registered, and not fenced."""
         if touch.kind == "rule":
             return rule_is_gone(context, touch)
         node = touch.name
-        if node.startswith("controller-"):
+        if not node.startswith("broker-"):
             return Seen(True, f"{node} has no broker session")
         live = context.view.is_unfenced(node_id(node))
         return Seen(
             live, f"{node} {'is unfenced: it has a session again' if live else 'has no session'}", {"node": node}
         )
+
+
+def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[None]:
+    """ZooKeeper mode."""
+    sessions, view = context.using(ExpiresSessions), context.view
+    ended: list[tuple[Touch, int, int]] = []
+    for touch in touches:
+        node = touch.name
+        if not node.startswith("broker-"):
+            context.saw(touch, f"{node} is a ZooKeeper server and has no session", False, node=node)
+            continue
+        session = yield from _session_of(context, node)
+        if not session:
+            context.saw(touch, f"{node} is not registered: it has no session to lose", False, node=node)
+            continue
+        context.look()
+        ended.append((touch, session, view.unregistered_count.get(node_id(node), 0)))
+        sessions.end_session(node, session)
+    for touch, session, before in ended:
+        node = touch.name
+        gone = yield from context.confirm(
+            partial(_has_lost, context, node, session, before), f"the session of {node} has ended"
+        )
+        what = f"session {session:#x} of {node} {'has ended' if gone else 'was not seen to end'}"
+        context.saw(touch, what, gone, node=node, session=session)
+
+
+def _session_of(context: FaultContext, node: str) -> Process[int]:
+    """The broker's session; 0 if none is known in time."""
+    found = [0]
+
+    def is_known() -> bool:
+        try:
+            found[0] = context.using(ExpiresSessions).session(node)
+        except BackendError:
+            return False
+        return True
+
+    yield Until(is_known, CONFIRM_NS, f"a ZooKeeper server has said which session {node} has")
+    return found[0]
+
+
+def _has_lost(context: FaultContext, node: str, session: int, before: int) -> bool:
+    """Whether two witnesses agree that the session is over: a client of the ensemble, and the transactions."""
+    unregistered = context.view.unregistered_count.get(node_id(node), 0) > before
+    return unregistered and context.using(ExpiresSessions).session(node) != session
 
 
 def _fenced_since(context: FaultContext, broker: int, before: int) -> bool:

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
+from typing import cast, get_args
 
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name, broker_names, controller_name, controller_names
+from highwater_chaos.experiment.nodes import (
+    broker_name,
+    broker_names,
+    controller_name,
+    controller_names,
+    zookeeper_names,
+)
 from highwater_chaos.experiment.targets import Group, Target
 
 
@@ -29,8 +36,8 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
     match target.choice:
         case "broker" if isinstance(value, int):
             return (broker_name(value),)
-        case "controller" if isinstance(value, int):
-            return (f"controller-{value}",)
+        case "controller" | "zookeeper" as role if isinstance(value, int):
+            return (f"{role}-{value}",)
         case "leaderOf":
             view_of = _partition(view, str(value))
             if view_of.leader < 0:
@@ -55,13 +62,19 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
                 raise TargetError("activeController: no controller is active")
             return (active,)
         case how:
-            assert value in ("brokers", "controllers")
-            return draw(how, group(value, cluster), random)
+            assert value in get_args(Group)
+            return draw(how, group(cast("Group", value), cluster), random)
 
 
 def group(name: Group, cluster: Cluster) -> tuple[str, ...]:
-    """All nodes of one role."""
-    return broker_names(cluster) if name == "brokers" else controller_names(cluster)
+    """All nodes of one role; none where the cluster's mode has none."""
+    match name:
+        case "brokers":
+            return broker_names(cluster)
+        case "controllers":
+            return controller_names(cluster)
+        case "zookeepers":
+            return zookeeper_names(cluster)
 
 
 def draw(how: str, nodes: Sequence[str], random: Random) -> tuple[str, ...]:

@@ -109,7 +109,9 @@ class FaultManager:
             drawn=drawn,
         )
         self.records.append(record)
-        context = FaultContext(self._backend, self._cluster, self._view, self._random_for(number), record, fault.needs)
+        context = FaultContext(
+            self._backend, self._cluster, self._view, self._random_for(number), record, fault.needs_in(self._cluster)
+        )
         disturbed, lingers_ns = fault.disturbs(self._cluster), fault.lingers_ns(self._cluster)
         active = _Active(fault, context, touched=touched, disturbed=disturbed, lingers_ns=lingers_ns)
         self._active[record.id] = self._all[record.id] = active

@@ -15,10 +15,10 @@ from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.backends.view import PartitionView
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.conditions import Await
-from highwater_chaos.experiment.nodes import broker_names, controller_names
+from highwater_chaos.experiment.nodes import broker_names, node_names, quorum_names
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, Admin, Produce, RandomFaults, Repeat, Step
 from highwater_chaos.experiment.targets import Target
-from highwater_chaos.experiment.timeouts import timeouts
+from highwater_chaos.experiment.timeouts import session_timeout_ms
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing, TargetError, kind_named
 from highwater_chaos.faults.targets import group, resolve
@@ -190,6 +190,8 @@ class ScheduleRunner:
 
     def _among(self, plan: RandomFaults, random: Random) -> list[str]:
         """The nodes that the step draws from, all the way. Raises ``TargetError``."""
+        if plan.targets is None:
+            return list(node_names(self._cluster))
         among: dict[str, None] = {}
         for target in plan.targets:
             if isinstance(target, Target):
@@ -229,11 +231,11 @@ class ScheduleRunner:
             up = [node for node in nodes if backend.state(node) is NodeState.UP]
             return [node for node in up if not faults.hits_now(node, loses_cache=loses_cache)]
 
-        brokers, controllers = free(broker_names(self._cluster)), free(controller_names(self._cluster))
-        return Drawing(random, self._cluster, self._world.view, brokers, controllers, among, plan.rpcs, plan.ends)
+        brokers, quorum = free(broker_names(self._cluster)), free(quorum_names(self._cluster))
+        return Drawing(random, self._cluster, self._world.view, brokers, quorum, among, plan.rpcs, plan.ends)
 
     def _touches(self) -> Touches:
-        faults, session_ns = self._faults, timeouts(self._cluster).broker_session_timeout_ms * MS
+        faults, session_ns = self._faults, session_timeout_ms(self._cluster) * MS
         return Touches(
             faults.touches_now,
             lambda node: faults.touched_within(node, session_ns),

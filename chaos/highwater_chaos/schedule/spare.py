@@ -40,7 +40,7 @@ from dataclasses import dataclass
 
 from highwater_chaos.backends.view import ClusterView, PartitionView
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_name, controller_names, node_id
+from highwater_chaos.experiment.nodes import broker_name, node_id, quorum_names
 
 
 def _nothing_moves(partition: str) -> Sequence[Sequence[int]]:
@@ -78,7 +78,7 @@ class Blow:
 
 def why_not(blow: Blow, cluster: Cluster, view: ClusterView, touches: Touches) -> str | None:
     """Why a fault must not be injected now, or None if it may."""
-    reason = _why_not_controllers(blow, controller_names(cluster), view, touches)
+    reason = _why_not_controllers(blow, quorum_names(cluster), view, touches)
     if reason is not None:
         return reason
     for node in dict.fromkeys((*blow.hits, *blow.disturbs)):

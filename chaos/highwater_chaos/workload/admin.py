@@ -1,7 +1,8 @@
 """Administration by client: topics, partitions, reassignment, leader election, features.
 
-One request at a time, to any broker (brokers forward to the active controller, but for what only a leader can do);
-repeated at another broker until it is answered for good or the deadline has passed. An answer that says "already so"
+One request at a time, to any broker (brokers forward to the active controller, but for what only a leader can do), or
+in ZooKeeper mode to the broker that is the controller, as any broker's Metadata names it; repeated at another broker
+until it is answered for good or the deadline has passed. An answer that says "already so"
 counts as done when an earlier attempt got no answer, since that one may have done it.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
@@ -33,6 +34,7 @@ from highwater_runtime.wire.messages.delete_records_request import (
 )
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 
 _REQUEST_NS: Final = 5 * SECOND
@@ -51,6 +53,10 @@ _AGAIN: Final = frozenset(
         ErrorCode.NETWORK_EXCEPTION,
     }
 )
+
+
+_OF_LEADERS: Final = frozenset({"DeleteRecordsRequest"})
+"""Served by the leader of a partition, not by the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +85,12 @@ class _Job:
 class AdminClient:
     """A client core (``NodeCore``) that does nothing by itself."""
 
-    def __init__(self, bootstrap: Sequence[Endpoint], ports: Ports) -> None:
+    def __init__(
+        self, bootstrap: Sequence[Endpoint], ports: Ports, *, mode: Literal["kraft", "zookeeper"] = "kraft"
+    ) -> None:
         self._bootstrap = list(bootstrap)
+        self._asks_controller = mode == "zookeeper"
+        self._controller: Endpoint | None = None
         self._ports = ports
         self._jobs: deque[_Job] = deque()
         self._busy = False
@@ -252,6 +262,11 @@ class AdminClient:
             return
         self._attempt += 1
         to = self._bootstrap[self._attempt % len(self._bootstrap)]
+        if self._asks_controller and job.request.NAME not in _OF_LEADERS:
+            if self._controller is None:
+                self._look_for_controller(job, to)
+                return
+            to = self._controller
         self._ports.network.send(
             to,
             job.request,
@@ -260,17 +275,35 @@ class AdminClient:
             timeout_ns=min(2 * _REQUEST_NS, max(job.deadline_ns - now, MS)),
         )
 
+    def _look_for_controller(self, job: _Job, broker: Endpoint) -> None:
+        """Ask a broker who the controller is, then go on with the job."""
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        self._ports.network.send(
+            broker, request, 9, lambda response: self._found_controller(job, response), timeout_ns=_REQUEST_NS
+        )
+
+    def _found_controller(self, job: _Job, response: Any) -> None:
+        if not isinstance(response, RpcFailure):
+            named = [one for one in response.brokers if one.node_id == response.controller_id]
+            self._controller = Endpoint(named[0].host, named[0].port) if named else None
+        if self._controller is None:
+            job.last_error = "no broker knows the controller"
+        self._ports.clock.call_later(0 if self._controller else _BACKOFF_NS, lambda: self._try(job))
+
     def _answered(self, job: _Job, response: Any) -> None:
         if isinstance(response, RpcFailure):
+            self._controller = None
             job.unanswered, job.last_error = True, response.value
             self._ports.clock.call_later(_BACKOFF_NS, lambda: self._try(job))
             return
         code, message = _worst(response)
+        if code == ErrorCode.NOT_CONTROLLER:
+            self._controller = None
         if code == ErrorCode.NONE or (
             code in job.already and (job.unanswered or code == ErrorCode.ELECTION_NOT_NEEDED)
         ):
             self._finish(job, None)
-        elif code in _AGAIN:
+        elif code in _AGAIN or (self._asks_controller and code == ErrorCode.TOPIC_ALREADY_EXISTS):
             job.last_error = message
             job.unanswered = job.unanswered or code in (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_SERVER_ERROR)
             self._ports.clock.call_later(_BACKOFF_NS, lambda: self._try(job))

@@ -73,6 +73,7 @@ class Clients:
 
     def __init__(self, host: ClientHost, experiment: ChaosExperiment, spool: Path | None = None) -> None:
         self._host = host
+        self._mode = experiment.cluster.mode
         self._workload = experiment.spec.workload
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
@@ -92,7 +93,7 @@ class Clients:
         """The client that creates topics."""
 
         def make(ports: Ports) -> NodeCore:
-            self.admin = AdminClient(self._host.bootstrap(), ports)
+            self.admin = AdminClient(self._host.bootstrap(), ports, mode=self._mode)
             return self.admin
 
         self._host.add_client("admin-0", make)

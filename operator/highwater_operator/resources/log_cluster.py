@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from highwater_chaos.experiment.base import Model
-from highwater_chaos.experiment.model import Cluster
+from highwater_chaos.experiment.model import ClusterBase
 from highwater_operator.resources.conditions import Condition
 
 _QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
@@ -64,9 +64,10 @@ class Compute(Model):
     memory: Annotated[Quantity, Field(description="Request and limit of memory, a quantity such as 512Mi.")] = "256Mi"
 
 
-class LogClusterSpec(Cluster):
+class LogClusterSpec(ClusterBase):
     """The cluster as it should be."""
 
+    mode: Annotated[Literal["kraft"], Field(description="Who keeps the metadata: a quorum of controllers.")] = "kraft"
     image: Annotated[
         str | None,
         Field(max_length=500, description="Image of every node; absent: the operator's default."),

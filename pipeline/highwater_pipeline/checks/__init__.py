@@ -21,6 +21,7 @@ from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
+from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
 from highwater_pipeline.judgement import Finding, UnitFindings, can_tell, selected, together
 from highwater_pipeline.units import Unit
 
@@ -38,6 +39,8 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "replica-incomplete": replica_incomplete,
     "sequence-gap": sequence_gap,
     "retention-too-greedy": retention_too_greedy,
+    "stray-partition": stray_partition,
+    "live-partition-deleted": live_partition_deleted,
 }
 
 

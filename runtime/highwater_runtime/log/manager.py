@@ -49,7 +49,7 @@ from highwater_runtime.log.names import DELETE_DIR, METADATA_LOG_DIR, STRAY_DIR,
 from highwater_runtime.log.offset_checkpoints import OffsetCheckpoints
 from highwater_runtime.log.write_behind import RemoveTree, Replace, SetAside, WriteBehind
 from highwater_runtime.ports import MS, Ports, Timer
-from highwater_runtime.ports.trace import TransitionTaken
+from highwater_runtime.ports.trace import LogRemoved, TransitionTaken
 
 _NEVER: Final = 2**63 - 1
 _LONGEST_NAME: Final = 255
@@ -281,7 +281,7 @@ class LogManager:
         Raises:
             KeyError: there is no such log.
         """
-        self._remove_dir_later(self._take_away(TopicPartition(topic, partition), DELETE_DIR))
+        self._remove_dir_later(self._take_away(TopicPartition(topic, partition), DELETE_DIR, "deleted"))
 
     def set_aside(self, topic: str, partition: int) -> None:
         """Take a partition away as :meth:`delete` does, and keep what it holds on the disk (``orders-0.<uuid>-stray``).
@@ -291,15 +291,17 @@ class LogManager:
             KeyError: there is no such log.
         """
         tp = TopicPartition(topic, partition)
-        self._take_away(tp, STRAY_DIR)
+        self._take_away(tp, STRAY_DIR, "stray")
         self._ports.trace.emit(TransitionTaken(reason="stray-set-aside", partition=str(tp)))
 
-    def _take_away(self, tp: TopicPartition, kind: str) -> str:
+    def _take_away(self, tp: TopicPartition, kind: str, reason: str) -> str:
         """Rename its directory, and return the name."""
         if self._compacting is not None and self._compacting[0] == tp:
             self._abort_compaction()
         self._compacted_to.pop(tp, None)
         log = self.logs.pop(tp)
+        topic_id = log.topic_id.hex if log.topic_id else ""
+        self._ports.trace.emit(LogRemoved(partition=str(tp), topic_id=topic_id, reason=reason))
         log.lower_recovery_point = log.on_failure = None
         log.abandon("deleted")
         timer = self._timers.pop(f"flush {tp}", None)

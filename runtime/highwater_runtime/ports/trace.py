@@ -10,13 +10,13 @@ All fields are drawn from one vocabulary, so that every event is a row of one wi
 partition           ``"orders-0"``: topic name, dash, partition index
 topic_id            the topic's uuid as 32 hex digits
 broker              a broker id (the subject, not the node that speaks)
-broker_epoch        epoch of ``broker``'s registration = offset of its registration record
+broker_epoch        epoch of ``broker``'s registration = offset of its registration record, or czxid of its znode
 leader, leader_epoch, partition_epoch, replicas, isr   as in Kafka's metadata; ``leader`` −1: none
 isr_epochs          broker epochs that belong to ``isr``, same order; −1: unknown
 offset, end_offset  log offsets, ``end_offset`` exclusive
-epoch               leader epoch of a batch, or the quorum's epoch
+epoch               leader epoch of a batch, the quorum's epoch, or that of a controller of ZooKeeper mode
 crc                 CRC-32C of a record batch (covers neither base offset nor leader epoch: equal on all replicas)
-metadata_offset     offset of the record in ``__cluster_metadata`` that made it so
+metadata_offset     position in the metadata that made it so: offset in ``__cluster_metadata``, or zxid
 min_isr             ``min.insync.replicas`` in force, at most the number of replicas
 retention_ms, retention_bytes   settings in force for a log; −1: no limit
 age_ms, size_left   evidence of a deletion by retention
@@ -72,6 +72,16 @@ class LogLoaded(NodeEvent, frozen=True, kw_only=True, tag="log-loaded"):
     topic_id: str
     offset: int
     end_offset: int
+    reason: str
+
+
+class LogRemoved(NodeEvent, frozen=True, kw_only=True, tag="log-removed"):
+    """A replica's log was taken away: no reader and no restart sees it any more. Last event of a log's life.
+    ``reason``: ``deleted`` (this broker was told to, or its metadata has the replica no more; it leaves the disk after
+    a delay), ``stray`` (found at a start, and nobody assigned it)."""
+
+    partition: str
+    topic_id: str
     reason: str
 
 
@@ -238,7 +248,8 @@ class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state
 
 # --- controllers ---------------------------------------------------------------------------------------------------
 # Every controller emits these when the record commits in its own view, so each appears once per controller: readers
-# keep the first for each metadata_offset.
+# keep the first for each metadata_offset. In ZooKeeper mode the servers of the ensemble emit them, each when it applies
+# the transaction (``highwater_runtime.zookeeper.witness``): nobody has to believe what a controller says of itself.
 
 
 class BrokerRegistered(NodeEvent, frozen=True, kw_only=True, tag="broker-registered"):
@@ -288,6 +299,15 @@ class AlterPartitionHandled(NodeEvent, frozen=True, kw_only=True, tag="alter-par
     registered_epochs: list[int]
     metadata_offset: int
     reason: str
+
+
+class ControllerChanged(NodeEvent, frozen=True, kw_only=True, tag="controller-changed"):
+    """ZooKeeper mode: from ``metadata_offset`` on, ``broker`` is the controller, elected as that of ``epoch`` (−1:
+    nobody is; ``epoch`` is the last one's)."""
+
+    broker: int
+    epoch: int
+    metadata_offset: int
 
 
 # --- raft ----------------------------------------------------------------------------------------------------------

@@ -54,6 +54,7 @@ from highwater_runtime.zookeeper.state import (
 )
 from highwater_runtime.zookeeper.tracker import SessionTracker
 from highwater_runtime.zookeeper.watches import Watches
+from highwater_runtime.zookeeper.witness import Witness
 
 DIRECTORY: Final = "transactions-0"
 _CHANNEL: Final = "zookeeper"
@@ -78,11 +79,13 @@ class ZooKeeperOptions:
 class ZooKeeperServer:
     """One incarnation of a server (a ``NodeCore`` and a ``RaftListener``).
 
-    ``state`` and ``raft`` are for whoever observes; nothing may be changed through them.
+    ``state`` and ``raft`` are for whoever observes; nothing may be changed through them. ``witness`` is told of every
+    transaction that this server applies.
     """
 
-    def __init__(self, options: ZooKeeperOptions, ports: Ports) -> None:
+    def __init__(self, options: ZooKeeperOptions, ports: Ports, witness: Witness | None = None) -> None:
         self.options = options
+        self._witness = witness
         self.state = EnsembleState()
         self._ports = ports
         self._raft: RaftReplica | None = None
@@ -96,6 +99,11 @@ class ZooKeeperServer:
         self._touched: dict[int, None] = {}
         self._bytes_since_snapshot = 0
         self._has_stopped = False
+
+    @property
+    def has_started(self) -> bool:
+        """Whether there is a :attr:`raft`."""
+        return self._raft is not None
 
     @property
     def raft(self) -> RaftReplica:
@@ -170,6 +178,8 @@ class ZooKeeperServer:
         """Begin anew with a snapshot. What its state has changed fires no watch: so no connection stays."""
         self._drop_all()
         self.state = EnsembleState.load(end_offset, records)
+        if self._witness is not None:
+            self._witness.load(self.state.tree.all)
         self._bytes_since_snapshot = 0
 
     def on_commit(self, base_offset: int, epoch: int, records: list[bytes], last_offset: int) -> None:  # noqa: ARG002
@@ -195,6 +205,8 @@ class ZooKeeperServer:
 
     def _apply(self, transaction: Transaction, zxid: int) -> None:
         result, events = self.state.apply(transaction, zxid)
+        if self._witness is not None:
+            self._witness.applied(zxid, self.state.tree.changes)
         to_answer: dict[int, None] = {}
         for event in events:
             for connection_id in self._watches.fire(event):

@@ -103,6 +103,7 @@ class EnsembleState:
         """Take in the transaction ``zxid``, the next one."""
         assert zxid > self.zxid, f"transaction {zxid} after {self.zxid}"
         self.zxid = zxid
+        self.tree.forget_changes()
         match transaction.action:
             case OpenSession(password=password, timeout_ms=timeout_ms):
                 self.sessions[zxid] = SessionFacts(password, timeout_ms)

@@ -7,7 +7,7 @@ server. An operation that fails changes nothing; of a multi that fails in the mi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,6 +38,16 @@ from highwater_runtime.ports.coordination import (
 )
 
 K = TypeVar("K")
+
+
+class Change(NamedTuple):
+    """What a transaction made of one node. ``data`` None: it is gone. ``owner``: see ``Stat.ephemeral_owner``."""
+
+    path: str
+    data: bytes | None
+    version: int = -1
+    czxid: int = 0
+    owner: int = 0
 
 
 class Node(Struct, frozen=True):
@@ -176,6 +186,31 @@ class DataTree:
         self._put(parent_path, replace(self._nodes[parent_path], pzxid=zxid))
         events += (WatchEvent(WatchKind.DELETED, path), WatchEvent(WatchKind.CHILDREN, parent_path))
 
+    @property
+    def all(self) -> list[Change]:
+        """The whole tree, as if a transaction had just made it."""
+        return [_as_change(path, node) for path, node in self]
+
+    def forget_changes(self) -> None:
+        """A transaction begins, which may not touch the tree at all."""
+        self._undo.clear()
+
+    @property
+    def changes(self) -> list[Change]:
+        """What the transaction made of each node that it created, set or deleted, in the order in which it first
+        touched them."""
+        before: dict[str, Node | None] = {}
+        for path, old in self._undo:
+            before.setdefault(path, old)
+        found = []
+        for path, old in before.items():
+            node = self._nodes.get(path)
+            if node is None:
+                found += [Change(path, None)] if old is not None else []
+            elif old is None or (old.czxid, old.version) != (node.czxid, node.version):
+                found.append(_as_change(path, node))
+        return found
+
     # --- the only change there is ---
 
     def _put(self, path: str, node: Node | None) -> None:
@@ -196,6 +231,10 @@ class DataTree:
         for path, old in reversed(tuple(self._undo)):
             self._put(path, old)
         self._undo.clear()
+
+
+def _as_change(path: str, node: Node) -> Change:
+    return Change(path, node.data, node.version, node.czxid, node.owner)
 
 
 def _mark(index: dict[K, dict[str, None]], key: K, entry: str, *, present: bool) -> None:

@@ -27,7 +27,9 @@ class KubernetesAbilities:
         return None if primitive in self.primitives else "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software does not run on Kubernetes."""
+        """Other software, and ZooKeeper, do not run on Kubernetes."""
+        if cluster.mode == "zookeeper":
+            return ["mode zookeeper does not run on Kubernetes: use --backend sim"]
         return (
             []
             if cluster.runtime == "highwater"

@@ -30,8 +30,9 @@ class HighwaterProgram:
     says_why_it_ends = True
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """It is always there: it is this package."""
-        del cluster
+        """It is always there: it is this package. ZooKeeper is not."""
+        if cluster.mode == "zookeeper":
+            return ["mode zookeeper does not run in processes: use --backend sim"]
         return []
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:

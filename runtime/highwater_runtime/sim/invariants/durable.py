@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from highwater_runtime.log.errors import LogError
-from highwater_runtime.log.names import LOG, METADATA_LOG_DIR, file_name, offsets_in
+from highwater_runtime.log.names import LOG, file_name, offsets_in
 from highwater_runtime.log.records import HEADER_SIZE, BatchView
 from highwater_runtime.sim.disk import SimDisk
 
@@ -29,9 +29,9 @@ class DurableLogs:
         """Read the node's log from its beginning next time."""
         self._cursors.pop(node, None)
 
-    def end_offset(self, node: str, disk: SimDisk) -> int:
+    def end_offset(self, node: str, disk: SimDisk, directory: str) -> int:
         """The offset behind the last intact batch that is durable with all before it; 0 where nothing is."""
-        files = disk.durable_files(METADATA_LOG_DIR)
+        files = disk.durable_files(directory)
         cursors = self._cursors.setdefault(node, {})
         end: int | None = None
         for base_offset in offsets_in(list(files), LOG):

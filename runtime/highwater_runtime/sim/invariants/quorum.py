@@ -1,4 +1,6 @@
-"""Invariants of the controllers' quorum (Raft): one leader an epoch, matching logs, and nothing committed is lost.
+"""Invariants of the quorum that keeps the metadata: controllers, or the servers of a ZooKeeper ensemble (Raft in both).
+
+One leader an epoch, matching logs, and nothing committed is lost.
 
 Always: ``raft-election-safety``, ``raft-log-matching``, ``raft-leader-completeness``, ``raft-committed-data``,
 ``raft-epoch-regression``, ``raft-hw-regression``, ``raft-commit-majority``, ``raft-commit-durable``,
@@ -11,6 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from highwater_runtime.controller.kraft import QuorumController
+from highwater_runtime.log.names import METADATA_LOG_DIR
 from highwater_runtime.ports.trace import (
     NodeEvent,
     RaftAppended,
@@ -24,6 +27,8 @@ from highwater_runtime.raft import RaftReplica
 from highwater_runtime.sim.invariants.durable import DurableLogs
 from highwater_runtime.sim.invariants.violation import Violations
 from highwater_runtime.sim.simulator import Simulator
+from highwater_runtime.zookeeper import ZooKeeperServer
+from highwater_runtime.zookeeper.server import DIRECTORY as TRANSACTIONS
 
 SUBJECT = "__cluster_metadata-0"
 
@@ -214,7 +219,7 @@ class QuorumInvariants:
             replica = self._replica(name)
             if replica is not None and replica.is_voter:
                 holders += replica.log_end_offset >= event.offset
-            elif replica is None and self._is_controller(name):
+            elif replica is None and self._is_voter(name):
                 holders += self._ends.get(name, 0) >= event.offset
         if 2 * holders <= leader.voter_count:
             what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have reached"
@@ -227,8 +232,12 @@ class QuorumInvariants:
         """
         holders = 0
         for name, host in self._simulator.nodes.items():
-            if self._is_controller(name):
-                end = self._ends.get(name, 0) if host.disk.wipes else self._durable.end_offset(name, host.disk)
+            if self._is_voter(name):
+                end = (
+                    self._ends.get(name, 0)
+                    if host.disk.wipes
+                    else self._durable.end_offset(name, host.disk, _log_of(name))
+                )
                 holders += end >= event.offset
         if 2 * holders <= leader.voter_count:
             what = f"{node} announces HW {event.offset}, which {holders} of {leader.voter_count} voters have on disk"
@@ -263,12 +272,17 @@ class QuorumInvariants:
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 
-    def _is_controller(self, name: str) -> bool:
-        return name.startswith("controller-")
+    def _is_voter(self, name: str) -> bool:
+        return name.startswith(("controller-", "zookeeper-"))
 
     def _replica(self, node: str) -> RaftReplica | None:
         host = self._simulator.nodes.get(node)
         if host is None or not host.is_alive or host.process is None:
             return None
         core = host.process.core
-        return core.raft if isinstance(core, QuorumController) and core.has_started else None
+        return core.raft if isinstance(core, QuorumController | ZooKeeperServer) and core.has_started else None
+
+
+def _log_of(node: str) -> str:
+    """The directory of a voter's log."""
+    return TRANSACTIONS if node.startswith("zookeeper-") else METADATA_LOG_DIR

@@ -1,0 +1,90 @@
+"""The harness's own client of a simulated ZooKeeper ensemble, by which sessions are ended and looked at.
+
+A session is ended as it can be with any ZooKeeper server: another connection takes it over by its id and password, and
+closes it. The client whose session it was finds out when it next speaks to a server. That it has ended is seen with a
+session of the harness's own, by the owner of the broker's node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from highwater_runtime.metadata.znodes import broker_path
+from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
+from highwater_runtime.ports.coordination import Exists, Failure, Session, SessionEvent, SessionKey, Stat
+from highwater_runtime.zookeeper import EnsembleClient
+
+CLIENT: Final = "harness-zookeeper"
+_SESSION_MS: Final = 10_000
+_FRESH_NS: Final = 100 * MS
+"""For how long an answer counts, from the moment in which it was asked for."""
+
+
+class SessionsClient:
+    """A client core (``NodeCore``)."""
+
+    def __init__(self, ports: Ports, servers: Sequence[Endpoint]) -> None:
+        self._ports = ports
+        self._coordination = EnsembleClient(ports, servers)
+        self._own: Session | None = None
+        self._owners: dict[int, tuple[int, int]] = {}
+        self._asking: dict[int, None] = {}
+        self._taken: dict[SessionKey, Session] = {}
+
+    # --- NodeCore ---
+
+    def start(self) -> None:
+        """Begin a session of its own."""
+        self._own = self._coordination.open(_SESSION_MS, self._on_own_event)
+
+    def on_request(self, request: InboundRequest) -> None:
+        """Clients serve nothing."""
+        raise AssertionError(f"a client got {request.body!r}")
+
+    def stop(self, on_stopped: Callable[[], None]) -> None:
+        """Nothing to wait for."""
+        on_stopped()
+
+    def _on_own_event(self, event: SessionEvent) -> None:
+        if event is SessionEvent.EXPIRED:
+            self.start()
+
+    # --- what the harness asks ---
+
+    def end(self, key: SessionKey) -> None:
+        """Take the session over and close it; again if the connection breaks before it is known to be closed."""
+        if key in self._taken:
+            return
+
+        def on_event(event: SessionEvent) -> None:
+            match event:
+                case SessionEvent.CONNECTED:
+                    self._taken[key].close(closed)
+                case SessionEvent.EXPIRED:
+                    self._taken.pop(key, None)
+                case SessionEvent.SUSPENDED:
+                    pass
+
+        def closed() -> None:
+            # Without a connection nobody was told, and that is not known here: whoever looks sees whether it lives.
+            self._taken.pop(key, None)
+
+        self._taken[key] = self._coordination.open(_SESSION_MS, on_event, key=key)
+
+    def owner(self, broker: int) -> int | None:
+        """The session that a broker's node ``/brokers/ids/N`` belongs to, 0 if there is none; None: it is not known
+        yet, and has been asked for."""
+        now = self._ports.clock.now_ns()
+        at, owner = self._owners.get(broker, (-_FRESH_NS, 0))
+        if now - at < _FRESH_NS:
+            return owner
+        if broker not in self._asking and self._own is not None:
+            self._asking[broker] = None
+            self._own.submit(Exists(broker_path(broker)), lambda found: self._found(broker, now, found))
+        return None
+
+    def _found(self, broker: int, asked_ns: int, found: Stat | Failure | None) -> None:
+        del self._asking[broker]
+        if not isinstance(found, Failure):
+            self._owners[broker] = (asked_ns, 0 if found is None else found.ephemeral_owner)

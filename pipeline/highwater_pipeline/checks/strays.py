@@ -1,0 +1,164 @@
+"""Logs that outlive their assignment, and logs that are deleted while they are assigned (KAFKA-7362).
+
+For example: broker 2 is down while its replica of a partition is moved to broker 1. It comes back, and its directory
+stays for ever (``stray-partition``); where topics have no ids, a topic of the same name begins with its old records.
+The cure can be worse than the disease: a broker that confuses what it should keep and what it should delete deletes
+what it is assigned (``live-partition-deleted``).
+
+The trap: deleting takes time, and orders are late.
+
+* ``stray-partition`` judges only brokers that live at the end, by the last committed state of the partition. A broker
+  has :data:`PROMISED_NS` from the moment in which the replica was taken from it, or in which it was running again.
+  A log that is set aside (``-stray``) is no stray any more: no reader and no restart sees it.
+* ``live-partition-deleted``: a removal is in order if at some time since the log came to this broker the committed
+  state did not assign it, or the topic was deleted. A member of the ISR in the state in force never is in order: it
+  would have fetched by a newer order than the one that it carries out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from highwater_pipeline.checks.columns import NOTHING, broker_of, finding, is_any, rows_of
+from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.units import Unit
+from highwater_pipeline.view import View
+
+PROMISED_NS: Final = 10_000_000_000
+"""How long a broker that runs may take to take away what is not assigned to it."""
+
+
+def stray_partition(unit: Unit) -> Finding:
+    """Counts replicas' logs that are left at the end."""
+    events = _relevant(unit.events)
+    logs = _logs_at_the_end(events)
+    states = [event for event in events if event["kind"] == "partition-changed"]
+    if not states or not logs:
+        return NOTHING
+    history = sorted(states, key=lambda state: state["metadata_offset"])
+    strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for broker, log in logs.items():
+        since = _unassigned_since(history, broker)
+        running = _running_since(events, broker)
+        if since is None or running is None:
+            continue
+        if unit.facts.last_event_ns - max(since["time_ns"], running) > PROMISED_NS:
+            strays.append((log, since))
+
+    def examples() -> Iterator[Example]:
+        for log, since in strays:
+            broker = broker_of(log["node"])
+            left = (unit.facts.last_event_ns - since["time_ns"]) / 1e9
+            yield {
+                "partition": unit.partition,
+                "broker": broker,
+                "topic_id": log["topic_id"],
+                "replicas": since["replicas"],
+                "time_ns": since["time_ns"],
+                "rows": rows_of("node_event", [log["row"], since["row"]]),
+                "story": (
+                    f"Broker {broker} still has a log of {unit.partition}, {left:.1f} s after"
+                    f" {_what(since)}; it was loaded with log end offset {log['end_offset']} ({log['reason']})."
+                ),
+            }
+
+    return finding(len(strays), examples())
+
+
+def live_partition_deleted(unit: Unit) -> Finding:
+    """Counts removals of logs that were assigned."""
+    if not is_any(unit.events, "kind", "log-removed").any():
+        return NOTHING
+    wrong: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    began: dict[str, list[dict[str, Any]]] = {}
+    in_force: dict[str, Any] | None = None
+    for event in _relevant(unit.events):
+        match event["kind"]:
+            case "partition-changed":
+                if in_force is None or event["metadata_offset"] > in_force["metadata_offset"]:
+                    in_force = event
+                    for states in began.values():
+                        states.append(event)
+            case "log-loaded":
+                began.setdefault(event["node"], [] if in_force is None else [in_force])
+            case "log-removed":
+                states = began.pop(event["node"], [])
+                broker = broker_of(event["node"])
+                if in_force is not None and states and not _in_order(broker, states, in_force):
+                    wrong.append((event, in_force))
+
+    def examples() -> Iterator[Example]:
+        for removal, state in wrong:
+            broker = broker_of(removal["node"])
+            yield {
+                "partition": unit.partition,
+                "broker": broker,
+                "topic_id": removal["topic_id"],
+                "replicas": state["replicas"],
+                "isr": state["isr"],
+                "time_ns": removal["time_ns"],
+                "rows": rows_of("node_event", [removal["row"], state["row"]]),
+                "story": (
+                    f"Broker {broker} took its log of {unit.partition} away ({removal['reason']}), though by partition"
+                    f" epoch {state['partition_epoch']} it is one of the replicas {state['replicas']}, with ISR"
+                    f" {state['isr']}."
+                ),
+            }
+
+    return finding(len(wrong), examples())
+
+
+def _relevant(events: View) -> list[dict[str, Any]]:
+    """The events on logs and assignments, in order: a few for each partition."""
+    kinds = ("log-loaded", "log-removed", "partition-changed", "node-started", "node-stopped", "broker-state")
+    return events.where(is_any(events, "kind", *kinds)).to_pylist()
+
+
+def _logs_at_the_end(events: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """The loading of each log that a broker that lives at the end still has; by broker."""
+    logs: dict[int, dict[str, Any]] = {}
+    for event in events:
+        broker = broker_of(event["node"])
+        match event["kind"]:
+            case "log-loaded":
+                logs[broker] = event
+            case "log-removed" | "node-started" | "node-stopped":
+                # What a life that is over had loaded says nothing: the disk may have been replaced.
+                logs.pop(broker, None)
+    return logs
+
+
+def _unassigned_since(history: list[dict[str, Any]], broker: int) -> dict[str, Any] | None:
+    """The first of the last states that do not assign the replica to ``broker``; None: the last one assigns it."""
+    since: dict[str, Any] | None = None
+    for state in history:
+        since = None if _assigns(state, broker) else since or state
+    return since
+
+
+def _running_since(events: list[dict[str, Any]], broker: int) -> int | None:
+    """When the broker's present life came to run, or was registered anew; None: it does not run."""
+    since: int | None = None
+    for event in events:
+        if broker_of(event["node"]) != broker:
+            continue
+        if event["kind"] in ("node-started", "node-stopped"):
+            since = None
+        elif event["kind"] == "broker-state" and event["reason"] in ("registered", "running"):
+            since = event["time_ns"]
+    return since
+
+
+def _in_order(broker: int, states: list[dict[str, Any]], in_force: dict[str, Any]) -> bool:
+    return any(not _assigns(state, broker) for state in states) and not (
+        _assigns(in_force, broker) and broker in in_force["isr"]
+    )
+
+
+def _assigns(state: dict[str, Any], broker: int) -> bool:
+    return state["reason"] != "deleted" and broker in state["replicas"]
+
+
+def _what(state: dict[str, Any]) -> str:
+    return "the topic was deleted" if state["reason"] == "deleted" else f"its replicas became {state['replicas']}"

@@ -1,0 +1,121 @@
+"""Logs that stay although they are assigned no more, and logs that go although they are."""
+
+from __future__ import annotations
+
+from pipeline_stories.history import P0, TOPIC_ID, Story, case, happy
+
+
+def _runs(story: Story, broker: int, *, incarnation: int = 1, leo: int = 0) -> Story:
+    """A broker starts, loads its log and runs."""
+    node = f"broker-{broker}"
+    story.event(node, "node-started", incarnation=incarnation).event(
+        node, "log-loaded", incarnation=incarnation, partition=P0, topic_id=TOPIC_ID, offset=0, end_offset=leo,
+        reason="clean",
+    )  # fmt: skip
+    return story.event(node, "broker-state", incarnation=incarnation, broker=broker, broker_epoch=1, reason="running")
+
+
+def _assigned(
+    story: Story, replicas: list[int], *, offset: int, isr: list[int] | None = None, reason: str = "changed"
+) -> Story:
+    return story.event(
+        "zookeeper-0", "partition-changed", partition=P0, topic_id=TOPIC_ID, replicas=replicas,
+        isr=replicas if isr is None else isr, leader=0, leader_epoch=0, partition_epoch=offset, metadata_offset=offset,
+        reason=reason,
+    )  # fmt: skip
+
+
+def _removed(story: Story, broker: int, *, incarnation: int = 1, reason: str = "deleted") -> Story:
+    node = f"broker-{broker}"
+    return story.event(node, "log-removed", incarnation=incarnation, partition=P0, topic_id=TOPIC_ID, reason=reason)
+
+
+def _later(story: Story, seconds: float) -> Story:
+    story.now += int(seconds * 1e9)
+    return story.event("broker-0", "broker-state", broker=0, broker_epoch=1, reason="running")
+
+
+def _moved_while_away(story: Story) -> Story:
+    """Broker 2 is down while its replica is moved to broker 1, and comes back."""
+    happy(_runs(_assigned(story, [0, 2], offset=1), 2))
+    story.event("broker-2", "node-stopped", reason="kill")
+    return _runs(_assigned(story, [0, 1], offset=2), 2, incarnation=2, leo=5)
+
+
+@case(stray_partition=1)
+def stray_log_stays(story: Story) -> None:
+    """Broker 2 has run for eleven seconds with a log that is assigned to brokers 0 and 1."""
+    _later(_moved_while_away(story), 11)
+
+
+@case("pass")
+def stray_log_is_young(story: Story) -> None:
+    """It has run for nine seconds only, and has ten."""
+    _later(_moved_while_away(story), 9)
+
+
+@case("pass")
+def stray_log_set_aside(story: Story) -> None:
+    """It set the log aside."""
+    _later(_removed(_moved_while_away(story), 2, incarnation=2, reason="stray"), 11)
+
+
+@case("pass")
+def stray_log_of_a_dead_broker(story: Story) -> None:
+    """A broker that is down can delete nothing."""
+    _moved_while_away(story).event("broker-2", "node-stopped", incarnation=2, reason="kill")
+    _later(story, 11)
+
+
+@case("pass")
+def stray_log_on_a_replaced_disk(story: Story) -> None:
+    """The log went with the disk: the broker's present life has loaded none."""
+    _moved_while_away(story).event("broker-2", "node-stopped", incarnation=2, reason="power-loss")
+    story.event("broker-2", "node-started", incarnation=3)
+    story.event("broker-2", "broker-state", incarnation=3, broker=2, broker_epoch=3, reason="running")
+    _later(story, 11)
+
+
+@case("pass")
+def stray_log_assigned_again(story: Story) -> None:
+    """The replica was moved back."""
+    _later(_assigned(_moved_while_away(story), [0, 2], offset=3), 11)
+
+
+@case(stray_partition=1)
+def log_of_a_deleted_topic_stays(story: Story) -> None:
+    """The topic is gone, and broker 2 keeps its log."""
+    happy(_runs(_assigned(story.under(deletion=("orders",)), [0, 2], offset=1), 2))
+    _later(_assigned(story, [0, 2], offset=2, reason="deleted"), 11)
+
+
+@case(live_partition_deleted=1)
+def assigned_log_deleted(story: Story) -> None:
+    """No committed state has ever taken the replica from broker 2."""
+    _removed(_assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 2], isr=[0], offset=2), 2)
+
+
+@case("pass")
+def removed_replica_deleted(story: Story) -> None:
+    """The replica was moved away first."""
+    _removed(_assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2), 2)
+
+
+@case("pass")
+def late_order_to_delete(story: Story) -> None:
+    """The replica was moved away and back; broker 2, out of the ISR, carries out the first order now."""
+    _assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2)
+    _removed(_assigned(story, [0, 2], isr=[0], offset=3), 2)
+
+
+@case(live_partition_deleted=1)
+def member_of_the_isr_deleted(story: Story) -> None:
+    """Broker 2 is back in the ISR: it has fetched by a newer order than the one to delete."""
+    _assigned(happy(_runs(_assigned(story, [0, 2], offset=1), 2)), [0, 1], offset=2)
+    _removed(_assigned(story, [0, 2], isr=[0, 2], offset=3), 2)
+
+
+@case("pass")
+def stray_found_at_a_start_goes(story: Story) -> None:
+    """When broker 2 loaded the log again it was not assigned any more."""
+    _removed(_moved_while_away(story), 2, incarnation=2)
