@@ -52,15 +52,7 @@ def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> pa.Tab
         number += len(lines)
     if partial:
         raise BadTable(f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}")
-    if not parts:
-        return kind.to_table([], run_id)
-    table = pa.concat_tables(parts)
-    del parts
-    columns = []
-    while table.num_columns:  # one by one, so that no more than one column is in memory twice
-        columns.append(table.select([0]).combine_chunks().column(0))
-        table = table.remove_column(0)
-    return pa.Table.from_arrays(columns, schema=kind.schema)
+    return pa.concat_tables(parts).combine_chunks() if parts else kind.to_table([], run_id)
 
 
 def _part(

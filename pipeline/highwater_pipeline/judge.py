@@ -17,7 +17,6 @@ def judge_run(tables: RunTables, checks: Sequence[str] | None = None) -> Judgeme
     Raises ``ValueError`` for a name in ``checks`` that is not a check's.
     """
     facts, units = split(tables)
-    del tables  # the units have what they need of it: the rest is free, unless the caller keeps it
     return merge(facts, (check_unit(unit, checks) for unit in units), checks)
 
 

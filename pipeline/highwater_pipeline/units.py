@@ -116,7 +116,7 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         crashes=len(crashed),
         crash_examples=tuple(crashed[:MAX_CRASHES]),
     )
-    return facts, _units(facts, history.micro_operations, tables.node_events, tables.replica_log)
+    return facts, _units(facts, history.micro_operations, tables)
 
 
 def _last_ns(events: pa.Table | None) -> int:
@@ -185,8 +185,9 @@ def _has_marks(replica_log: pa.Table | None) -> bool:
     return replica_log is not None and replica_log["ended"].null_count < replica_log.num_rows
 
 
-def _units(facts: RunFacts, history: pa.Table, events: pa.Table | None, replica_log: pa.Table | None) -> Iterator[Unit]:
-    events, replica_log = _numbered(events, NODE_EVENT), _numbered(replica_log, REPLICA_LOG)
+def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Unit]:
+    events = _numbered(tables.node_events, NODE_EVENT)
+    replica_log = _numbered(tables.replica_log, REPLICA_LOG)
     of_cluster = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS)).to_numpy()
     by_history = _Grouped(history)
     by_events = _Grouped(events, shared=np.flatnonzero(of_cluster))
@@ -205,17 +206,8 @@ def _numbered(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
     return table.append_column("row", pa.array(np.arange(table.num_rows, dtype=np.int64)))
 
 
-_LARGE: Final = 50_000
-"""Rows of a group that is worth a table of its own. Smaller ones share what is made of the whole table's columns: to
-copy a table costs as much for one row as for thousands."""
-
-
 class _Grouped:
-    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group.
-
-    What is made of the columns of a large group goes when its unit does: a run of millions of records in a few
-    partitions has the arrays of one partition in memory at a time.
-    """
+    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group."""
 
     def __init__(self, table: pa.Table, shared: Ints | None = None) -> None:
         self._columns = Columns(table)
@@ -230,5 +222,4 @@ class _Grouped:
         rows = self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
         if len(self._shared):
             rows = np.sort(np.concatenate([rows, self._shared]))
-        view = View(self._columns, rows)
-        return view if len(rows) < _LARGE else View.of(view.to_arrow())
+        return View(self._columns, rows)
