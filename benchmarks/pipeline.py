@@ -78,7 +78,7 @@ def _operations(batches: int, partition: np.ndarray, offset: np.ndarray, value: 
     is_poll_item = np.tile(np.arange(len(in_batch)) >= 2 * BATCH, batches)
     op = _words(is_poll_item, "send", "poll")
     # Polls say the topic's id, as a client's do that fetches by id.
-    topic_id = pa.array(np.where(is_poll_item, "0" * 32, ""), mask=~is_poll_item)
+    topic_id = pa.array(["0" * 32]).take(pa.array(np.zeros(len(record), np.int64), mask=~is_poll_item))
     items = pa.StructArray.from_arrays(
         [op, _names(partition[record]), pa.array(offset[record], mask=~known), pa.array(value[record]), topic_id],
         fields=list(MICRO_OPERATION),
