@@ -157,8 +157,11 @@ def _session_of(context: FaultContext, node: str) -> Process[int]:
 
 def _has_lost(context: FaultContext, node: str, session: int, before: int) -> bool:
     """Whether two witnesses agree that the session is over: a client of the ensemble, and the transactions."""
-    unregistered = context.view.unregistered_count.get(node_id(node), 0) > before
-    return unregistered and context.using(ExpiresSessions).session(node) != session
+    sessions = context.using(ExpiresSessions)
+    if sessions.session(node) == session:
+        sessions.end_session(node, session)  # again: the connection that was to close it may have broken
+        return False
+    return context.view.unregistered_count.get(node_id(node), 0) > before
 
 
 def _fenced_since(context: FaultContext, broker: int, before: int) -> bool:

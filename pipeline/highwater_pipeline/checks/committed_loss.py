@@ -134,7 +134,12 @@ def _replaced_in(batches: _Batches, committed: View) -> Ints:
     levels = distinct(leader_epoch)
     for level in levels[levels > batches.committed_in.min()]:
         of_level = np.flatnonzero(leader_epoch == level)
-        of_level = of_level[np.argsort(offset[of_level], kind="stable")]
+        columns = [column[of_level] for column in (crc, epoch, end, offset)]
+        order = np.lexsort(columns)
+        # A leader that comes back in its epoch, as it may in ZooKeeper mode, commits the same batch again.
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = np.logical_or.reduce([column[order][1:] != column[order][:-1] for column in columns])
+        of_level = of_level[order[fresh]]
         starts, ends = offset[of_level], np.maximum.accumulate(end[of_level])
         # Batches that began before the level's last end, and below it in epoch: few, since levels follow each other.
         upto = int(np.searchsorted(batches.offset, ends[-1]))

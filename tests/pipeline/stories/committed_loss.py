@@ -39,6 +39,13 @@ def same_record_committed_again(story: Story) -> None:
     story.commits(1, 1, 2, leader_epoch=1, epoch=0, crc=2)
 
 
+@case("pass")
+def same_record_committed_twice_in_one_epoch(story: Story) -> None:
+    """In ZooKeeper mode a leader that restarted may lead on in its epoch, and commits its last batch again."""
+    _committed_by_0(story).leads(1, 1, leo=2).passes_hw(1, 1, 2, leader_epoch=1, epoch=0, crc=2)
+    story.commits(1, 1, 2, leader_epoch=1, epoch=0, crc=2)
+
+
 @case(committed_loss=1)
 def last_leaders_log_ends_early(story: Story) -> None:
     """At the end of the run the last leader's log has record 0 and no longer record 1."""
