@@ -88,6 +88,7 @@ def unit_of(nodeid: str) -> str:
     return nodeid if file.startswith(APART) and file not in TOGETHER else file
 
 
+@pytest.hookimpl(optionalhook=True)  # absent under -p no:xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 

@@ -130,6 +130,7 @@ class _Run:
         self.journal: list[tuple[int, str]] = []
         self.faults: list[FaultRecord] = []
         self.deadline_ns = 0
+        self.final_reads_cut_short = False
         self._phase = ""
         self._phase_began = 0
 
@@ -182,6 +183,7 @@ class _Run:
             run_ns=self.backend.now_ns(),
             wall_seconds=time.perf_counter() - began,
             began_unix_ns=began_unix_ns,
+            final_reads_cut_short=self.final_reads_cut_short,
             spool=self.own_spool,
         )
 
@@ -414,7 +416,9 @@ class _Run:
         def left() -> str:
             return f"the final reads did not reach the high watermark: {clients.not_drained()}"
 
-        if self._until(is_over, _LONG_NS, left) and not clients.drained():
+        if not self._until(is_over, _LONG_NS, left):
+            self.final_reads_cut_short = True
+        elif not clients.drained():
             self.inconclusive_reasons.append(f"{left()} (nothing was read for {format_duration(_DRAIN_NS)})")
 
     def _end_clients(self) -> None:

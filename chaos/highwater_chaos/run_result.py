@@ -58,6 +58,8 @@ class RunResult:
     wall_seconds: float
     began_unix_ns: int
     """When run time began, by this machine's wall clock. Means nothing where time is not real."""
+    final_reads_cut_short: bool = False
+    """Whether the run's time was over before the final reads had reached every high watermark."""
     spool: object = None
     """Keeps the files that the result lies in."""
 

@@ -83,7 +83,7 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         run_ns=result.run_ns,
         wall_seconds=result.wall_seconds,
         wire=wire,
-        settings=settings_of(experiment),
+        settings=msgspec.structs.replace(settings_of(experiment), final_reads_cut_short=result.final_reads_cut_short),
         load=result.load,
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],

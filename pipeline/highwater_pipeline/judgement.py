@@ -178,6 +178,8 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
             why = "nothing was acknowledged (acks=0), and no record was read"
         elif facts.acknowledged == 0:
             why = f"none of {facts.operations} operations acknowledged a record"
+        elif facts.settings.final_reads_cut_short:
+            why = "the final reads were cut short"
         else:
             why = "no poll began after the last acknowledged send, so the final reads are missing"
         reasons.append(f"{why}: nothing can be said on {', '.join(unknown)}")

@@ -19,6 +19,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
     superseded by others of the same key. ``deletion`` names the topics that a client may delete as a whole.
+    ``final_reads_cut_short``: the run's time was over before the final reads had reached every high watermark, so that
+    a record may be unread though it is there.
     """
 
     acks: Acks | None = None
@@ -26,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention: tuple[str, ...] | None = None
     compaction: tuple[str, ...] | None = None
     deletion: tuple[str, ...] | None = None
+    final_reads_cut_short: bool = False
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""

@@ -60,6 +60,18 @@ _ROWS: Final = (
     Row("log-offline", "a log went offline after a disk error", "transition"),
     Row("directory-deleted", "the directory of a deleted replica left the disk", "transition"),
     Row("stray-set-aside", "a broker that started renamed a log that none of its replicas has", "transition"),
+    Row("registration-refused", "a controller answered a broker's registration with an error", "transition"),
+    Row(
+        "registration-refused-as-duplicate",
+        "a broker tried to register while the session of its former life lasted",
+        "transition",
+    ),
+    Row(
+        "registration-epoch-went-back",
+        "a controller offered a broker an older epoch than it had: the controllers lost their log",
+        "transition",
+    ),
+    Row("registration-unanswered", "a broker's registration got no response", "transition"),
     Row("heartbeats-late", "a broker had no heartbeat answered for two thirds of its session", "transition"),
     Row(
         "truncated-diverging-epoch",

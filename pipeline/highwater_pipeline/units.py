@@ -99,7 +99,7 @@ def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
         run_id=tables.run_id,
         operations=history.operations,
         acknowledged=history.acknowledged,
-        drained=history.drained,
+        drained=history.drained and not tables.settings.final_reads_cut_short,
         has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
         has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
         has_dump_marks=_has_marks(tables.replica_log),

@@ -130,6 +130,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("on", "off"),
             "Detailed Replication Design V3, D",
             "a broker refuses the commands of a controller once it has heard of a later one",
+            _ZOOKEEPER,
         ),
     )
 }

@@ -1,8 +1,10 @@
-"""A real cluster in the simulator, and small clients that talk to it from a test."""
+"""A real cluster in the simulator, and small clients that talk to it from a test; helpers beside it are importable."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +38,8 @@ from highwater_runtime.wire.messages.produce_request import (
     ProduceRequest,
     TopicProduceData,
 )
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 CLUSTER_ID = "test-cluster-of-brokers"
 FAST = {
@@ -329,9 +333,10 @@ class Recorder:
 
 
 class Bench:
-    """One replica of ``orders-0`` on broker 1 with a real log, and a metadata image in the test's hands."""
+    """One replica of a topic's partition 0 on broker 1 with a real log, and a metadata image in the test's hands."""
 
-    def __init__(self, *, min_isr: int = 1) -> None:
+    def __init__(self, *, min_isr: int = 1, topic: str = "orders") -> None:
+        topic_id = UUID(int=5 if topic == "orders" else 6)
         self.clock = FakeClock()
         self.trace = Recorder()
         self.proposals: list[Proposal] = []
@@ -341,7 +346,7 @@ class Bench:
         """Broker epochs of the active brokers in this broker's metadata."""
         self.min_isr = min_isr
         self.disk = disk = SimDisk(derive_random(1, "disk"), schedule=lambda *_: None, now_ns=self.clock.now_ns)
-        self.log = Log.open(disk, "orders-0", LogConfig(), self.clock, topic_id=UUID(int=5), trace=self.trace)
+        self.log = Log.open(disk, f"{topic}-0", LogConfig(), self.clock, topic_id=topic_id, trace=self.trace)
         context = PartitionContext(
             broker_id=1,
             config=NodeConfig.of(FAST),
@@ -356,7 +361,7 @@ class Bench:
             appended=self.changed.append,
             isr_changed=lambda *_: None,
         )
-        self.partition = Partition("orders", UUID(int=5), 0, self.log, 0, context)
+        self.partition = Partition(topic, topic_id, 0, self.log, 0, context)
 
     def become(
         self,

@@ -18,7 +18,7 @@ from highwater_runtime.broker.kraft.producer_ids import AllocatedBlocks
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
-from highwater_runtime.ports.trace import BrokerStateChanged
+from highwater_runtime.ports.trace import BrokerStateChanged, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.allocate_producer_ids_response import AllocateProducerIdsResponse
 from highwater_runtime.wire.messages.alter_partition_response import (
@@ -385,6 +385,30 @@ def test_a_registration_that_gives_the_same_epoch_changes_nothing(life, recorder
     assert not life.lifecycle.waits_for_metadata
     life.beat()
     assert states(recorder)[-3:] == [("starting", 7), ("recovery", 7), ("running", 7)]
+
+
+def test_each_reason_why_a_registration_is_refused_is_reported_once(life, wire, recorder, fake_clock):
+    def reported() -> list[str]:
+        return [event.reason for event in recorder.of(TransitionTaken) if event.reason.startswith("registration")]
+
+    def answer_twice(response: Any) -> None:
+        for _ in range(2):
+            life.last(BrokerRegistrationRequest)
+            wire.answer(response)
+            fake_clock.advance(SECOND)
+
+    answer_twice(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+    assert reported() == ["registration-refused-as-duplicate"]
+    answer_twice(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+    assert reported()[1:] == ["registration-refused"]
+    life.register(7)
+    life.beat(ErrorCode.STALE_BROKER_EPOCH)
+    answer_twice(BrokerRegistrationResponse(broker_epoch=6))
+    assert reported()[2:] == ["registration-epoch-went-back"]
+    life.register(8)
+    life.beat(ErrorCode.STALE_BROKER_EPOCH)
+    answer_twice(BrokerRegistrationResponse(broker_epoch=6))
+    assert reported()[3:] == ["registration-epoch-went-back"], "it was granted in between"
 
 
 def test_a_registration_with_an_older_epoch_is_not_taken(life, recorder, fake_clock):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.broker.apis import fetch
@@ -237,9 +237,9 @@ class World:
                 f.log_end_offset,
                 f.replica_epoch,
                 f.left_isr,
-                max(f.last_caught_up_ns, f._session_fetches.last_ns if f._session_fetches else 0),
-                max(f.last_fetch_ns, f._session_fetches.last_ns if f._session_fetches else 0),
-                f.log_end_offset if f._session_fetches else f.leader_end_offset_at_last_fetch,
+                max(f.last_caught_up_ns, f._quiet.fetched_ns if f._quiet else 0),
+                max(f.last_fetch_ns, f._quiet.fetched_ns if f._quiet else 0),
+                f.log_end_offset if f._quiet else f.leader_end_offset_at_last_fetch,
             )
             for index, p in self.partitions.items()
             if p.leading is not None
@@ -289,6 +289,15 @@ def make_clock(request):
 
 
 @given(STEPS)
+@example(  # two sessions of one follower, opened by requests that waited long, are quiet at once; the older one goes on
+    [
+        *[("follower", 0, 0)] * 2,
+        ("quiet", 0, 0),
+        *[("follower", 0, 0)] * 2,
+        ("time", 0, 2),
+        ("quiet", 0, 0),
+    ]
+)
 @settings(max_examples=300)
 def test_who_looks_at_news_alone_answers_as_who_looks_at_everything(make_clock, steps):
     lazy, walking = World(make_clock(), FetchSessions), World(make_clock(), Walking)

@@ -317,7 +317,7 @@ def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
         sessions.add(session, asked)
         sessions.watch(asked, "orders-0")
         sessions.calm(asked, follower)
-        session.fetches.last_ns = now
+        session.fetched_ns = now
         return session
 
     old = begin()
@@ -325,6 +325,6 @@ def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
     new = begin()
     sessions.close(old.id)
     now = 100 * SECOND
-    new.fetches.last_ns = now
+    new.fetched_ns = now
     sessions.note({}, {"orders-0": None})  # the leader has appended
     assert follower.caught_up(6, now, 30 * SECOND)

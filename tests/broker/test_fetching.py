@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
 from uuid import UUID
 
 import pytest
+from following import BACKOFF_NS, TOPIC, Follower, batch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from highwater_runtime.broker.fetch_repair import EARLIEST, LATEST
-from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
-from highwater_runtime.broker.truncation import RUNGS, RungName
-from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import EpochRegression, LogOffline, UnexpectedAppendOffset
-from highwater_runtime.log.records import assemble_batch, build_batch
-from highwater_runtime.ports import MS, Endpoint, Ports, RpcFailure
+from highwater_runtime.log.records import assemble_batch
+from highwater_runtime.ports import RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.fetch_response import (
     EpochEndOffset,
@@ -30,73 +26,6 @@ from highwater_runtime.wire.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-
-BACKOFF_NS = 1000 * MS
-TOPIC = UUID(int=5)
-
-
-def batch(base_offset: int, count: int, epoch: int) -> bytes:
-    return build_batch([b"v"] * count, base_offset=base_offset, leader_epoch=epoch, timestamp_ms=1)
-
-
-class Wire:
-    """A network in the test's hands."""
-
-    def __init__(self) -> None:
-        self.sent: list[tuple[str, Any, int, Any]] = []
-
-    def send(self, to, request, version, on_response, *, timeout_ns, channel="") -> None:
-        self.sent.append((to.host, request, version, on_response))
-
-
-class Follower:
-    """Broker 1 with its replica of ``orders-0`` and the fetchers."""
-
-    def __init__(self, bench, rung: RungName = "fenced") -> None:
-        self.bench = bench
-        self.wire = Wire()
-        self.failures: list[int] = []
-        self.version = 15
-        self.endpoints = {2: Endpoint("broker-2", 9092), 3: Endpoint("broker-3", 9092)}
-        ports = Ports(
-            clock=bench.clock, network=self.wire, disk=None, random=Random(1), metrics=None, trace=bench.trace
-        )
-        self.fetchers = FetcherManager(
-            FetchContext(
-                broker_id=1,
-                config=NodeConfig(),
-                ports=ports,
-                broker_epoch=lambda: 11,
-                rung=RUNGS[rung],
-                endpoint_of=self.endpoints.get,
-                fetch_version=lambda: self.version,
-                replicated=lambda _: None,
-                failed=lambda: self.failures.append(len(self.fetchers.failed)),
-            )
-        )
-
-    def follow(self, leader: int, epoch: int, partition_epoch: int = 0) -> None:
-        self.bench.become(leader, epoch=epoch, partition_epoch=partition_epoch)
-        self.fetchers.follow(self.bench.partition)
-        self.pass_time(0)
-
-    def pass_time(self, ns: int) -> None:
-        self.bench.clock.advance(ns)
-
-    @property
-    def asked(self) -> Any:
-        """The one partition of the last Fetch."""
-        return self.wire.sent[-1][1].topics[0].partitions[0]
-
-    def answer(self, *, nth: int = -1, **fields: Any) -> None:
-        data = PartitionData(**{"partition_index": 0, "high_watermark": 0, "records": b"", **fields})
-        topic = FetchableTopicResponse(topic_id=TOPIC, partitions=[data])
-        self.wire.sent[nth][3](FetchResponse(responses=[topic]))
-
-    def offsets(self, offset: int, error: ErrorCode = ErrorCode.NONE) -> None:
-        partition = ListOffsetsPartitionResponse(partition_index=0, offset=offset, error_code=error)
-        topic = ListOffsetsTopicResponse(name="orders", partitions=[partition])
-        self.wire.sent[-1][3](ListOffsetsResponse(topics=[topic]))
 
 
 @pytest.fixture

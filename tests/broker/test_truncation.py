@@ -218,6 +218,7 @@ def test_a_leader_that_knows_no_offset_leaves_the_high_watermark():
     assert end_without_epoch(5, EpochEnd(5, 30), 5) == 30
     assert cut_by_leader_epoch(None, 7, 9) == Cut(7, agreed=True)
     assert cut_by_leader_epoch(0, 7, 9) == Cut(0, agreed=True)
+    assert cut_by_leader_epoch(12, 7, 9) == Cut(9, agreed=True), "not beyond the own end"
     assert cut_by_exact_leader_epoch(None, None, 7, 9) == Cut(7, agreed=True)
     assert cut_by_exact_leader_epoch(EpochEnd(2, 8), None, 7, 9) == Cut(8, agreed=True)
     assert cut_to_high_watermark(12, 9) == Cut(9, agreed=True)

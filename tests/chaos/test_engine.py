@@ -136,6 +136,7 @@ def test_a_condition_not_met_makes_the_run_inconclusive_and_everything_is_healed
 def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
     result = run(make_experiment("[{inject: {pause: {target: {broker: 1}}}}, {wait: 1h}]", timeout="20s"))
     assert "timeout of 20s came in the middle of the schedule, at step 2" in result.inconclusive_reasons[0]
+    assert result.final_reads_cut_short, "what is unread then is not lost"
     assert result.faults[0].healed
     assert 20 * SECOND <= result.run_ns < 25 * SECOND
 

@@ -1,4 +1,7 @@
-"""The switch ``truncation`` through the whole harness: the cases of KAFKA-6361 on each rung, to the offset."""
+"""The switch ``truncation`` through the whole harness: the cases of KAFKA-6361 on each rung, to the offset.
+
+Every message goes through the codec, so each rung can say all that it needs in the versions of its release.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.backends.sim import SimBackend
+from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run
@@ -43,7 +46,7 @@ def test_what_broker_1_does(
     tmp_path: Path, case: str, rung: str, before: int, cut_to: int | None, anomaly: str | None
 ) -> None:
     experiment = load_experiment(SCENARIOS / f"{case}.yaml").with_seed_and_switches(None, {"truncation": rung})
-    write_run(tmp_path, experiment, run_experiment(experiment, SimBackend()), wire=False)
+    write_run(tmp_path, experiment, run_experiment(experiment, make_backend("sim", wire=True)), wire=True)
     summary = read_summary(tmp_path)
     assert summary is not None
     judged = verdict_of(experiment, summary, judge_recordings(experiment, tmp_path))

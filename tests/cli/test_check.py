@@ -115,6 +115,19 @@ def test_a_run_directory_that_is_not_whole_is_never_a_pass(
         assert str(copy) in done.err
 
 
+def test_a_run_of_another_version_is_refused_before_it_is_judged(
+    highwater: Any, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = highwater.folder / "copy"
+    shutil.copytree(tiny_run, copy)
+    summary = (copy / "run.json").read_text()
+    (copy / "run.json").write_text(summary.replace('"inconclusiveReasons"', '"doubts"'))
+    monkeypatch.setattr("highwater_chaos.cli.check._judge", lambda *_: pytest.fail("it was judged"))
+    done = highwater("check", copy)
+    assert (done.status, done.out) == (254, "")
+    assert "run.json: cannot be read: Object missing required field `inconclusiveReasons`" in done.err
+
+
 @pytest.mark.parametrize("name", ["events/recorded.json", "faults.parquet"])
 def test_a_file_that_the_run_did_not_record_is_refused(highwater: Any, failed_run: Path, name: str) -> None:
     """What checks read must be what was recorded: ``recorded.json`` could say that no events were."""

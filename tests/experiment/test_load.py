@@ -132,6 +132,18 @@ ZOOKEEPER = [
     ("brokers: 3", "brokers: 3, controllers: 3", "spec.cluster.controllers: mode zookeeper has none"),
     ("brokers: 3", "brokers: 3, metadataVersion: 3.5-IV1", "spec.cluster.metadataVersion: mode zookeeper has none"),
     ("brokers: 3", "brokers: 3, switches: {pre-vote: off}", "switch 'pre-vote' means nothing in mode zookeeper"),
+    *(
+        (
+            "mode: zookeeper, brokers: 3",
+            f"mode: kraft, switches: {{{name}: {value}}}",
+            f"switch '{name}' means nothing in",
+        )
+        for name, value in (
+            ("controller-epoch-fencing", "off"),
+            ("init-leaderless-isr", "on"),
+            ("unclean-leader-election", "on"),
+        )
+    ),
     ("{zookeeper: 2}", "{zookeeper: 3}", "there is no ZooKeeper server 3: the cluster has servers 0 to 2"),
     ("{zookeeper: 2}", "{controller: 0}", "mode zookeeper has no controllers of their own"),
     ("{one: zookeepers}", "{one: controllers}", "mode zookeeper has no controllers; groups are brokers and zookeepers"),

@@ -211,8 +211,10 @@ def test_what_was_counted_is_logged_when_the_node_ends(told: EventLog, loop: Loo
 def test_what_an_operator_must_look_into_is_a_warning(told: EventLog, lines: Lines) -> None:
     told.emit(TransitionTaken(reason="stray-set-aside", partition="orders-0"))
     told.emit(TransitionTaken(reason="leader-response-refused"))
+    told.emit(TransitionTaken(reason="registration-epoch-went-back"))
     told.close()
     assert [(level, line) for level, line, _ in lines.lines] == [
+        ("WARNING", "registration is tried again until it is granted"),
         ("WARNING", "logs that no replica has, renamed to -stray"),
         ("WARNING", "responses of the quorum's leader refused"),
     ]

@@ -162,14 +162,19 @@ def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixtu
     [
         (["--controllers", "2"], "--controllers 2: expected 1, 3 or 5"),
         (["--config", "num.partitions"], "--config 'num.partitions': expected NAME=VALUE"),
-        (["--config", "num.partitoins=3"], "num.partitoins"),
-        (["--config", "num.partitions=many"], "num.partitions"),
+        (
+            ["--config", "num.partitoins=3"],
+            "--config num.partitoins=3: unknown property 'num.partitoins'",
+        ),
+        (["--config", "num.partitions=many"], "--config num.partitions=many: property 'num.partitions' takes a whole"),
         (["--name", "../x"], "--name '../x': expected letters, digits, - and _"),
     ],
 )
 def test_what_cannot_be(arguments: list[str], message: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert execute(["cluster", "up", "--port", str(port()), *arguments]) == 254
-    assert message in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert message in error
+    assert "node.properties" not in error, "the user has not written this file"
     assert names() == []
     assert not list(home.glob("share/highwater/clusters/*")), "nothing is left half-done"
 

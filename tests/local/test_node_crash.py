@@ -63,7 +63,7 @@ def ending(status: int, **how: bool) -> Ending:
 
 
 @pytest.mark.parametrize(
-    ("end", "finds", "inconclusiveReasons"),
+    ("end", "finds", "inconclusive_reasons"),
     [
         (ending(1, was_reported=True), False, False),
         (ending(1, was_reported=True, troubled=True), False, False),

@@ -143,9 +143,10 @@ def hw_regression(events: list[NodeEventRow]) -> int:
 
 def two_leaders(events: list[NodeEventRow]) -> int:
     leaders: dict[Any, set[tuple[str, int]]] = defaultdict(set)
+    zookeeper = any(event.kind == "partition-changed" and event.node.startswith("zookeeper-") for event in events)
     for event in events:
         if event.kind == "log-appended" and event.reason == "leader":
-            leaders[event.leader_epoch].add((event.node, event.incarnation))
+            leaders[event.leader_epoch].add((event.node, 0 if zookeeper else event.incarnation))
     return sum(len(nodes) > 1 for nodes in leaders.values())
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -42,6 +44,25 @@ def test_reasons_of_an_inconclusive_run_are_sentences(story: Any) -> None:
     (unread, *_) = judge_run(story.send(2, at=0).tables()).reasons
     assert unread.startswith("no poll began after the last acknowledged send")
     assert unread.endswith("nothing can be said on unseen")
+
+
+@pytest.mark.parametrize(
+    ("cut_short", "verdict", "state"), [(False, "fail", "failed"), (True, "inconclusive", "unknown")]
+)
+def test_what_final_reads_had_no_time_for_is_not_lost(story: Any, cut_short: bool, verdict: str, state: str) -> None:
+    """The last of two records was acknowledged and not read."""
+    tables = story.send(1, at=0).send(2, at=1).poll((0, 1)).tables()
+    settings = msgspec.structs.replace(tables.settings, final_reads_cut_short=cut_short)
+    judgement = judge_run(dataclasses.replace(tables, settings=settings))
+    assert (judgement.verdict, judgement.checks["unseen"]) == (verdict, state)
+    assert ("the final reads were cut short: nothing can be said on unseen" in judgement.reasons) is cut_short
+
+
+def test_final_reads_that_were_cut_short_hide_no_lost_write(story: Any) -> None:
+    tables = story.send(1, at=0).send(2, at=1).poll((1, 2)).tables()
+    settings = msgspec.structs.replace(tables.settings, final_reads_cut_short=True)
+    judgement = judge_run(dataclasses.replace(tables, settings=settings))
+    assert (judgement.verdict, judgement.checks["lost-write"]) == ("fail", "failed")
 
 
 def test_only_the_checks_asked_for(story: Any) -> None:

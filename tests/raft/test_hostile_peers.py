@@ -5,15 +5,26 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
 from highwater_runtime.log.records import HEADER_SIZE
 from highwater_runtime.ports.trace import TransitionTaken
-from highwater_runtime.raft import answering, leading, messages
+from highwater_runtime.raft import answering, download, leading, messages
+from highwater_runtime.raft.download import SnapshotDownload
 from highwater_runtime.raft.election import LogEnd
 from highwater_runtime.raft.errors import QuorumBrokenError
+from highwater_runtime.raft.snapshot_messages import (
+    SnapshotParams,
+    SnapshotPiece,
+    fetch_snapshot,
+    snapshot_params_of,
+    snapshot_response,
+)
+from highwater_runtime.raft.snapshots import SnapshotId
+from highwater_runtime.wire.errors import ErrorCode
 
 REFUSED: Final = "leader-response-refused"
 EPOCH_AT = 12  # of a batch's leader epoch, which its CRC does not cover
@@ -92,6 +103,36 @@ def test_a_high_watermark_inside_of_a_batch_halts(cluster, monkeypatch) -> None:
     (crash,) = c.sim.node("broker-0").crashes
     assert isinstance(crash.error, QuorumBrokenError)
     assert "inside of the batch" in str(crash.error)
+
+
+def test_a_peer_gets_no_larger_piece_of_a_snapshot_than_the_bound() -> None:
+    params = SnapshotParams(5, 1, SnapshotId(3, 1), 0, (1 << 31) - 1)
+    understood = snapshot_params_of(fetch_snapshot("cluster", params))
+    assert understood == params._replace(max_bytes=messages.MAX_FETCH_BYTES)
+
+
+SNAPSHOT_PIECES: dict[str, Any] = {
+    "a size beyond what may be held": lambda piece: piece._replace(size=download.MAX_SNAPSHOT_BYTES + 1),
+    "more than was asked for": lambda piece: piece._replace(
+        size=download.MAX_SNAPSHOT_BYTES, data=bytes(download.PIECE_BYTES + 1)
+    ),
+    "more than its size": lambda piece: piece._replace(size=len(piece.data) - 1),
+}
+
+
+@pytest.mark.parametrize("what", SNAPSHOT_PIECES)
+def test_a_laggard_holds_no_such_piece_of_a_snapshot(what: str) -> None:
+    piece = SnapshotPiece(SnapshotId(3, 1), 0, 10, b"0123456789")
+    emitted: list[Any] = []
+    done: list[bytes | None] = []
+    ports = SimpleNamespace(trace=SimpleNamespace(emit=emitted.append))
+    shared: Any = SimpleNamespace(ports=ports)
+    actions: Any = SimpleNamespace(learned=lambda answer: False)
+    for change, outcome in ((SNAPSHOT_PIECES[what], None), (lambda piece: piece, piece.data)):
+        asked: Any = SnapshotDownload(shared, actions, Any, 1, piece.snapshot_id, lambda: None, done.append)
+        answer = messages.QuorumResponse(ErrorCode.NONE, 1, 1)
+        asked._answered(snapshot_response(answer, change(piece)))
+        assert (done.pop(), emitted) == (outcome, [TransitionTaken(reason=REFUSED)])
 
 
 def test_a_vote_of_another_epoch_does_not_count(cluster, monkeypatch) -> None:

@@ -41,7 +41,13 @@ NOT_IN_KIO = re.compile(
     "(LeaderAndIsr|StopReplica|UpdateMetadata|ControlledShutdown|MetadataRead|ReadOffset|Zookeeper).*"
 )
 """The ZooKeeper mode, and what is ours."""
-OLDEST_IN_KIO = {"AlterPartitionRequest": 2, "AlterPartitionResponse": 2, "RequestHeader": 1}
+OLDEST_IN_KIO = {
+    "AlterPartitionRequest": 2,
+    "AlterPartitionResponse": 2,
+    "OffsetForLeaderEpochRequest": 2,
+    "OffsetForLeaderEpochResponse": 2,
+    "RequestHeader": 1,
+}
 
 KNOWN = [m for m in message_classes() if m.KIND in _TYPES and not NOT_IN_KIO.fullmatch(m.NAME)]
 

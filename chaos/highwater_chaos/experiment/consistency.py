@@ -223,6 +223,8 @@ def _produce(path: str, workload: Workload) -> Iterator[Problem]:
         yield Problem(path, f"writes at known offsets, so it needs workload.producers: 0; found {workload.producers}")
     if workload.acks == "0":
         yield Problem(path, "waits for the acknowledgement; found workload.acks: 0")
+    if ".parallel[" in path:
+        yield Problem(path, "writes at known offsets, so it cannot be within parallel: move it before or after")
 
 
 def _steps(steps: list[Step], path: str) -> Iterator[tuple[str, Step]]:

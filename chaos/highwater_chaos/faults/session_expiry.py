@@ -20,7 +20,7 @@ from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
-from highwater_chaos.faults.base import CONFIRM_NS, Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
+from highwater_chaos.faults.base import Drawing, Drawn, Fault, FaultContext, Seen, Touch, target_of
 from highwater_chaos.faults.messages import rule_is_gone
 from highwater_chaos.process import Process, Sleep, Until
 from highwater_runtime.config import NodeConfig
@@ -28,7 +28,7 @@ from highwater_runtime.ports import MS, SECOND
 
 _SLACK_NS: Final = 60 * SECOND
 """On top of the session time-out: other faults may leave no controller active for a while, and a new one counts from
-its election."""
+its election. In ZooKeeper mode: they may leave the ensemble without a majority."""
 
 
 class SessionExpiry(Fault):
@@ -134,7 +134,7 @@ def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[No
     for touch, session, before in ended:
         node = touch.name
         gone = yield from context.confirm(
-            partial(_has_lost, context, node, session, before), f"the session of {node} has ended"
+            partial(_has_lost, context, node, session, before), f"the session of {node} has ended", _SLACK_NS
         )
         what = f"session {session:#x} of {node} {'has ended' if gone else 'was not seen to end'}"
         context.saw(touch, what, gone, node=node, session=session)
@@ -151,7 +151,7 @@ def _session_of(context: FaultContext, node: str) -> Process[int]:
             return False
         return True
 
-    yield Until(is_known, CONFIRM_NS, f"a ZooKeeper server has said which session {node} has")
+    yield Until(is_known, _SLACK_NS, f"a ZooKeeper server has said which session {node} has")
     return found[0]
 
 

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
@@ -59,8 +59,17 @@ def write_config(cluster: ClusterRecord, node: NodeRecord) -> Path:
     try:
         read_settings(path)
     except ConfigError as error:
-        raise LocalClusterError(str(error)) from error
+        raise LocalClusterError(_by_option(str(error), path, cluster.config)) from error
     return path
+
+
+def _by_option(problems: str, path: Path, config: Mapping[str, str]) -> str:
+    """Name the options, not the lines of the file that was made of them, in what is wrong with that file."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        name = line.partition("=")[0].strip()
+        if name in config:
+            problems = problems.replace(f"{path}:{number}: ", f"--config {name}={config[name]}: ")
+    return problems
 
 
 def start(cluster: ClusterRecord, node: NodeRecord) -> tuple[NodeRecord, subprocess.Popen[bytes]]:

@@ -299,6 +299,8 @@ class AdminClient:
         code, message = _worst(response)
         if code == ErrorCode.NOT_CONTROLLER:
             self._controller = None
+            # A controller of ZooKeeper mode that is deposed responds so to requests that it has begun to carry out.
+            job.unanswered = job.unanswered or self._asks_controller
         if code == ErrorCode.NONE or (
             code in job.already and (job.unanswered or code == ErrorCode.ELECTION_NOT_NEEDED)
         ):

@@ -1,7 +1,9 @@
 """Who leads, and how far: two-leaders, leader-not-in-isr, hw-regression.
 
 * ``two-leaders``: in one leader epoch two nodes append as leader; or two incarnations of one node, which would mean
-  that a leader came back after a crash without a new epoch.
+  that a leader came back after a crash without a new epoch. In ZooKeeper mode only nodes count: a controller that is
+  elected after a broker has come back knows nothing of its death, and lets it lead on in the epoch of before, as
+  Apache Kafka's does.
 * ``leader-not-in-isr``: a committed partition state with a leader that its ISR does not have.
 * ``hw-regression``: the *true* HW goes back: a leader reports an HW below one reported earlier in the same or a lower
   leader epoch. A follower's copy may lag and go back, and is not reported; a new leader begins with such a copy, but
@@ -39,7 +41,8 @@ def two_leaders(unit: Unit) -> Finding:
         return NOTHING
     node, names = codes(appended, "node")
     incarnation, epoch = ints(appended, "incarnation"), ints(appended, "leader_epoch")
-    first = np.flatnonzero(_first_of_each(epoch, node, incarnation))
+    life = np.zeros_like(incarnation) if _is_zookeeper(unit.events) else incarnation
+    first = np.flatnonzero(_first_of_each(epoch, node, life))
     _, group, sizes = np.unique(epoch[first], return_inverse=True, return_counts=True)
     several = np.flatnonzero(sizes > 1)
 
@@ -63,6 +66,11 @@ def two_leaders(unit: Unit) -> Finding:
             }
 
     return finding(len(several), examples())
+
+
+def _is_zookeeper(events: View) -> bool:
+    """Whether ZooKeeper servers, not controllers, report what is committed."""
+    return any(name.startswith("zookeeper-") for name in codes(of_kind(events, "partition-changed"), "node")[1])
 
 
 def leader_not_in_isr(unit: Unit) -> Finding:

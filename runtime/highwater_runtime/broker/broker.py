@@ -123,6 +123,11 @@ class Broker:
         return self._replicas.partitions
 
     @property
+    def replicas_are_loaded(self) -> bool:
+        """Whether this life has taken up the replicas that it was first told of."""
+        return self._replicas.is_loaded
+
+    @property
     def broker_epoch(self) -> int:
         """The epoch of this broker's registration, −1 before the first."""
         return self._mode.broker_epoch

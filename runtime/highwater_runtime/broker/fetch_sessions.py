@@ -23,10 +23,11 @@ client knows all there is, and asks where the log ends for it. Sources of news:
 * a request names the partition;
 * something of it has changed (:class:`~highwater_runtime.broker.purgatory.WakeUps` marks it): HW, log start, leader
   epoch, ISR, assignment, a failed log; for a follower, who sees more than consumers, also an append;
-* somebody else asks in this session than before (a follower under another broker epoch): all of it.
+* somebody else asks in this session than before (a follower under another broker epoch): all of it;
+* the follower has fetched the partition in another way: in another session, or in none.
 
 What an answer has looked at stays news until :mod:`~highwater_runtime.broker.apis.fetch` calls it quiet. A request in a
-follower's session is a fetch of its quiet partitions too, at the LEO: :class:`.SessionFetches` says when the last one
+follower's session is a fetch of its quiet partitions too, at the LEO: :class:`.QuietPartition` says when the last one
 was.
 """
 
@@ -38,7 +39,7 @@ from random import Random
 from typing import Final
 from uuid import UUID
 
-from highwater_runtime.broker.follower_state import FollowerState, SessionFetches
+from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.purgatory import Purgatory, WatchKey
 from highwater_runtime.ports import SECOND, Metrics
 from highwater_runtime.wire.codec import ZERO_UUID
@@ -114,11 +115,21 @@ class AskedPartition:
             return True
         return news
 
+    @property
+    def fetched_ns(self) -> int:
+        """When a follower has asked last in its session, the full fetch that opened it left out."""
+        return 0 if self.session is None else self.session.fetched_ns
+
     def disturb(self) -> None:
-        """It is news: its session's requests fetch it no more in silence."""
+        """There may be something to tell of it: the next request of its session looks at it."""
+        if self.session is not None:
+            self.session.news[self] = None
+        self.end_silence()
+
+    def end_silence(self) -> None:
+        """Its session's requests are no longer fetches of it unless they look at it."""
         if self.kept_current is not None:
-            assert self.session is not None
-            self.kept_current.end_fetch_by_session(self.session.fetches)
+            self.kept_current.end_fetch_by_session()
             self.kept_current = None
 
 
@@ -133,7 +144,7 @@ class _Session:
         "by_id",
         "created_ns",
         "epoch",
-        "fetches",
+        "fetched_ns",
         "id",
         "last_place",
         "last_used_ns",
@@ -148,7 +159,8 @@ class _Session:
         self.privileged = privileged
         self.by_id = by_id
         self.created_ns = self.last_used_ns = now_ns
-        self.fetches = SessionFetches()
+        self.fetched_ns = 0
+        """When a follower has asked last in it, the full fetch that opened it left out."""
         self.epoch = next_epoch(FIRST_EPOCH)
         """The epoch of the next request."""
         self.partitions: dict[_Key, AskedPartition] = {}
@@ -165,11 +177,6 @@ class _Session:
     def to_the_end(self, asked: AskedPartition) -> None:
         """It has got its share: others first."""
         self.last_place = asked.place = self.last_place + 1
-
-    def disturb(self, asked: AskedPartition) -> None:
-        """There may be something to tell of it."""
-        asked.disturb()
-        self.news[asked] = None
 
 
 class SessionFetch:
@@ -319,7 +326,7 @@ class FetchSessions:
     def disturb(self, session: _Session) -> None:
         """All of a session is news."""
         for asked in session.partitions.values():
-            session.disturb(asked)
+            asked.disturb()
 
     def _continue(self, session: _Session, body: FetchRequest) -> None:
         size_before = len(session.partitions)
@@ -329,7 +336,7 @@ class FetchSessions:
                 self.add(session, asked)
             else:
                 known.fetch = asked.fetch
-                session.disturb(known)
+                known.disturb()
         for topic in body.forgotten_topics_data:
             name, topic_id = _topic(topic, by_id=session.by_id)
             for index in topic.partitions:
@@ -357,9 +364,10 @@ class FetchSessions:
         knows it."""
         session = asked.session
         if session is not None:
+            asked.end_silence()
             session.news.pop(asked, None)
             if follower is not None:
-                follower.fetch_by_session(session.fetches)
+                follower.fetch_by_session(asked)
                 asked.kept_current = follower
 
     def note(self, changed: Iterable[WatchKey], appended: Iterable[WatchKey]) -> None:
@@ -375,7 +383,7 @@ class FetchSessions:
     def _news(self, asked: AskedPartition) -> None:
         session = asked.session
         assert session is not None
-        session.disturb(asked)
+        asked.disturb()
         self._woken[session] = None
 
     def wake(self) -> None:
@@ -387,7 +395,7 @@ class FetchSessions:
                     self._waiting.check(session)
 
     def _forget(self, asked: AskedPartition) -> None:
-        asked.disturb()
+        asked.end_silence()
         self._unwatch(asked)
         asked.session = None
 

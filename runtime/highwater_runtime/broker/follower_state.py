@@ -11,13 +11,15 @@ Rules in words:
 * A new leader epoch forgets all of it: what joins the ISR must have fetched in this epoch.
 * What left the ISR must fetch once more before it joins again. Its log may be lost, and then it never does.
 * A request in a fetch session is a fetch of all its partitions, also of those that it does not name. One at the LEO, of
-  which nobody has anything to tell, is not looked at for that: the session says when it was (:class:`SessionFetches`).
+  which nobody has anything to tell, is not looked at for that: the session says when it was (:class:`QuietPartition`).
+  Once the follower is heard of in any other way, by a fetch outside the session or in another one, the session looks
+  at the partition again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 UNKNOWN_OFFSET: Final = -1
 """LEO of a follower that has not fetched in this leader epoch."""
@@ -26,11 +28,15 @@ UNKNOWN_EPOCH: Final = -1
 """Replica epoch that was not told (Fetch below v15) or not yet."""
 
 
-@dataclass(slots=True, eq=False)
-class SessionFetches:
-    """When a follower has asked last in a fetch session, the full fetch that opened it left out."""
+class QuietPartition(Protocol):
+    """A partition of a fetch session: each request of the session is a fetch of it at the LEO."""
 
-    last_ns: int = 0
+    @property
+    def fetched_ns(self) -> int:
+        """When the follower has asked last in the session, the full fetch that opened it left out."""
+
+    def disturb(self) -> None:
+        """Let the next request of the session look at it, and call :meth:`FollowerState.end_fetch_by_session`."""
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ class FollowerState:
     leader_end_offset_at_last_fetch: int = UNKNOWN_OFFSET
     left_isr: bool = False
     """Out of the ISR, and silent since."""
-    _session_fetches: SessionFetches | None = None
+    _quiet: QuietPartition | None = None
     """Set while each request of a session is a fetch at the LEO, which has not moved since the first of them."""
 
     @classmethod
@@ -66,7 +72,7 @@ class FollowerState:
         self, offset: int, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ns: int
     ) -> None:
         """Take in a fetch at ``offset`` that arrived at ``now_ns``, when the leader's LEO was ``leader_end_offset``."""
-        self.end_fetch_by_session()
+        self._leave_session()
         if offset >= leader_end_offset:
             self.last_caught_up_ns = max(self.last_caught_up_ns, now_ns)
         elif self.leader_end_offset_at_last_fetch != UNKNOWN_OFFSET and offset >= self.leader_end_offset_at_last_fetch:
@@ -78,23 +84,27 @@ class FollowerState:
         self.leader_end_offset_at_last_fetch = leader_end_offset
         self.last_fetch_ns = now_ns
 
-    def fetch_by_session(self, fetches: SessionFetches) -> None:
+    def fetch_by_session(self, quiet: QuietPartition) -> None:
         """It has fetched at the LEO, and goes on to do so with each request of a session."""
-        self.end_fetch_by_session()
-        self._session_fetches = fetches
+        self._leave_session()
+        self._quiet = quiet
 
-    def end_fetch_by_session(self, fetches: SessionFetches | None = None) -> None:
-        """What the session asks next is no longer a fetch at the LEO. ``fetches``: those of a session which it may
-        have left for another one before."""
-        if self._session_fetches is not None and fetches in (None, self._session_fetches):
-            self.last_fetch_ns = max(self.last_fetch_ns, self._session_fetches.last_ns)
-            self.last_caught_up_ns = max(self.last_caught_up_ns, self._session_fetches.last_ns)
+    def _leave_session(self) -> None:
+        """A session speaks for it no longer, and must look at the partition when it is asked again."""
+        if self._quiet is not None:
+            self._quiet.disturb()
+
+    def end_fetch_by_session(self) -> None:
+        """What the session asks next is no longer a fetch at the LEO."""
+        if self._quiet is not None:
+            self.last_fetch_ns = max(self.last_fetch_ns, self._quiet.fetched_ns)
+            self.last_caught_up_ns = max(self.last_caught_up_ns, self._quiet.fetched_ns)
             self.leader_end_offset_at_last_fetch = self.log_end_offset
-            self._session_fetches = None
+            self._quiet = None
 
     def caught_up(self, leader_end_offset: int, now_ns: int, lag_max_ns: int) -> bool:
         """Whether it has everything now, or had it at most ``lag_max_ns`` ago."""
         if self.log_end_offset == leader_end_offset:
             return True
-        by_session = 0 if self._session_fetches is None else self._session_fetches.last_ns
+        by_session = 0 if self._quiet is None else self._quiet.fetched_ns
         return now_ns - max(self.last_caught_up_ns, by_session) <= lag_max_ns

@@ -17,7 +17,8 @@ from uuid import UUID
 
 from highwater_runtime.broker import metrics, strays
 from highwater_runtime.broker.delta import Delta
-from highwater_runtime.broker.fetcher import FetchContext, FetcherManager
+from highwater_runtime.broker.fetcher import FetchContext
+from highwater_runtime.broker.fetcher_manager import FetcherManager
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import OnAnswer, Proposal
 from highwater_runtime.broker.partition import Partition, PartitionContext

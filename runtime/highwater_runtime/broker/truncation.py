@@ -11,7 +11,7 @@ that it sent (:data:`RUNGS`); the highest is the default.
 ``by-exact-leader-epoch`` (KIP-279; Kafka 2.0, rules as in 2.0.1)
     The answer carries the epoch that it is about: the largest one of the leader that is not above the asked one. Cut to
     the own end of that epoch, and ask again if it is not here. No request names the leader epoch that it is for, so a
-    deposed leader may answer.
+    deposed leader may answer, and a leader believes followers of another leader epoch.
 ``fenced`` (KIP-320, Kafka 2.1; by Fetch alone since Kafka 2.7)
     Each Fetch names the leader epoch that the follower believes in, and the epoch of its last record. The leader
     answers with a *diverging epoch* as above, or with an error if it is not in that leader epoch.

@@ -55,6 +55,16 @@ class _Tally:
             self.examples.append(example)
 
 
+_REGISTRATION: Final = {
+    "registration-refused": "the controller refuses it with an error; its log says why",
+    "registration-refused-as-duplicate": "the session of this broker's former life still lasts, or its id is in use",
+    "registration-epoch-went-back": "the controller offers an older broker epoch; the controllers may have lost their"
+    " log",
+    "registration-unanswered": "no controller answers",
+}
+"""Why a broker is not registered, by the transition."""
+
+
 class EventLog:
     """A trace before the trace, for :class:`.turn.Turn`.
 
@@ -175,6 +185,8 @@ class EventLog:
     def _transition(self, event: TransitionTaken) -> None:
         if event.reason == "heartbeats-late":
             self._log.warning("no heartbeat was answered for two thirds of the session time-out")
+        elif event.reason in _REGISTRATION:
+            self._log.warning("registration is tried again until it is granted", reason=_REGISTRATION[event.reason])
         elif event.reason == "leader-response-refused":
             self._count("warning", "responses of the quorum's leader refused", "the same is fetched again")
         elif event.reason == "stray-set-aside":

@@ -383,6 +383,10 @@ Transition = Literal[
     "stray-set-aside",
     # a broker's session
     "heartbeats-late",
+    "registration-refused",
+    "registration-refused-as-duplicate",
+    "registration-epoch-went-back",
+    "registration-unanswered",
     # produce
     "duplicate-answered",
     "duplicate-answered-by-new-leader",

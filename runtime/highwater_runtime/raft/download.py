@@ -1,7 +1,8 @@
 """A laggard fetches a snapshot from its leader, piece by piece (KIP-630).
 
 It keeps what it has until the whole is there, checked and on disk. A piece that does not come is asked for again; if
-the leader no longer has this snapshot, or sends what is none, the replica fetches as before and is told of another.
+the leader no longer has this snapshot, or sends what is none, the replica fetches as before and is told of another. So
+it does if the leader says that the snapshot is larger than may be held, or sends more than was asked for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from highwater_runtime.ports import RpcFailure
+from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft.election import retry_backoff_ns
 from highwater_runtime.raft.messages import QuorumResponse
 from highwater_runtime.raft.scope import Actions, Scope, Shared
@@ -23,6 +25,8 @@ from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.wire.errors import ErrorCode
 
 PIECE_BYTES: Final = 1 << 20
+MAX_SNAPSHOT_BYTES: Final = 1 << 30
+"""A larger snapshot is not fetched: it is held in memory until it is whole."""
 
 
 class SnapshotDownload:
@@ -66,6 +70,14 @@ class SnapshotDownload:
         if self._actions.learned(answer):
             return
         if not self._fits(answer) or piece.position != len(self._data) or not piece.data:
+            self._done(None)
+            return
+        if (
+            piece.size > MAX_SNAPSHOT_BYTES
+            or len(piece.data) > PIECE_BYTES
+            or len(self._data) + len(piece.data) > piece.size
+        ):
+            self._shared.ports.trace.emit(TransitionTaken(reason="leader-response-refused"))
             self._done(None)
             return
         self._heard()

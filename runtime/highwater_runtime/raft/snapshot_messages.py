@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from highwater_runtime.raft.messages import METADATA_PARTITION, METADATA_TOPIC, QuorumResponse
+from highwater_runtime.raft.messages import MAX_FETCH_BYTES, METADATA_PARTITION, METADATA_TOPIC, QuorumResponse
 from highwater_runtime.raft.snapshots import SnapshotId
 from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages import fetch_snapshot_request, fetch_snapshot_response
@@ -50,7 +50,8 @@ def fetch_snapshot(cluster_id: str, params: SnapshotParams) -> FetchSnapshotRequ
 
 
 def snapshot_params_of(request: FetchSnapshotRequest) -> SnapshotParams | None:
-    """What the request says; None where it is malformed or not about exactly the metadata log."""
+    """What the request says; None where it is malformed or not about exactly the metadata log. However many bytes it
+    asks for, it gets at most ``MAX_FETCH_BYTES``."""
     topics = request.topics
     if len(topics) != 1 or topics[0].name != METADATA_TOPIC or len(topics[0].partitions) != 1:
         return None
@@ -58,8 +59,9 @@ def snapshot_params_of(request: FetchSnapshotRequest) -> SnapshotParams | None:
     if partition.partition != METADATA_PARTITION or request.max_bytes <= 0:
         return None
     snapshot_id = SnapshotId(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
+    max_bytes = min(request.max_bytes, MAX_FETCH_BYTES)
     return SnapshotParams(
-        request.replica_id, partition.current_leader_epoch, snapshot_id, partition.position, request.max_bytes
+        request.replica_id, partition.current_leader_epoch, snapshot_id, partition.position, max_bytes
     )
 
 

@@ -50,7 +50,11 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "Invalid",
         "spec.cluster.switches.replica-epoch-check: expected text",
     ),
-    "switch-not-built": (cluster(switches={"stray-cleanup": False}), "Invalid", "spec.cluster.switches.stray-cleanup:"),
+    "switch-of-the-other-mode": (
+        cluster(switches={"controller-epoch-fencing": False}),
+        "Invalid",
+        "spec.cluster.switches.controller-epoch-fencing:",
+    ),
     "expected-switch": (
         {"expect": [{"when": {"replica-epoch-check": "perhaps"}, "verdict": "fail"}]},
         "Invalid",

@@ -100,7 +100,7 @@ def handle(request: InboundRequest, replicas: ReplicaManager, sessions: FetchSes
             if isinstance(found, Partition):
                 _learn(found, asked.fetch, who)
         if session.session is not None:
-            session.session.fetches.last_ns = replicas.ports.clock.now_ns()
+            session.session.fetched_ns = replicas.ports.clock.now_ns()
     if body.max_wait_ms <= 0 or not len(session):
         delayed.expire()
     else:

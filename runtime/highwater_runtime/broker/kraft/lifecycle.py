@@ -20,6 +20,8 @@ Rules in words:
   replicas. A session that lapsed later fences it; the next heartbeat unfences it, under the same epoch.
 * A broker whose heartbeats have not been answered for two thirds of the session time-out says so: it is still time to
   find out why.
+* A registration that is refused is repeated until it is granted. Each reason is reported once, until another one
+  comes or the registration is granted.
 * A shutdown asks the controller to move leaderships away, and waits for its leave at most
   ``controlled.shutdown.timeout.ms``.
 """
@@ -37,7 +39,7 @@ from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata import BrokerListener, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.ports import MS, Ports, RpcFailure, Timer
-from highwater_runtime.ports.trace import BrokerStateChanged, TransitionTaken
+from highwater_runtime.ports.trace import BrokerStateChanged, Transition, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode, error_of
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_request import (
@@ -116,6 +118,8 @@ class Lifecycle:
         self._session: Timer | None = None
         """Runs out when no heartbeat has been answered for two thirds of the session time-out."""
         self._on_leave: Callable[[], None] | None = None
+        self._refusal: Transition | None = None
+        """Why the registration was refused last; None once it is granted."""
 
     def start(self) -> None:
         """Register; then keep the session alive until the shutdown."""
@@ -191,11 +195,11 @@ class Lifecycle:
     def _registered(self, response: Any) -> None:
         if self.state in (LifecycleState.CONTROLLED_SHUTDOWN, LifecycleState.STOPPED):
             return
-        if (
-            isinstance(response, RpcFailure)
-            or response.error_code != ErrorCode.NONE
-            or response.broker_epoch < max(self.broker_epoch, 0)  # no controller gives an epoch that goes back
-        ):
+        refusal = self._why_refused(response)
+        if refusal not in (None, self._refusal):
+            self._ports.trace.emit(TransitionTaken(reason=refusal))
+        self._refusal = refusal
+        if refusal is not None:
             self._ports.clock.call_later(REGISTRATION_BACKOFF_NS, self._register)
             return
         if response.broker_epoch > self.broker_epoch:
@@ -206,6 +210,17 @@ class Lifecycle:
         self._enter(LifecycleState.RECOVERY if self._caught_up else LifecycleState.REGISTERED)
         self._heartbeat_soon()
         self._on_registered()
+
+    def _why_refused(self, response: Any) -> Transition | None:
+        """Return why a response grants no registration; None if it does."""
+        if isinstance(response, RpcFailure):
+            return "registration-unanswered"
+        if response.error_code == ErrorCode.DUPLICATE_BROKER_REGISTRATION:
+            return "registration-refused-as-duplicate"
+        if response.error_code != ErrorCode.NONE:
+            return "registration-refused"
+        # No controller gives an epoch that goes back, unless the controllers have lost their log.
+        return "registration-epoch-went-back" if response.broker_epoch < max(self.broker_epoch, 0) else None
 
     # --- heartbeats -----------------------------------------------------------------------------------------------
 

@@ -47,8 +47,9 @@ class LiveCluster:
             if broker is None or broker.broker_epoch != self._epochs.get(broker_id):
                 continue
             replica = replica_of(broker, name, topic_id)
-            # Before it has replayed its own registration a broker takes up no replica, though its disk may hold it.
-            if replica is not None or broker.image.offset >= 0:
+            # A broker takes up no replica before it has replayed its own registration (in ZooKeeper mode: before the
+            # controller has sent it the full list), though its disk may hold it.
+            if replica is not None or broker.replicas_are_loaded:
                 yield broker_id, replica
 
     def disk_fails(self, node: str) -> bool:

@@ -75,6 +75,8 @@ class PartitionInvariants:
         self._violations = violations
         self._partitions: dict[tuple[str, str], PartitionRecord] = {}
         self._touched: dict[tuple[str, str], PartitionRecord] = {}
+        self._incarnations_differ = True
+        """Whether an incarnation needs a leader epoch of its own: not in ZooKeeper mode, as in two-leaders."""
 
     def on_event(self, node: str, incarnation: int, event: NodeEvent) -> None:
         """Take in one node event, and check what it claims against what is known.
@@ -95,6 +97,7 @@ class PartitionInvariants:
             case BecameFollower() | LogLoaded() | LogTruncated() | LogCut():
                 self._touch(self._record(node, event))
             case PartitionChanged():
+                self._incarnations_differ = not node.startswith("zookeeper-")
                 self._partition_changed(self._record(node, event), event)
             case AlterPartitionHandled(reason="NONE"):
                 self._accepted(self._record(node, event), event)
@@ -164,7 +167,7 @@ class PartitionInvariants:
 
     def _appended_as_leader(self, record: PartitionRecord, node: str, incarnation: int, event: LogAppended) -> None:
         leader = record.leaders.setdefault(event.leader_epoch, (node, incarnation))
-        if leader != (node, incarnation):
+        if leader[0] != node or (leader[1] != incarnation and self._incarnations_differ):
             both = f"{node} (incarnation {incarnation}) and {leader[0]} (incarnation {leader[1]})"
             what = f"{both} appended in leader epoch {event.leader_epoch}"
             self._violations.add("two-leaders", record.name, what, (record.topic_id, event.leader_epoch))

@@ -1,0 +1,24 @@
+"""The scenarios of ZooKeeper mode come out as they say, with every switch value that they speak of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment import load_experiment
+from highwater_chaos.judged_run import run_and_judge
+
+FILES = sorted((Path(__file__).parents[2] / "scenarios" / "zookeeper").glob("*.yaml"))
+CASES = [
+    (path, when)
+    for path in FILES
+    for when in ([entry.when for entry in load_experiment(path).spec.expect] or [dict[str, str]()])
+]
+
+
+@pytest.mark.parametrize(("path", "switches"), CASES, ids=[f"{path.stem}-{when}" for path, when in CASES])
+def test_as_expected(path: Path, switches: dict[str, str], tmp_path: Path) -> None:
+    experiment = load_experiment(path).with_seed_and_switches(None, switches)
+    run = run_and_judge(experiment, "sim", tmp_path, lambda _: None, varied={}, wire=False)
+    assert run.verdict["asExpected"], run.verdict["expected"]["whyNot"]
