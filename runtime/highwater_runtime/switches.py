@@ -107,6 +107,13 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             _ZOOKEEPER,
         ),
         Switch(
+            "isr-expansion-rule",
+            ("caught-up", "as-printed"),
+            "Detailed Replication Design V3, G",
+            "a replica joins the ISR when it has all committed records, not when it has few more than the ISR's last",
+            _ZOOKEEPER,
+        ),
+        Switch(
             "truncation",
             ("fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"),
             "KIP-320, KIP-279, KIP-101, Design V3",
@@ -147,6 +154,7 @@ class Switches:
     truncation_sync: Literal["on", "off"] = "on"
     init_leaderless_isr: Literal["off", "on"] = "off"
     unclean_leader_election: Literal["off", "on"] = "off"
+    isr_expansion_rule: Literal["caught-up", "as-printed"] = "caught-up"
     stray_cleanup: Literal["on", "off"] = "on"
     controller_epoch_fencing: Literal["on", "off"] = "on"
     truncation: Literal["fenced", "by-exact-leader-epoch", "by-leader-epoch", "to-high-watermark"] = "fenced"

@@ -21,26 +21,31 @@ from highwater_chaos.verdict import verdict_of
 SCENARIOS = Path(__file__).parents[2] / "scenarios/kafka-6361"
 
 
+N_CASES = [
+    ("n-below-20", "by-leader-epoch", 16, None, "unavailable"),
+    ("n-is-20", "by-leader-epoch", 21, None, "divergence"),
+    ("n-above-20", "by-leader-epoch", 31, 11, None),
+    ("n-below-20", "by-exact-leader-epoch", 16, 11, None),
+    ("n-is-20", "by-exact-leader-epoch", 21, 11, None),
+    ("n-above-20", "by-exact-leader-epoch", 31, 11, None),
+    ("n-below-20", "fenced", 16, 11, None),
+    ("n-is-20", "fenced", 21, 11, None),
+    ("n-above-20", "fenced", 31, 11, None),
+]
+
+
 @pytest.mark.parametrize(
     ("case", "rung", "before", "cut_to", "anomaly"),
     [
-        ("n-below-20", "by-leader-epoch", 16, None, "unavailable"),
-        ("n-is-20", "by-leader-epoch", 21, None, "divergence"),
-        ("n-above-20", "by-leader-epoch", 31, 11, None),
-        ("n-below-20", "by-exact-leader-epoch", 16, 11, None),
-        ("n-is-20", "by-exact-leader-epoch", 21, 11, None),
-        ("n-above-20", "by-exact-leader-epoch", 31, 11, None),
-        ("n-below-20", "fenced", 16, 11, None),
-        ("n-is-20", "fenced", 21, 11, None),
-        ("n-above-20", "fenced", 31, 11, None),
-        ("two-failures", "to-high-watermark", 0, None, "committed-loss"),
-        ("two-failures", "by-leader-epoch", 20, None, None),
+        *((f"{mode}-{case}", *rest) for mode in ("kraft", "zookeeper") for case, *rest in N_CASES),
+        ("kraft-two-failures", "to-high-watermark", 0, None, "committed-loss"),
+        ("kraft-two-failures", "by-leader-epoch", 20, None, None),
     ],
 )
 def test_what_broker_1_does(
     tmp_path: Path, case: str, rung: str, before: int, cut_to: int | None, anomaly: str | None
 ) -> None:
-    experiment = load_experiment(SCENARIOS / f"kraft-{case}.yaml").with_seed_and_switches(None, {"truncation": rung})
+    experiment = load_experiment(SCENARIOS / f"{case}.yaml").with_seed_and_switches(None, {"truncation": rung})
     write_run(tmp_path, experiment, run_experiment(experiment, make_backend("sim", wire=True)), wire=True)
     summary = read_summary(tmp_path)
     assert summary is not None

@@ -57,6 +57,10 @@ from highwater_runtime.wire.refusal import refusal
 class Broker:
     """One incarnation of a broker (a :class:`~highwater_runtime.ports.NodeCore`)."""
 
+    keeps_strays = True
+    """Whether logs that are assigned no more stay on the disk, renamed. Apache Kafka keeps them: if the controllers
+    have lost their metadata, every log is a stray."""
+
     def __init__(self, options: BrokerOptions, ports: Ports, make_mode: ModeFactory) -> None:
         self.options = options
         config = options.config
@@ -71,6 +75,7 @@ class Broker:
             options.node_id,
             self._high_watermarks,
             truncation_sync=options.switches.truncation_sync == "on",
+            keeps_strays=self.keeps_strays,
         )
         produces, fetches, deletions = (Purgatory(ports.clock) for _ in range(3))
         self._fetch_sessions = FetchSessions(

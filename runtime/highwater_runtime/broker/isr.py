@@ -95,6 +95,17 @@ def may_join(follower: FollowerState, *, high_watermark: int, epoch_start_offset
     )
 
 
+def may_join_as_printed(
+    follower: FollowerState, *, least_isr_end_offset: int, lag_min: int, eligible: Eligible
+) -> bool:
+    """:func:`may_join` as *Detailed Replication Design V3* (G) prints it: ``r.leo - leo_min < MIN_BYTES_LAG``, where
+    ``leo_min`` is the least LEO in the ISR. It is true of each replica that lags: it lets in
+    replicas that lack committed records. Offsets of that time counted bytes, those of today count records.
+    Switch ``isr-expansion-rule``.
+    """
+    return follower.has_fetched and follower.log_end_offset - least_isr_end_offset < lag_min and eligible(follower)
+
+
 def lagging(
     committed: Iterable[int],
     followers: Mapping[int, FollowerState],

@@ -16,6 +16,7 @@ from highwater_runtime.broker.isr import (
     Proposal,
     lagging,
     may_join,
+    may_join_as_printed,
     next_high_watermark,
     next_isr,
     proposal_reason,
@@ -34,6 +35,9 @@ from highwater_runtime.wire.errors import ErrorCode
 
 if TYPE_CHECKING:
     from highwater_runtime.broker.partition import Partition
+
+PRINTED_LAG_MIN: Final = 10
+"""Records: ``MIN_BYTES_LAG`` of Design V3."""
 
 DROPPED: Final = (ErrorCode.INELIGIBLE_REPLICA,)
 """Errors by which the controller says that what was proposed has not been done and never will be, by any controller:
@@ -246,14 +250,24 @@ class Leadership:
         return tuple(
             b
             for b, follower in self.followers.items()
-            if (only is None or b == only)
-            and b not in p.isr.committed
-            and may_join(
+            if (only is None or b == only) and b not in p.isr.committed and self._may_join(follower)
+        )
+
+    def _may_join(self, follower: FollowerState) -> bool:
+        p = self._partition
+        if p.context.isr_expansion_as_printed:
+            members = (self.followers[b].log_end_offset for b in p.isr.committed if b in self.followers)
+            return may_join_as_printed(
                 follower,
-                high_watermark=p.high_watermark,
-                epoch_start_offset=self.start_offset,
+                least_isr_end_offset=min(members, default=p.log.log_end_offset),
+                lag_min=PRINTED_LAG_MIN,
                 eligible=p.context.eligible,
             )
+        return may_join(
+            follower,
+            high_watermark=p.high_watermark,
+            epoch_start_offset=self.start_offset,
+            eligible=p.context.eligible,
         )
 
     def _review(self, joining: tuple[int, ...], leaving: tuple[int, ...]) -> None:

@@ -62,6 +62,7 @@ class PartitionContext:
         changed: something that a waiting request may wait for has changed in the partition of this name.
         appended: its log has grown, and nothing else has changed.
         proposal_kept: whether metadata of the partition epoch that is in force leaves an ISR proposal alone.
+        isr_expansion_as_printed: whether a replica joins the ISR by the rule that Design V3 prints.
         isr_changed: ``(key, expanded, shrunk)`` once a change of ISR that this leader proposed is committed.
         start_moved: the log start of this partition is another.
         review_later: its leader has to be asked about its ISR from time to time, until it
@@ -83,6 +84,7 @@ class PartitionContext:
     start_moved: Callable[[PartitionKey], None] = lambda _: None
     review_later: Callable[[Partition], None] = lambda _: None
     proposal_kept: bool = True
+    isr_expansion_as_printed: bool = False
 
 
 class Partition:

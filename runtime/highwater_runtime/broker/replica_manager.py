@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-from highwater_runtime.broker import metrics
+from highwater_runtime.broker import metrics, strays
 from highwater_runtime.broker.delta import Delta
 from highwater_runtime.broker.fetcher import FetchContext
 from highwater_runtime.broker.fetcher_manager import FetcherManager
@@ -162,6 +162,7 @@ class ReplicaManager:
             start_moved=self._start_moved,
             review_later=self._review_later,
             proposal_kept=options.switches.proposal_kept == "on",
+            isr_expansion_as_printed=options.switches.isr_expansion_rule == "as-printed",
         )
         self._fetchers = FetcherManager(
             FetchContext(
@@ -261,25 +262,17 @@ class ReplicaManager:
             self.on_loaded()
 
     def set_strays_aside(self, assigned: Mapping[PartitionKey, str]) -> None:
-        """Rename the logs of all partitions but ``assigned`` (topic's name by key): of topics that were deleted, or
-        replicas that were moved away, while this broker was off (KAFKA-7362, KAFKA-14616). They are kept, as Apache
-        Kafka keeps them: if the controllers have lost their metadata, every log is a stray. Switch ``stray-cleanup``.
+        """Take away the logs of all partitions but ``assigned`` (topic's name by key): see :mod:`.strays`.
 
         To be called once every log is loaded, with all that this broker has to have, as the present cluster says to
-        the present life of this broker. A log of another topic id than the one assigned is a stray, whatever its name.
-        A log that has failed is none: nobody knows what it holds.
+        the present life of this broker. Switch ``stray-cleanup``.
         """
         if self.options.switches.stray_cleanup == "off":
             return
         assert self.logs.is_loaded, "a broker that does not know its logs calls none of them a stray"
         for key in [key for key in self.roles if key not in assigned]:
             del self.roles[key]
-        wanted = {TopicPartition(topic, key[1]): key for key, topic in assigned.items()}
-        for tp, log in list(self.logs.logs.items()):
-            key_wanted = wanted.get(tp)
-            is_of_it = key_wanted is not None and log.topic_id in (None, key_wanted[0])
-            if is_of_it or tp in self._creating or log.failure is not None:
-                continue
+        for tp in strays.find(self.logs.logs, assigned, self._creating):
             held = self._key_of.get(tp)
             if held is not None:
                 self._release(held)

@@ -66,6 +66,8 @@ class LogManager:
 
     A caller sets ``on_failed`` to hear of logs that go offline because of their files.
 
+    ``keeps_strays``: what is set aside (:meth:`set_aside`) stays on the disk for ever.
+
     ``clean_start``: the last incarnation was shut down cleanly, in broker epoch ``previous_broker_epoch`` (−1:
     unknown). Both are known after :meth:`start`. ``is_loaded``: every log that was there is in ``logs``.
     """
@@ -79,6 +81,7 @@ class LogManager:
         high_watermarks: Callable[[], Mapping[TopicPartition, int]],
         *,
         truncation_sync: bool = True,
+        keeps_strays: bool = True,
     ) -> None:
         self.logs: dict[TopicPartition, Log] = {}
         self.is_loaded = False
@@ -92,6 +95,8 @@ class LogManager:
         self._node_id = node_id
         self._high_watermarks = high_watermarks
         self._truncation_sync = truncation_sync
+        self._removed_dirs = (DELETE_DIR,) if keeps_strays else (DELETE_DIR, STRAY_DIR)
+        """Ends of the names of directories that are removed after a delay."""
         self._checkpointed_hw: dict[TopicPartition, int] = {}
         self._behind = WriteBehind(ports.disk)
         self._checkpoints = OffsetCheckpoints(ports.disk, self._behind)
@@ -129,7 +134,7 @@ class LogManager:
         self._checkpointed_hw = self._read(HIGH_WATERMARKS)
         places = []
         for name in self._disk.list():
-            if name.endswith(DELETE_DIR) and self._disk.is_dir(name):
+            if name.endswith(self._removed_dirs) and self._disk.is_dir(name):
                 self._remove_dir_later(name)
                 continue
             tp = parse_partition_dir(name)
@@ -284,15 +289,17 @@ class LogManager:
         self._remove_dir_later(self._take_away(TopicPartition(topic, partition), DELETE_DIR, "deleted"))
 
     def set_aside(self, topic: str, partition: int) -> None:
-        """Take a partition away as :meth:`delete` does, and keep what it holds on the disk (``orders-0.<uuid>-stray``).
-        No later start looks at it.
+        """Take the log of a stray partition away (``orders-0.<uuid>-stray``). No later start looks at it. It leaves the
+        disk after the same delay as that of a deleted partition, unless strays are kept (:class:`LogManager`).
 
         Raises:
             KeyError: there is no such log.
         """
         tp = TopicPartition(topic, partition)
-        self._take_away(tp, STRAY_DIR, "stray")
+        name = self._take_away(tp, STRAY_DIR, "stray")
         self._ports.trace.emit(TransitionTaken(reason="stray-set-aside", partition=str(tp)))
+        if STRAY_DIR in self._removed_dirs:
+            self._remove_dir_later(name)
 
     def _take_away(self, tp: TopicPartition, kind: str, reason: str) -> str:
         """Rename its directory, and return the name."""

@@ -20,6 +20,7 @@ class ZooKeeperBroker(Broker):
     the controller, active or not.
     """
 
+    keeps_strays = False  # KAFKA-7362: they are "scheduled for deletion"
     controller: ZkController
 
     def __init__(self, options: BrokerOptions, ports: Ports, coordination: Coordination) -> None:

@@ -220,6 +220,19 @@ def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     assert "orders-0" not in c.directories(1)
     assert any(name.startswith("orders-0.") and name.endswith("-stray") for name in c.directories(1))
     assert c.replica(1) is None
+    c.run(70)
+    assert [name for name in c.directories(1) if name.startswith(("orders", "kept"))] == ["kept-0"], "deleted by now"
+
+
+def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_orders):
+    c, orders = make_orders()
+    orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, names=())
+    c.run(0.5)
+    c.sim.kill("broker-1")
+    c.sim.start("broker-1")
+    c.run(30)
+    assert any(name.startswith("orders-0.") and name.endswith("-stray") for name in c.directories(1))
+    c.until(lambda: not any(name.endswith("-stray") for name in c.directories(1)))
 
 
 def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
