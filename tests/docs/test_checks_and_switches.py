@@ -56,6 +56,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "retention": "retention.ms",
         "compaction": "compact",
         "deletion": "a topic is deleted",
+        "final_reads_cut_short": "before the final reads were through",
     }
     assert set(words) == set(Settings.__struct_fields__)
     assert all(word in rows for word in words.values())
