@@ -107,14 +107,23 @@ def ensure_judgeable(directory: Path) -> None:
     """Look whether the two files are there without which it is not known what else should be there.
 
     Raises:
-        BadSummary: one is missing.
+        BadSummary: one is missing, or ``run.json`` is not of this version.
     """
+    _run_file(directory)
+
+
+def _run_file(directory: Path) -> _File:
     for name in (_EXPERIMENT, RUN_FILE):
         if not (directory / name).is_file():
             raise BadSummary(
                 f"{directory}: expected {name} in a run directory; found none, so it is not known what else is missing."
                 f" Judge its history alone: highwater check {directory}/{OPERATIONS_FILE}.jsonl"
             )
+    path = directory / RUN_FILE
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_File)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BadSummary(f"{path}: cannot be read: {error}") from error
 
 
 def read_summary(directory: Path) -> RunSummary:
@@ -123,12 +132,10 @@ def read_summary(directory: Path) -> RunSummary:
     Raises:
         BadSummary: a file of it is missing or torn, or a recording is not what the run wrote.
     """
-    ensure_judgeable(directory)
-    path = directory / RUN_FILE
+    file = _run_file(directory)
+    path = directory / "faults.jsonl"
     try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
         _ensure_whole(directory, file.recordings)
-        path = directory / "faults.jsonl"
         decode = msgspec.json.Decoder(dict[str, Any]).decode
         faults = [decode(line) for line in path.read_bytes().splitlines()]
         path = directory / "phases.jsonl"

@@ -17,7 +17,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, write_verdict
 from highwater_chaos.report import BadRunFile
-from highwater_chaos.run_summary import BadSummary, RunSummary, is_run_directory, read_summary
+from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTable
@@ -64,7 +64,7 @@ def check(
         raise UsageError(f"{history}: no such file or directory")
     settings = _settings(acks, idempotence, retention=retention)
     if is_run_directory(history):
-        _refuse(lambda: read_summary(history))  # before Spark judges for minutes
+        _refuse(lambda: ensure_judgeable(history))  # before Spark judges for minutes
         if settings is not None:
             raise UsageError(
                 f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
