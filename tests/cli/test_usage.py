@@ -35,7 +35,7 @@ COMMANDS: dict[str, Any] = typer.main.get_command(command_line()).commands  # ty
             "there is no topic 'order'",
         ),
         ("{verdict: pass}", "{verdict: passed}", "spec.expect[0].verdict", "expected 'pass', 'fail' or 'inconclusive'"),
-        ("brokers: 2", "mode: zookeeper", "spec.cluster.mode", "expected 'kraft'"),
+        ("brokers: 2", "mode: raft", "spec.cluster.mode", "expected 'kraft' or 'zookeeper'"),
     ],
 )
 def test_a_broken_file(highwater: Any, tiny: str, found: str, instead: str, path: str, message: str) -> None:

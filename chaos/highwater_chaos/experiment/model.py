@@ -83,7 +83,7 @@ class Cluster(ClusterBase):
     ] = 3
 
     @model_serializer(mode="wrap")
-    def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Leave out how many nodes there would be in the other mode, which a file must not say."""
         written: dict[str, Any] = handler(self)
         written.pop("zookeepers" if self.mode == "kraft" else "controllers", None)
