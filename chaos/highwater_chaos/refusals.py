@@ -25,7 +25,9 @@ class BackendCannotError(PortableError):
 
 def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     """What the experiment needs and the backend cannot do; empty where it can run."""
-    missing: dict[str, None] = dict.fromkeys(backend.problems(experiment.cluster))
+    if problems := backend.problems(experiment.cluster):
+        return problems
+    missing: dict[str, None] = {}
     able = backend.can(experiment.cluster)
     for fault in _faults(experiment.spec.schedule):
         for primitive in sorted(fault.needs_in(experiment.cluster) - able, key=PRIMITIVES.__getitem__):

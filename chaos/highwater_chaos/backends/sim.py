@@ -111,7 +111,7 @@ class SimBackend:
         """Only our own runtime has no I/O of its own."""
         if cluster.runtime == "highwater":
             return []
-        return [f"cluster.runtime {cluster.runtime} runs in real processes only: use --backend local"]
+        return [f"spec.cluster.runtime {cluster.runtime} runs in real processes only: use --backend local"]
 
     # --- life of the run ---
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     WithJsonSchema,
@@ -68,8 +69,16 @@ class ClusterBase(Model):
     topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
 
 
+def _without_counts_of_nodes(schema: dict[str, Any]) -> None:
+    # An API server writes defaults into files that leave them out, and a file must not count nodes of the other mode.
+    for field in ("controllers", "zookeepers"):
+        schema["properties"][field].pop("default", None)
+
+
 class Cluster(ClusterBase):
     """The cluster that the experiment brings up."""
+
+    model_config = ConfigDict(json_schema_extra=_without_counts_of_nodes)
 
     mode: Annotated[
         Literal["kraft", "zookeeper"],
@@ -78,13 +87,26 @@ class Cluster(ClusterBase):
             " the controller."
         ),
     ] = "kraft"
+    controllers: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=5,
+            description="How many controllers, an odd number: the voters of the metadata quorum (KIP-500). Absent: 3;"
+            " mode zookeeper has none.",
+        ),
+    ] = 3
     zookeepers: Annotated[
-        int, Field(ge=1, le=5, description="How many ZooKeeper servers, in place of controllers: mode zookeeper.")
+        int,
+        Field(ge=1, le=5, description="How many ZooKeeper servers in mode zookeeper. Absent: 3; mode kraft has none."),
     ] = 3
 
     @model_serializer(mode="wrap")
     def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Leave out how many nodes there would be in the other mode, which a file must not say."""
+        """Leave out how many nodes there would be in the other mode, which a file must not say.
+
+        Without a return type, since pydantic would take that for the schema of what is written.
+        """
         written: dict[str, Any] = handler(self)
         written.pop("zookeepers" if self.mode == "kraft" else "controllers", None)
         return written

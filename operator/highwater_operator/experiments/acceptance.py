@@ -42,12 +42,9 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         return Rejection("Invalid", _in_words(error))
     except RecursionError:
         return Rejection("Invalid", "spec.schedule: is nested too deeply")
-    if experiment.cluster.runtime != "highwater":
-        runtime = experiment.cluster.runtime
-        return Rejection(
-            "NotSupported", f"spec.cluster.runtime {runtime} does not run on Kubernetes; expected highwater"
-        )
     abilities = KubernetesAbilities(backend_for(crashable=borrowed is None or is_crashable(borrowed)))
+    if problems := abilities.problems(experiment.cluster):
+        return Rejection("NotSupported", "; ".join(problems))
     if impossible := refusals(experiment, abilities):
         return Rejection("NotPossible", "; ".join(impossible))
     if borrowed is not None:

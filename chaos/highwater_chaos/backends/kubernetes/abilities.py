@@ -29,9 +29,9 @@ class KubernetesAbilities:
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software, and ZooKeeper, do not run on Kubernetes."""
         if cluster.mode == "zookeeper":
-            return ["mode zookeeper does not run on Kubernetes: use --backend sim"]
+            return ["spec.cluster.mode zookeeper does not run on Kubernetes yet: use --backend sim"]
         return (
             []
             if cluster.runtime == "highwater"
-            else [f"runtime {cluster.runtime} does not run on Kubernetes; expected highwater"]
+            else [f"spec.cluster.runtime {cluster.runtime} does not run on Kubernetes; expected highwater"]
         )

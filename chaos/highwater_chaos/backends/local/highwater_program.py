@@ -32,7 +32,7 @@ class HighwaterProgram:
     def problems(self, cluster: Cluster) -> list[str]:
         """It is always there: it is this package. ZooKeeper is not."""
         if cluster.mode == "zookeeper":
-            return ["mode zookeeper does not run in processes: use --backend sim"]
+            return ["spec.cluster.mode zookeeper does not run in processes yet: use --backend sim"]
         return []
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
