@@ -198,7 +198,7 @@ class World:
         self.after()
 
     def ask_stale(self):
-        """What the follower sent before it registered anew."""
+        """What the follower sent before it registered again."""
         now = self.registered[FOLLOWER]
         client, self.registered[FOLLOWER] = self.clients[FOLLOWER], now
         request = FetchRequest(session_id=client.id, session_epoch=client.epoch, max_wait_ms=0, min_bytes=1)
