@@ -36,6 +36,29 @@ def settings(tmp_path):
     return read
 
 
+def test_zookeeper_mode(settings):
+    found = settings(without=("controller.quorum.voters",), zookeeper_connect="10.77.3.1:2181, zk.example:2182")
+    assert found.zookeepers == (Endpoint("10.77.3.1", 2181), Endpoint("zk.example", 2182))
+    assert found.voters == {}
+    assert settings().zookeepers == ()
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"zookeeper_connect": "a:2181"}, "expected nothing beside controller.quorum.voters"),
+        ({"zookeeper_connect": "a:2181/kafka"}, "a path behind the servers"),
+        ({"zookeeper_connect": "a:2181,a:2181"}, "a:2181 comes twice"),
+        ({"zookeeper_connect": "a"}, "'a' is not of that form"),
+        ({"zookeeper_connect": "a:2181", "process_roles": "controller"}, "in ZooKeeper mode brokers elect one"),
+    ],
+)
+def test_what_is_wrong_with_zookeeper_connect(settings, changed, problem):
+    with pytest.raises(ConfigError, match=r"zookeeper\.connect") as raised:
+        settings(**changed)
+    assert problem in str(raised.value)
+
+
 def properties(tmp_path: Path, text: str) -> dict[str, str]:
     path = tmp_path / "some.properties"
     path.write_text(text)

@@ -28,6 +28,7 @@ from highwater_runtime.host.config_values import (
     one_of,
     optional_text,
     path_value,
+    servers_of,
     switches_of,
     voters_of,
 )
@@ -68,6 +69,9 @@ class NodeSettings:
     node_id: int
     cluster_id: str
     voters: Mapping[int, Endpoint]
+    """The controllers; none in ZooKeeper mode."""
+    zookeepers: tuple[Endpoint, ...]
+    """The servers of the ZooKeeper ensemble; none in KRaft mode."""
     listeners: tuple[ListenerSetting, ...]
     inter_broker_listener: str
     """Name of the listener that brokers use among themselves; of a controller, that of its first listener."""
@@ -202,14 +206,7 @@ class _Reader:
 def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
     role = cast(Role, reader.require("process.roles", "broker or controller", one_of("broker", "controller"), "broker"))
     node_id = reader.require("node.id", *integer(0, _INT32_MAX), 0)
-    none: dict[int, Endpoint] = {}
-    voters = reader.require(
-        "controller.quorum.voters", "id@host:port of every controller, separated by commas", voters_of, none
-    )
-    if role == "controller" and voters and node_id not in voters:
-        reader.wrong("controller.quorum.voters", f"this controller's own id {node_id} among the voters")
-    if role == "broker" and node_id in voters:
-        reader.wrong("node.id", "an id that is none of the controllers'")
+    voters, zookeepers = _metadata_quorum(reader, role, node_id)
     protocols = _protocols(reader)
     listeners = _listeners(reader, role, protocols)
     inter_broker = _inter_broker_listener(reader, listeners)
@@ -247,6 +244,7 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
         node_id=node_id,
         cluster_id=cluster_id,
         voters=voters,
+        zookeepers=zookeepers,
         listeners=listeners,
         inter_broker_listener=inter_broker,
         log_dir=log_dir,
@@ -254,6 +252,27 @@ def _settings(reader: _Reader) -> Callable[[], NodeSettings]:
         security=reader.security(),
         **cast(Any, settings),
     )
+
+
+def _metadata_quorum(reader: _Reader, role: Role, node_id: int) -> tuple[Mapping[int, Endpoint], tuple[Endpoint, ...]]:
+    """Who keeps the metadata: controllers, or the servers of a ZooKeeper ensemble."""
+    none: tuple[Endpoint, ...] = ()
+    zookeepers = reader.take("zookeeper.connect", "host:port of every server, separated by commas", servers_of, none)
+    expected, no_voters = "id@host:port of every controller, separated by commas", cast(dict[int, Endpoint], {})
+    if reader.has("zookeeper.connect"):
+        if role == "controller":
+            reader.wrong("zookeeper.connect", "no such property of a controller", "in ZooKeeper mode brokers elect one")
+        elif reader.has("controller.quorum.voters"):
+            reader.wrong("zookeeper.connect", "nothing beside controller.quorum.voters: the mode is one or the other")
+        return reader.take("controller.quorum.voters", expected, voters_of, no_voters), zookeepers
+    if role == "broker":
+        expected += ", or zookeeper.connect"
+    voters = reader.require("controller.quorum.voters", expected, voters_of, no_voters)
+    if role == "controller" and voters and node_id not in voters:
+        reader.wrong("controller.quorum.voters", f"this controller's own id {node_id} among the voters")
+    if role == "broker" and node_id in voters:
+        reader.wrong("node.id", "an id that is none of the controllers'")
+    return voters, zookeepers
 
 
 def _limits(reader: _Reader) -> ServerLimits:

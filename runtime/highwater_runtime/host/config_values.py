@@ -123,6 +123,23 @@ def voters_of(text: str) -> dict[int, Endpoint]:
     return found
 
 
+def servers_of(text: str) -> tuple[Endpoint, ...]:
+    """``host:port`` of each ZooKeeper server, separated by commas."""
+    if "/" in text:
+        raise ReasonError("a path behind the servers (chroot) is not supported")
+    found: dict[Endpoint, None] = {}
+    for entry in entries(text):
+        name, endpoint = address_of(entry)
+        if name is not None or not endpoint.host or not endpoint.port:
+            raise ReasonError(f"{entry!r} must name a host and a port")
+        if endpoint in found:
+            raise ReasonError(f"{entry} comes twice")
+        found[endpoint] = None
+    if not found:
+        raise ReasonError("there is none")
+    return tuple(found)
+
+
 def one_directory(text: str) -> Path:
     """The one directory of a list of directories."""
     directories = entries(text)

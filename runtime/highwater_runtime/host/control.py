@@ -11,6 +11,8 @@
 ``dropRule``    ``key``                                                   the same; nothing for a key without a rule
 ``hasRule``     ``key``                                                   whether the server applies the rule of that
                                                                           key, or still holds messages because of it
+``session``                                                               ``{"id":…, "password":…}`` (hex) of a broker's
+                                                                          ZooKeeper session; null: it has none
 ``metrics``                                                               ``[{"name":…, "labels":{…}, "value":…}]``
 ``clock``       ``offsetNs``, ``rate``                                    skews the node's clock
 ``clockError``                                                            ``{"offsetNs":…, "rate":…}`` as it is now
@@ -42,6 +44,7 @@ from highwater_runtime.host.interference import ServerRule
 from highwater_runtime.host.metrics import Sample
 from highwater_runtime.host.node import HostedNode
 from highwater_runtime.host.unix_path import short_path
+from highwater_runtime.ports.coordination import SessionKey
 
 _MAX_LINE_BYTES: Final = 1024 * 1024
 _PROBE: Final = ".highwater-flush-probe"
@@ -50,9 +53,15 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class ControlServer:
-    """Serves the control socket of one node; ``samples`` are its metrics and the host's."""
+    """Serves the control socket of one node; ``samples`` are its metrics and the host's, ``session`` is the key of its
+    ZooKeeper session, if it has one."""
 
-    def __init__(self, node: HostedNode, samples: Callable[[], list[Sample]]) -> None:
+    def __init__(
+        self,
+        node: HostedNode,
+        samples: Callable[[], list[Sample]],
+        session: Callable[[], SessionKey | None] = lambda: None,
+    ) -> None:
         self._node = node
         self._samples = samples
         self._path: Path | None = None
@@ -66,6 +75,7 @@ class ControlServer:
             "removeRule": lambda params: node.server.interference.remove(params["rule"]),
             "dropRule": self._drop_rule,
             "hasRule": lambda params: self._has_rule(params["key"]),
+            "session": lambda _: None if (key := session()) is None else {"id": key.id, "password": key.password.hex()},
             "metrics": lambda _: [
                 {"name": name, "labels": dict(labels), "value": value} for name, labels, value in self._samples()
             ],

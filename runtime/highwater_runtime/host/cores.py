@@ -8,15 +8,18 @@ from typing import Any
 from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.host.config_file import SECURITY_PROTOCOLS, NodeSettings
-from highwater_runtime.host.node import CoreFactory
+from highwater_runtime.host.node import HostedNode
 from highwater_runtime.metadata import BrokerListener, MetadataImage
-from highwater_runtime.ports import Endpoint, NodeCore
+from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports.coordination import Coordination, SessionKey
 
 
-def core_factory(
-    settings: NodeSettings, bound: Mapping[str, Endpoint], bootstrap_records: tuple[Any, ...] = ()
-) -> CoreFactory:
-    """Makes the core; ``bound`` tells, by then, where the listeners really listen."""
+def make_core(
+    settings: NodeSettings, ports: Ports, node: HostedNode, bootstrap_records: tuple[Any, ...] = ()
+) -> NodeCore:
+    """Make the core of a node whose listeners are bound."""
+    bound = node.bound
     if settings.role == "controller":
         controller = ControllerOptions(
             node_id=settings.node_id,
@@ -27,22 +30,28 @@ def core_factory(
             bootstrap_metadata_version=settings.bootstrap_version,
             bootstrap_records=bootstrap_records,
         )
-        return lambda ports: QuorumController(controller, ports)
-    return lambda ports: KraftBroker(
-        BrokerOptions(
-            node_id=settings.node_id,
-            endpoint=advertised(settings, bound, settings.inter_broker_listener),
-            controllers=settings.voters,
-            cluster_id=settings.cluster_id,
-            rack=settings.rack,
-            switches=settings.switches,
-            config=settings.config,
-            listeners=_registered(settings, bound),
-            properties=told(settings, bound),
-            hold_until_published=True,
-        ),
-        ports,
+        return QuorumController(controller, ports)
+    broker = BrokerOptions(
+        node_id=settings.node_id,
+        endpoint=advertised(settings, bound, settings.inter_broker_listener),
+        controllers=settings.voters,
+        cluster_id=settings.cluster_id,
+        rack=settings.rack,
+        switches=settings.switches,
+        config=settings.config,
+        listeners=_registered(settings, bound),
+        properties=told(settings, bound),
+        hold_until_published=True,
     )
+    if settings.zookeepers:
+        return ZooKeeperBroker(broker, ports, _coordination(settings.zookeepers, node))
+    return KraftBroker(broker, ports)
+
+
+def _coordination(servers: tuple[Endpoint, ...], node: HostedNode) -> Coordination:
+    from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
+
+    return KazooCoordination(servers, node.loop, node.run, node.turn.will_send)
 
 
 def _registered(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> tuple[BrokerListener, ...]:
@@ -64,6 +73,12 @@ def metadata_of(core: NodeCore | None) -> MetadataImage | None:
             return core.committed_image
         case _:
             return None
+
+
+def session_of(core: NodeCore | None) -> SessionKey | None:
+    """The key of a broker's ZooKeeper session; None if it has none."""
+    session = core.session if isinstance(core, ZooKeeperBroker) else None
+    return None if session is None else session.key
 
 
 def partitions_of(core: NodeCore | None) -> Iterator[tuple[str, int, int]]:
@@ -98,7 +113,6 @@ def told(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str
         "process.roles": settings.role,
         "node.id": str(settings.node_id),
         "broker.id": str(settings.node_id),
-        "controller.quorum.voters": ",".join(f"{voter}@{endpoint}" for voter, endpoint in settings.voters.items()),
         "listeners": ",".join(f"{one.name}://{bound[one.name]}" for one in settings.listeners),
         "advertised.listeners": ",".join(advertised_listeners),
         "inter.broker.listener.name": settings.inter_broker_listener,
@@ -106,16 +120,27 @@ def told(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str
     }
     if settings.rack is not None:
         properties["broker.rack"] = settings.rack
+    if settings.zookeepers:
+        properties["zookeeper.connect"] = ",".join(map(str, settings.zookeepers))
+    else:
+        voters = (f"{voter}@{endpoint}" for voter, endpoint in settings.voters.items())
+        properties["controller.quorum.voters"] = ",".join(voters)
     return properties | {name: entry.value for name, entry in settings.security.items()}
 
 
 def why_unready(core: NodeCore | None) -> str | None:
     """Why a core does not do its work in the cluster yet (or now); None if it does.
 
-    A broker works once its registration, by this life, is unfenced in the metadata that it acts on; a controller once
-    it is active, or follows a live leader and knows what is committed.
+    A broker works once its registration, by this life, is unfenced in the metadata that it acts on (in ZooKeeper mode:
+    once it is registered and the controller has told it of itself); a controller once it is active, or follows a live
+    leader and knows what is committed.
     """
     match core:
+        case ZooKeeperBroker():
+            if core.session is None or not core.is_registered:
+                return "the broker is not registered in ZooKeeper"
+            known = core.options.node_id in core.image.brokers
+            return None if known else "the controller has not sent the cluster's state yet"
         case Broker():
             own = core.image.brokers.get(core.options.node_id)
             if own is None or own.epoch != core.broker_epoch:

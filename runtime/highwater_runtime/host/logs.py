@@ -82,11 +82,12 @@ def _value(value: object) -> str:
 
 
 def configure(log_format: LogFormat, *, stream: TextIO | None = None, level: str = "INFO") -> None:
-    """Send the logs of all nodes of this process to ``stream`` (standard error), and asyncio's too."""
+    """Send the logs of all nodes of this process to ``stream`` (standard error), and what asyncio and kazoo warn of."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(_JsonLines() if log_format == "json" else _KeyValues())
-    for name in (_NAME, "asyncio"):
+    for name in (_NAME, "asyncio", "kazoo"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
-        logger.setLevel(level)
+        # Below a warning, kazoo tells of every request, and of passwords.
+        logger.setLevel(level if name != "kazoo" or level == "ERROR" else "WARNING")
         logger.propagate = False

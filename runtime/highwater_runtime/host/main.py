@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib.util
 import logging
 import os
 import signal
@@ -31,6 +32,9 @@ the configuration file has Java's properties format and Kafka's names. A minimal
   controller.quorum.voters=1000@127.0.0.1:9093
   listeners=PLAINTEXT://127.0.0.1:9092
   log.dirs=/var/lib/highwater/broker-0
+
+in ZooKeeper mode, zookeeper.connect=127.0.0.1:2181 stands in the place of controller.quorum.voters
+(and needs pip install 'highwater[zookeeper]')
 
 signals:
   SIGTERM, SIGINT   stop cleanly: move leaderships, flush, exit. A second signal: exit at once
@@ -75,6 +79,7 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         settings = read_settings(options.config)
         security = node_security(settings)
         loop_factory = _loop_factory(settings)
+        _check_kazoo(settings)
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return ExitStatus.BAD_CONFIG
@@ -133,6 +138,11 @@ def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventL
         ) from None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
+
+
+def _check_kazoo(settings: NodeSettings) -> None:
+    if settings.zookeepers and importlib.util.find_spec("kazoo") is None:
+        raise ConfigError("zookeeper.connect: expected kazoo to be installed; pip install 'highwater[zookeeper]'")
 
 
 def main() -> None:

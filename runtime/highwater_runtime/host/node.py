@@ -175,13 +175,16 @@ class HostedNode:
         self.core.start()
 
     async def stop(self) -> NodeEnd:
-        """Accept nobody any more, let the core shut down cleanly, send what is to be sent, close; returns the end."""
+        """Let the core shut down cleanly, send what is to be sent, close; returns the end.
+
+        Connections are accepted until the core has left, as by Kafka's brokers: in ZooKeeper mode the controller, which
+        must be asked before one leaves, may be this very broker.
+        """
         if self._alive and self.core is None:
             self._end(NodeEnd(Ending.STOPPED))
         elif self._alive:
             core = self.core
             assert core is not None
-            self.server.stop_accepting()
             self.run(lambda: core.stop(self._stopped))
         return await asyncio.shield(self.ended)
 

@@ -1,7 +1,7 @@
 """One node process from start to exit: its node, its side doors (admin, control), signals, and the status it ends with.
 
 Order of a start: lock the data directory, take the listeners' addresses, open the side doors, start the core, accept
-clients, write the ready file. Order of a stop: accept nobody new, let the core leave the cluster and flush, close.
+clients, write the ready file. Order of a stop: let the core leave the cluster and flush, close.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from highwater_runtime.broker.metrics import SERIES_LEFT_OUT
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import core_factory, metadata_of, partitions_of, refresh_metrics, why_unready
+from highwater_runtime.host.cores import make_core, metadata_of, partitions_of, refresh_metrics, session_of, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
@@ -72,12 +72,12 @@ class _NodeProcess:
         security.read_credentials_from(lambda: metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
         self._admin = AdminServer(AdminPages(self._metrics, self._why_unhealthy, self._why_unready))
-        self._control = ControlServer(self._node, self._samples)
+        self._control = ControlServer(self._node, self._samples, lambda: session_of(self._node.core))
         self._stopping: asyncio.Task[None] | None = None
         self._series_left_out = False
 
     def _make_core(self, ports: Ports) -> NodeCore:
-        return core_factory(self._settings, self._node.bound, self._security.bootstrap_records)(ports)
+        return make_core(self._settings, ports, self._node, self._security.bootstrap_records)
 
     def _handshake_failed(self, listener: str, why: str) -> None:
         self._node.server.refused += 1

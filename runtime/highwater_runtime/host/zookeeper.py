@@ -4,6 +4,8 @@ Kazoo runs one thread for each session. It ends here: what it has to say is hand
 which the server said it, and becomes an event of the node there. Kazoo's own handler has two queues, one for results
 and one for watches, which would break that order; this one has none.
 
+What a turn of the node submits leaves at the end of the turn, behind the node events that explain it (:mod:`.turn`).
+
 Kazoo's request objects are used with ``KazooClient._call``, as its own recipes do: its public methods wait for one
 another in callbacks, and return other things for each operation.
 """
@@ -22,6 +24,7 @@ from kazoo.protocol import serialization
 from kazoo.protocol.states import EventType, KazooState, KeeperState, ZnodeStat
 from kazoo.security import OPEN_ACL_UNSAFE
 
+from highwater_runtime.host.turn import Sender
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.coordination import (
     Aborted,
@@ -83,6 +86,8 @@ class KazooCoordination:
     Args:
         loop: the node's.
         run: runs a callback as an event of the node, on ``loop``.
+        will_send: gets what has something to send once the present turn is over (:meth:`.Turn.will_send`); by default
+            nothing waits for that.
     """
 
     def __init__(
@@ -90,16 +95,18 @@ class KazooCoordination:
         servers: Sequence[Endpoint],
         loop: asyncio.AbstractEventLoop,
         run: Callable[[Callable[[], object]], None],
+        will_send: Callable[[Sender], None] = lambda sender: sender.flush(),
     ) -> None:
         self._servers = servers
         self._loop = loop
         self._run = run
+        self._will_send = will_send
 
     def open(
         self, timeout_ms: int, on_event: Callable[[SessionEvent], None], *, key: SessionKey | None = None
     ) -> KazooSession:
         """See :class:`highwater_runtime.ports.coordination.Coordination`."""
-        return KazooSession(self._servers, self._post, timeout_ms, on_event, key)
+        return KazooSession(self._servers, self._post, self._will_send, timeout_ms, on_event, key)
 
     def _post(self, event: Callable[[], object]) -> None:
         """Make ``event`` one of the node, from any thread."""
@@ -114,11 +121,14 @@ class KazooSession:
         self,
         servers: Sequence[Endpoint],
         post: Callable[[Callable[[], object]], None],
+        will_send: Callable[[Sender], None],
         timeout_ms: int,
         on_event: Callable[[SessionEvent], None],
         key: SessionKey | None,
     ) -> None:
         self._post = post
+        self._will_send = will_send
+        self._unsent: list[Callable[[], None]] = []
         self._on_event = on_event
         self._key = key
         self._is_connected = False
@@ -165,7 +175,19 @@ class KazooSession:
         fired = None if watch is None else lambda event: self._post(lambda: self._fired(number, event))
         response = self._kazoo.handler.async_result()
         response.rawlink(lambda response: self._post(lambda: self._finished(number, operation, response)))
-        self._kazoo._call(_request(operation, fired), response)
+        request = _request(operation, fired)
+        self._send(lambda: self._kazoo._call(request, response))
+
+    def flush(self) -> None:
+        """See :class:`~highwater_runtime.host.turn.Sender`."""
+        unsent, self._unsent = self._unsent, []
+        for send in unsent:
+            send()
+
+    def _send(self, send: Callable[[], None]) -> None:
+        self._unsent.append(send)
+        if len(self._unsent) == 1:
+            self._will_send(self)
 
     def close(self, on_closed: Callable[[], None]) -> None:
         """See :class:`highwater_runtime.ports.coordination.Session`."""
@@ -174,7 +196,7 @@ class KazooSession:
             return
         self._is_over = True
         self._watches.clear()
-        self._stop_kazoo(lambda: self._post(on_closed))
+        self._send(lambda: self._stop_kazoo(lambda: self._post(on_closed)))
 
     def _stop_kazoo(self, then: Callable[[], None]) -> None:
         """In a thread of its own: kazoo waits for its own one, and for the server."""

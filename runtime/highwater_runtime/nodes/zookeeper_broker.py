@@ -36,6 +36,17 @@ class ZooKeeperBroker(Broker):
             return self.controller
 
         def make_mode(core: Core) -> Mode:
-            return ZooKeeperMode(core, coordination, make_controller)
+            self._zookeeper = ZooKeeperMode(core, coordination, make_controller)
+            return self._zookeeper
 
         super().__init__(options, ports, make_mode)
+
+    @property
+    def session(self) -> Session | None:
+        """Its session with the ensemble; None before its start."""
+        return self._zookeeper.session
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether its node ``/brokers/ids/N`` belongs to that session."""
+        return self._zookeeper.is_registered

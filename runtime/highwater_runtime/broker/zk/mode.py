@@ -100,7 +100,7 @@ class ZooKeeperMode:
             on_registered=self._registered,
             on_event=self._session_event,
         )
-        self.controller = make_controller(lambda: self._membership.session)
+        self.controller = make_controller(lambda: self.session)
         self._cluster = ClusterImage(core.options.node_id)
         self._configs = Configs(self._membership, self._configured)
         controller_epochs: dict[PartitionKey, int] = {}
@@ -122,6 +122,16 @@ class ZooKeeperMode:
     def broker_epoch(self) -> int:
         """See :class:`~highwater_runtime.broker.mode.Mode`."""
         return self._membership.broker_epoch
+
+    @property
+    def session(self) -> Session | None:
+        """The session of the moment; None before the start."""
+        return self._membership.session
+
+    @property
+    def is_registered(self) -> bool:
+        """Whether the broker is registered in that session."""
+        return self._membership.is_registered
 
     @property
     def fetch_version(self) -> int:
