@@ -39,44 +39,15 @@ SwitchValue = Annotated[
 SwitchValues = dict[str, SwitchValue]
 
 
-class ClusterBase(Model):
-    """What clusters of every mode have. ``config`` takes Kafka's property names; ``runtime`` is the software that runs,
-    ``file_system`` what its disks are formatted with (the simulator has but one of its own)."""
-
-    runtime: Annotated[
-        Literal["highwater", "apache-kafka"],
-        Field(description="The software that runs. apache-kafka: not on Kubernetes."),
-    ] = "highwater"
-    file_system: Annotated[
-        Literal["ext4", "xfs"], Field(description="What disks are formatted with, where they can lose power.")
-    ] = "ext4"
-    brokers: Annotated[int, Field(ge=1, le=100, description="How many brokers; their ids begin at 0.")] = 3
-    controllers: Annotated[
-        int,
-        Field(
-            ge=1, le=5, description="How many controllers, an odd number: the voters of the metadata quorum (KIP-500)."
-        ),
-    ] = 3
-    switches: SwitchValues = Field(
-        description="Fixes to turn off: {replica-epoch-check: off}; absent: all are on.", default_factory=dict
-    )
-    config: dict[str, str | int | bool] = Field(
-        description="Properties of every node, by Kafka's names: {min.insync.replicas: 2}.", default_factory=dict
-    )
-    metadata_version: Annotated[
-        str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
-    ] = None
-    topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
-
-
 def _without_counts_of_nodes(schema: dict[str, Any]) -> None:
     # An API server writes defaults into files that leave them out, and a file must not count nodes of the other mode.
     for field in ("controllers", "zookeepers"):
         schema["properties"][field].pop("default", None)
 
 
-class Cluster(ClusterBase):
-    """The cluster that the experiment brings up."""
+class Cluster(Model):
+    """A cluster. ``config`` takes Kafka's property names; ``runtime`` is the software that runs, ``file_system`` what its
+    disks are formatted with (the simulator has but one of its own)."""
 
     model_config = ConfigDict(json_schema_extra=_without_counts_of_nodes)
 
@@ -87,6 +58,14 @@ class Cluster(ClusterBase):
             " the controller."
         ),
     ] = "kraft"
+    runtime: Annotated[
+        Literal["highwater", "apache-kafka"],
+        Field(description="The software that runs. apache-kafka: not on Kubernetes."),
+    ] = "highwater"
+    file_system: Annotated[
+        Literal["ext4", "xfs"], Field(description="What disks are formatted with, where they can lose power.")
+    ] = "ext4"
+    brokers: Annotated[int, Field(ge=1, le=100, description="How many brokers; their ids begin at 0.")] = 3
     controllers: Annotated[
         int,
         Field(
@@ -100,6 +79,16 @@ class Cluster(ClusterBase):
         int,
         Field(ge=1, le=5, description="How many ZooKeeper servers in mode zookeeper. Absent: 3; mode kraft has none."),
     ] = 3
+    switches: SwitchValues = Field(
+        description="Fixes to turn off: {replica-epoch-check: off}; absent: all are on.", default_factory=dict
+    )
+    config: dict[str, str | int | bool] = Field(
+        description="Properties of every node, by Kafka's names: {min.insync.replicas: 2}.", default_factory=dict
+    )
+    metadata_version: Annotated[
+        str | None, Field(description="metadata.version to start from, by Kafka's name: 3.4-IV0; absent: the latest.")
+    ] = None
+    topics: list[CreateTopic] = Field(description="Topics to create.", default_factory=list)
 
     @model_serializer(mode="wrap")
     def _without_the_other_mode(self, handler: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]

@@ -38,17 +38,42 @@ def definitions() -> dict[str, dict[str, Any]]:
             plural="logclusters",
             kind="LogCluster",
             short="lc",
-            description="A cluster of brokers and controllers of a replicated log.",
+            description="A cluster of brokers of a replicated log, and of the controllers or ZooKeeper servers that keep"
+            " its metadata.",
             spec=LogClusterSpec,
             status=LogClusterStatus,
             spec_rules=[
                 {
-                    "rule": "self.controllers % 2 == 1",
+                    "rule": "self.mode == oldSelf.mode",
+                    "message": "mode cannot be changed: what keeps the metadata is fixed when a cluster is made",
+                },
+                {
+                    "rule": "self.mode == 'zookeeper' || !has(self.zookeepers)",
+                    "message": "zookeepers: mode kraft has no ZooKeeper servers: give controllers, or mode",
+                },
+                {
+                    "rule": "self.mode == 'kraft' || !has(self.controllers)",
+                    "message": "controllers: mode zookeeper has none, since a broker is elected: give zookeepers instead",
+                },
+                {
+                    "rule": "self.mode == 'kraft' || !has(self.metadataVersion)",
+                    "message": "metadataVersion: mode zookeeper has none: give inter.broker.protocol.version in config",
+                },
+                {
+                    "rule": "self.mode == 'zookeeper' || !has(self.zookeeperImage)",
+                    "message": "zookeeperImage: mode kraft has no ZooKeeper servers",
+                },
+                {
+                    "rule": "!has(self.controllers) || self.controllers % 2 == 1",
                     "message": "controllers must be odd: an even number survives no more failures than one fewer",
                 },
                 {
-                    "rule": "self.controllers == oldSelf.controllers",
+                    "rule": _unchanged("controllers", 3),
                     "message": "controllers cannot be changed: the voters of a quorum are fixed when it is made",
+                },
+                {
+                    "rule": _unchanged("zookeepers", 3),
+                    "message": "zookeepers cannot be changed: the servers of an ensemble are fixed when it is made",
                 },
                 {
                     "rule": "self.storage == oldSelf.storage",
@@ -59,6 +84,7 @@ def definitions() -> dict[str, dict[str, Any]]:
                 _column("Mode", ".spec.mode"),
                 _column("Brokers", ".status.brokersReady"),
                 _column("Controllers", ".status.controllersReady"),
+                _column("ZooKeepers", ".status.zookeepersReady"),
                 _column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
                 _column("Reason", '.status.conditions[?(@.type=="Ready")].reason', priority=1),
                 _column("Bootstrap", ".status.bootstrap", priority=1),
@@ -160,6 +186,12 @@ def _definition(
             ],
         },
     }
+
+
+def _unchanged(field: str, default: int) -> str:
+    """A rule: the same as before, where an absent field means ``default``."""
+    now, before = (f"(has({of}.{field}) ? {of}.{field} : {default})" for of in ("self", "oldSelf"))
+    return f"{now} == {before}"
 
 
 def _column(name: str, path: str, *, type_: str = "string", priority: int = 0) -> dict[str, Any]:

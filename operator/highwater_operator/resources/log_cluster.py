@@ -1,4 +1,4 @@
-"""``LogCluster`` (``lc``): a cluster of brokers and controllers that the operator keeps as it is described.
+"""``LogCluster`` (``lc``): a cluster of brokers, and of controllers or ZooKeeper servers, that the operator keeps as it is described.
 
 The description is the experiment file's ``spec.cluster``, and what a cluster on Kubernetes needs besides.
 """
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from highwater_chaos.experiment.base import Model
-from highwater_chaos.experiment.model import ClusterBase
+from highwater_chaos.experiment.model import Cluster
 from highwater_operator.resources.conditions import Condition
 
 _QUANTITY = r"^[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$"
@@ -64,13 +64,16 @@ class Compute(Model):
     memory: Annotated[Quantity, Field(description="Request and limit of memory, a quantity such as 512Mi.")] = "256Mi"
 
 
-class LogClusterSpec(ClusterBase):
+class LogClusterSpec(Cluster):
     """The cluster as it should be."""
 
-    mode: Annotated[Literal["kraft"], Field(description="Who keeps the metadata: a quorum of controllers.")] = "kraft"
     image: Annotated[
         str | None,
-        Field(max_length=500, description="Image of every node; absent: the operator's default."),
+        Field(max_length=500, description="Image of every broker and controller; absent: the operator's default."),
+    ] = None
+    zookeeper_image: Annotated[
+        str | None,
+        Field(max_length=500, description="Image of every ZooKeeper server; absent: the operator's default."),
     ] = None
     image_pull_policy: Annotated[
         Literal["Always", "IfNotPresent", "Never"], Field(description="When the kubelet pulls the image.")
@@ -94,8 +97,15 @@ class LogClusterStatus(Model):
     ] = ""
     brokers_ready: Annotated[str, Field(max_length=20, description="Ready brokers of wanted ones: 3/3.")] = ""
     controllers_ready: Annotated[str, Field(max_length=20, description="Ready controllers of wanted ones: 3/3.")] = ""
+    zookeepers_ready: Annotated[
+        str, Field(max_length=20, description="ZooKeeper servers that serve of wanted ones: 3/3.")
+    ] = ""
     active_controller: Annotated[
-        int | None, Field(description="Node id of the active controller, 1000 and up; absent: none is known.")
+        int | None,
+        Field(
+            description="Node id of the active controller, 1000 and up, in mode zookeeper that of a broker; absent: none"
+            " is known."
+        ),
     ] = None
     under_replicated_partitions: Annotated[
         int | None, Field(description="Partitions whose ISR is smaller than their replicas; absent: not known.")
@@ -109,7 +119,7 @@ class LogClusterStatus(Model):
 
 
 class LogCluster(Model):
-    """A cluster of brokers and controllers of a replicated log."""
+    """A cluster of brokers of a replicated log, and of what keeps its metadata."""
 
     api_version: Literal["highwater.dev/v1alpha1"] = "highwater.dev/v1alpha1"
     kind: Literal["LogCluster"] = "LogCluster"
