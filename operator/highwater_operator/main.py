@@ -27,13 +27,12 @@ from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kube import AsyncKube
 from highwater_operator.metrics import REGISTRY
+from highwater_operator.objects.images import Images
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.log_cluster import reconcile
 from highwater_operator.reconcile.queue import Queue
 from highwater_operator.settings import configure
 
-IMAGE_VARIABLE: Final = "HIGHWATER_NODE_IMAGE"
-DEFAULT_IMAGE: Final = "highwater/node:0.1.0"
 LIVENESS: Final = "http://0.0.0.0:8080/healthz"
 METRICS_PORT: Final = 9406
 CANNOT_BEGIN: Final = 2
@@ -211,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except kubernetes.config.ConfigException as error:
         _cannot_begin(f"no API server is configured: {error} Set KUBECONFIG, or run in a pod with a service account")
     kube = AsyncKube(configuration)
-    context = Context(kube, os.environ.get(IMAGE_VARIABLE, DEFAULT_IMAGE))
+    context = Context(kube, Images.from_environment(os.environ))
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
     try:
         judging = JudgingSettings.from_environment(os.environ)

@@ -46,8 +46,8 @@ def _without_counts_of_nodes(schema: dict[str, Any]) -> None:
 
 
 class Cluster(Model):
-    """A cluster. ``config`` takes Kafka's property names; ``runtime`` is the software that runs, ``file_system`` what its
-    disks are formatted with (the simulator has but one of its own)."""
+    """A cluster. ``config`` takes Kafka's property names; ``runtime`` is the software that runs, ``file_system`` what
+    its disks are formatted with (the simulator has but one of its own)."""
 
     model_config = ConfigDict(json_schema_extra=_without_counts_of_nodes)
 

@@ -6,9 +6,11 @@ from highwater_operator.admin.model import (
     BrokerView,
     ClusterAdmin,
     ClusterView,
+    EnsembleView,
     OpenAdmin,
     PartitionView,
     QuorumView,
+    ServerView,
     TopicView,
 )
 
@@ -17,9 +19,11 @@ __all__ = [
     "BrokerView",
     "ClusterAdmin",
     "ClusterView",
+    "EnsembleView",
     "OpenAdmin",
     "PartitionView",
     "QuorumView",
+    "ServerView",
     "TopicView",
     "WireAdmin",
     "wire_admin",

@@ -13,7 +13,17 @@ from typing import Any, Final
 
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_chaos.workload.admin import AdminClient, AdminOutcome, OnOutcome
-from highwater_operator.admin.model import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
+from highwater_operator.admin.model import (
+    AdminError,
+    BrokerView,
+    ClusterView,
+    EnsembleView,
+    PartitionView,
+    QuorumView,
+    ServerView,
+    TopicView,
+)
+from highwater_operator.zookeeper.four_letter_words import NotServing, monitored
 from highwater_runtime.host import HostedNode
 from highwater_runtime.metadata.topic_names import METADATA_TOPIC
 from highwater_runtime.ports import SECOND, ApiMessage, Endpoint, Ports, RpcFailure
@@ -38,13 +48,15 @@ _METADATA, _DESCRIBE_CLUSTER, _DESCRIBE_QUORUM, _UNREGISTER = 12, 2, 1, 0
 
 @asynccontextmanager
 async def wire_admin(
-    brokers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint] = lambda advertised: advertised
+    brokers: Sequence[Endpoint],
+    zookeepers: Sequence[Endpoint] = (),
+    at: Callable[[Endpoint], Endpoint] = lambda advertised: advertised,
 ) -> AsyncIterator[WireAdmin]:
-    """A conversation with the cluster that has these brokers.
+    """A conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers.
 
     ``at`` says where an advertised endpoint is reached from here, for a caller outside the pods' network.
     """
-    admin = WireAdmin([at(one) for one in brokers], at)
+    admin = WireAdmin([at(one) for one in brokers], [at(one) for one in zookeepers], at)
     await admin.start()
     try:
         yield admin
@@ -55,13 +67,16 @@ async def wire_admin(
 class WireAdmin:
     """See :class:`~highwater_operator.admin.model.ClusterAdmin`."""
 
-    def __init__(self, brokers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint]) -> None:
+    def __init__(
+        self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint]
+    ) -> None:
         self._brokers = list(brokers)
+        self._zookeepers = list(zookeepers)
         self._at = at
         self._node = HostedNode(CLIENT_NAME, self._make_core)
 
     def _make_core(self, ports: Ports) -> AdminClient:
-        self._core = AdminClient(self._brokers, ports)
+        self._core = AdminClient(self._brokers, ports, mode="zookeeper" if self._zookeepers else "kraft")
         return self._core
 
     async def start(self) -> None:
@@ -97,7 +112,11 @@ class WireAdmin:
             for partition in topic.partitions
             if partition.is_under_replicated
         }
-        quorum, problem = await self._quorum()
+        quorum: QuorumView | EnsembleView | None
+        if self._zookeepers:
+            quorum, problem = await self._ensemble(described.controller_id), None
+        else:
+            quorum, problem = await self._quorum()
         return ClusterView(
             cluster_id=described.cluster_id,
             brokers=brokers,
@@ -107,6 +126,10 @@ class WireAdmin:
             silent=tuple(one.id for one, answer in zip(live, answers, strict=True) if isinstance(answer, RpcFailure)),
             problems=() if problem is None else (problem,),
         )
+
+    async def _ensemble(self, controller: int) -> EnsembleView:
+        views = await asyncio.gather(*(_server(one) for one in self._zookeepers))
+        return EnsembleView(controller, dict(enumerate(views)))
 
     async def _quorum(self) -> tuple[QuorumView | None, str | None]:
         asked = DescribeQuorumRequest(
@@ -206,6 +229,14 @@ class WireAdmin:
         if not answer.done():
             raise AdminError(f"the client has ended: {ended.result()}")
         return answer.result()
+
+
+async def _server(at: Endpoint) -> ServerView | str:
+    try:
+        found = await monitored(at, _READ_S)
+    except NotServing as error:
+        return str(error)
+    return ServerView(found.state != "follower", found.synced_followers)
 
 
 def _topics(answer: MetadataResponse) -> dict[str, TopicView]:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_runtime.ports import Endpoint
 
@@ -71,6 +72,66 @@ class QuorumView:
         """Voters that do not have everything that is committed."""
         return tuple(voter for voter, end in self.voters.items() if end < self.high_watermark)
 
+    @property
+    def controller(self) -> int:
+        """Node id of the active controller, −1 if there is none."""
+        return self.leader
+
+    @property
+    def costly(self) -> frozenset[int]:
+        """Node ids whose restart costs an election."""
+        return frozenset({self.leader})
+
+    @property
+    def why_unsafe(self) -> str | None:
+        """Why it could not do without one more node now; None: it could."""
+        if self.leader < 0:
+            return "the metadata quorum has no leader"
+        if self.lagging:
+            return f"controllers {list(self.lagging)} have not caught up"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerView:
+    """A ZooKeeper server that serves. ``synced_followers``: of a leader, how many have all that it has."""
+
+    leads: bool
+    synced_followers: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleView:
+    """The ZooKeeper ensemble as each of its servers tells it: by index, the server, or why it does not serve.
+    ``controller``: the broker that is the active controller, −1 if brokers know of none."""
+
+    controller: int
+    servers: Mapping[int, ServerView | str]
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """Servers that say that they lead."""
+        return tuple(index for index, one in self.servers.items() if isinstance(one, ServerView) and one.leads)
+
+    @property
+    def costly(self) -> frozenset[int]:
+        """Node ids whose restart costs an election, of the ensemble or of the controller."""
+        return frozenset({self.controller, *(node_id(f"zookeeper-{index}") for index in self.leaders)})
+
+    @property
+    def why_unsafe(self) -> str | None:
+        """Why it could not do without one more node now; None: it could."""
+        for index, one in self.servers.items():
+            if isinstance(one, str):
+                return f"zookeeper-{index} does not serve: {one}"
+        if len(self.leaders) != 1:
+            return f"of the ZooKeeper servers {list(self.leaders)} say that they lead; expected one"
+        leader = self.servers[self.leaders[0]]
+        followers = len(self.servers) - 1
+        if isinstance(leader, ServerView) and leader.synced_followers < followers:
+            return f"{leader.synced_followers} of {followers} followers of zookeeper-{self.leaders[0]} are in sync"
+        return "no broker is the active controller" if self.controller < 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
@@ -83,12 +144,18 @@ class ClusterView:
     cluster_id: str
     brokers: Mapping[int, BrokerView]
     topics: Mapping[str, TopicView]
-    quorum: QuorumView | None
+    quorum: QuorumView | EnsembleView | None
     under_replicated: tuple[str, ...]
     silent: tuple[int, ...] = ()
     """Unfenced brokers that did not answer."""
     problems: tuple[str, ...] = field(default=())
     """Why something here is not known."""
+
+    @property
+    def holders(self) -> frozenset[int]:
+        """Brokers that are registered, or hold a replica: in ZooKeeper mode one that is down is not registered."""
+        partitions = (partition for topic in self.topics.values() for partition in topic.partitions)
+        return frozenset({*self.brokers, *(replica for one in partitions for replica in one.replicas)})
 
     def replicas_on(self, broker: int) -> tuple[str, ...]:
         """Names of the partitions of which ``broker`` holds a replica."""
@@ -124,5 +191,5 @@ class ClusterAdmin(Protocol):
         """Begin to move a partition. Raises :class:`AdminError`."""
 
 
-OpenAdmin = Callable[[Sequence[Endpoint]], AbstractAsyncContextManager[ClusterAdmin]]
-"""Opens a conversation with the cluster that has these brokers."""
+OpenAdmin = Callable[[Sequence[Endpoint], Sequence[Endpoint]], AbstractAsyncContextManager[ClusterAdmin]]
+"""Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers."""

@@ -20,7 +20,7 @@ from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 from highwater_operator.admin import AdminError
 from highwater_operator.experiments.acceptance import Rejection, examine
 from highwater_operator.experiments.context import ExperimentContext
-from highwater_operator.objects.naming import CLIENT_PORT, Owner, host_of
+from highwater_operator.objects.naming import Owner, endpoints_of, roles_of
 from highwater_operator.reconcile.events import publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
 from highwater_operator.reconcile.problems import Problem, read_spec
@@ -162,17 +162,18 @@ class BorrowedCluster:
             return None
         return None if (other.get("status") or {}).get("phase") in FINAL_PHASES else name
 
-    def _endpoints(self, cluster: Json) -> list[Endpoint]:
+    def _endpoints(self, cluster: Json) -> tuple[list[Endpoint], list[Endpoint]]:
         spec = read_spec(cluster["spec"])
         if isinstance(spec, Problem):
             raise AdminError(spec.message)
         metadata = cluster["metadata"]
         owner = Owner(metadata["name"], metadata["namespace"], metadata["uid"], spec)
-        return [Endpoint(host_of(owner, "broker", index), CLIENT_PORT) for index in range(spec.brokers)]
+        zookeepers = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
+        return endpoints_of(owner, "broker"), zookeepers
 
     async def _topics_there(self, experiment: ChaosExperiment) -> list[str]:
         assert self._cluster is not None
-        async with self._context.open_admin(self._endpoints(self._cluster)) as admin:
+        async with self._context.open_admin(*self._endpoints(self._cluster)) as admin:
             view = await admin.look()
         return [name for name in own_topics(experiment) if name in view.topics]
 
@@ -183,7 +184,7 @@ class BorrowedCluster:
         except ExperimentError as error:
             return f"the LogCluster was changed, and does not fit the experiment any more: {error}"
         try:
-            async with self._context.open_admin(self._endpoints(cluster)) as admin:
+            async with self._context.open_admin(*self._endpoints(cluster)) as admin:
                 view = await admin.look()
                 for name in names:
                     if name in view.topics:

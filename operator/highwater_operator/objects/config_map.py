@@ -1,7 +1,7 @@
-"""The nodes' configuration: one properties file a pod, in one ConfigMap a role.
+"""The nodes' configuration: one file a pod, in one ConfigMap a role.
 
 A pod finds its own by its name, so that no script has to run before the node: the container's argument is
-``/etc/highwater/$(POD_NAME).properties``.
+``/etc/highwater/$(POD_NAME).properties``, and ``$(POD_NAME).cfg`` of a ZooKeeper server.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from highwater_operator.objects.naming import (
     ADMIN_PORT,
     CLIENT_PORT,
     CONTROLLER_PORT,
+    ELECTION_PORT,
+    QUORUM_PORT,
+    ZOOKEEPER_PORT,
     Owner,
     Role,
     host_of,
@@ -24,10 +27,14 @@ from highwater_operator.objects.naming import (
     replicas_of,
     set_name,
 )
+from highwater_operator.zookeeper.four_letter_words import COMMANDS
+from highwater_operator.zookeeper.identity import zookeeper_id
+from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 
 DATA_PATH = "/var/lib/highwater/data"
 EVENTS_PATH = "/var/lib/highwater/events"
+EVENTS_FILE = f"{EVENTS_PATH}/events.jsonl"
 CONTROL_PATH = "/run/highwater"
 EVENTS_VOLUME = "events"
 CONTROL_VOLUME = "control"
@@ -58,6 +65,7 @@ RESERVED: Final = frozenset(
         "node.id",
         "process.roles",
         "security.inter.broker.protocol",
+        "zookeeper.connect",
     }
 )
 """Properties that say where a node is and who: a resource cannot set them."""
@@ -65,6 +73,12 @@ RESERVED: Final = frozenset(
 _ONE_POD_S: Final = ("advertised.listeners", "highwater.node.name", "log.dirs", "node.id")
 _BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
 _USUAL_REPLICAS: Final = 3
+
+_TICKS_A_SESSION: Final = 9
+_SYNC_TICKS: Final = 5
+"""A follower that hears nothing for so long leaves its leader: before the brokers' sessions have expired."""
+_JOINS_WITHIN_MS: Final = 20_000
+"""How long a server may take to load what it lacks."""
 
 
 def config_map(owner: Owner, role: Role) -> dict[str, Any]:
@@ -74,10 +88,19 @@ def config_map(owner: Owner, role: Role) -> dict[str, Any]:
         "kind": "ConfigMap",
         "metadata": metadata_of(owner, set_name(owner, role), role),
         "data": {
-            f"{pod_name(owner, role, index)}.properties": render_properties(node_properties(owner, role, index))
+            f"{pod_name(owner, role, index)}.{file_suffix(role)}": _file(owner, role, index)
             for index in range(replicas_of(owner, role))
         },
     }
+
+
+def file_suffix(role: Role) -> str:
+    """What the names of a role's files end with."""
+    return "cfg" if role == "zookeeper" else "properties"
+
+
+def _file(owner: Owner, role: Role, index: int) -> str:
+    return zoo_cfg(owner, index) if role == "zookeeper" else render_properties(node_properties(owner, role, index))
 
 
 def config_hash(owner: Owner, role: Role) -> str:
@@ -86,31 +109,70 @@ def config_hash(owner: Owner, role: Role) -> str:
     How many brokers there are is not among that: a new one must not restart the others. (What follows from their number
     where the resource does not say it, a node takes up when it is started next.)
     """
+    if role == "zookeeper":
+        return _digest(zoo_cfg(owner, 0))
     ignored = {*_ONE_POD_S, *(name for name in _BY_BROKERS if name not in owner.spec.config)}
     first = {name: value for name, value in node_properties(owner, role, 0).items() if name not in ignored}
-    return blake2b(json.dumps(first, sort_keys=True).encode(), digest_size=8).hexdigest()
+    return _digest(json.dumps(first, sort_keys=True))
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def zoo_cfg(owner: Owner, index: int) -> str:
+    """The configuration of one ZooKeeper server, in ZooKeeper's own format.
+
+    Session time-outs that a client may ask for lie between 2 and 20 ticks, so that a tick follows from that of the
+    brokers. Servers listen on all addresses: a pod may not know its own name when it starts.
+    """
+    tick_ms = max(1, NodeConfig.of(owner.spec.config).zookeeper_session_timeout_ms // _TICKS_A_SESSION)
+    servers = {
+        f"server.{zookeeper_id(number)}": f"{host_of(owner, 'zookeeper', number)}:{QUORUM_PORT}:{ELECTION_PORT}"
+        for number in range(owner.spec.zookeepers)
+    }
+    settings: dict[str, str | int | bool] = {
+        "tickTime": tick_ms,
+        "initLimit": max(_SYNC_TICKS, -(-_JOINS_WITHIN_MS // tick_ms)),
+        "syncLimit": _SYNC_TICKS,
+        "dataDir": data_path(owner, "zookeeper", index),
+        "clientPort": ZOOKEEPER_PORT,
+        "maxClientCnxns": 0,
+        "autopurge.snapRetainCount": 3,
+        "autopurge.purgeInterval": 1,
+        "4lw.commands.whitelist": ",".join(COMMANDS),
+        "admin.enableServer": False,
+        "standaloneEnabled": False,
+        "reconfigEnabled": False,
+        "quorumListenOnAllIPs": True,
+        **servers,
+    }
+    return render_properties(settings)
+
+
+def zookeeper_connect(owner: Owner) -> str:
+    """Where clients of the ensemble connect to."""
+    return ",".join(
+        f"{host_of(owner, 'zookeeper', number)}:{ZOOKEEPER_PORT}" for number in range(owner.spec.zookeepers)
+    )
 
 
 def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int | bool]:
     """The properties of one pod's node."""
     spec = owner.spec
     port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
-    voters = ",".join(
-        f"{node_id('controller', number)}@{host_of(owner, 'controller', number)}:{CONTROLLER_PORT}"
-        for number in range(spec.controllers)
-    )
     properties: dict[str, str | int | bool] = {
         "process.roles": role,
         "node.id": node_id(role, index),
         "cluster.id": cluster_id(owner),
-        "controller.quorum.voters": voters,
+        **_metadata_quorum(owner),
         "listeners": f"PLAINTEXT://0.0.0.0:{port}",
         "log.dirs": data_path(owner, role, index),
         **dict.fromkeys(_BY_BROKERS, min(_USUAL_REPLICAS, spec.brokers)),
         **spec.config,
         "highwater.node.name": f"{role}-{index}",
         "highwater.incarnation": "clock",  # there is no count of a container's starts
-        "highwater.trace.path": f"{EVENTS_PATH}/events.jsonl",
+        "highwater.trace.path": EVENTS_FILE,
         "highwater.control.path": f"{CONTROL_PATH}/control.sock",
         "highwater.admin.listener": f"http://0.0.0.0:{ADMIN_PORT}",
         "highwater.log.format": "json",
@@ -124,6 +186,16 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
         properties["highwater.bootstrap.metadata.version"] = version.version
     return properties
+
+
+def _metadata_quorum(owner: Owner) -> dict[str, str]:
+    if owner.spec.mode == "zookeeper":
+        return {"zookeeper.connect": zookeeper_connect(owner)}
+    voters = (
+        f"{node_id('controller', number)}@{host_of(owner, 'controller', number)}:{CONTROLLER_PORT}"
+        for number in range(owner.spec.controllers)
+    )
+    return {"controller.quorum.voters": ",".join(voters)}
 
 
 def data_path(owner: Owner, role: Role, index: int) -> str:

@@ -1,24 +1,30 @@
 """Names, labels and addresses: the one place where they are made up.
 
-Pods are called ``<cluster>-broker-<id>`` and ``<cluster>-controller-<index>``; a broker's node id is that id, a
-controller's is 1000 and its index. Labels follow Kubernetes' recommendation, and those of Strimzi are added because the
-dashboards that people have select by them.
+Pods are called ``<cluster>-broker-<id>``, ``<cluster>-controller-<index>`` and ``<cluster>-zookeeper-<index>``; a
+broker's node id is that id, a controller's is 1000 and its index, a ZooKeeper server's 2000 and its index. Labels
+follow Kubernetes' recommendation, and those of Strimzi are added because the dashboards that people have select by
+them.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple
 
+from highwater_chaos.experiment.nodes import node_id as node_id_of
 from highwater_chaos.kube.kinds import CLUSTER_LABEL, LOG_CLUSTER
 from highwater_operator.resources import LogClusterSpec
+from highwater_runtime.ports import Endpoint
 
-Role = Literal["broker", "controller"]
-ROLES: Final[tuple[Role, ...]] = ("controller", "broker")
-"""In the order in which they are made."""
+Role = Literal["broker", "controller", "zookeeper"]
+ROLES: Final[tuple[Role, ...]] = ("controller", "zookeeper", "broker")
+"""In the order in which they are made. Each cluster has brokers and one of the others: see :func:`roles_of`."""
 
-CONTROLLER_ID_BASE: Final = 1000
 CLIENT_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
+ZOOKEEPER_PORT: Final = 2181
+QUORUM_PORT: Final = 2888
+"""Of a ZooKeeper server that leads: followers and observers connect to it."""
+ELECTION_PORT: Final = 3888
 ADMIN_PORT: Final = 9404
 """Metrics and probes; the port that JMX exporters of Kafka are commonly given."""
 
@@ -45,6 +51,11 @@ class Owner(NamedTuple):
         }
 
 
+def roles_of(owner: Owner) -> tuple[Role, ...]:
+    """The roles that a cluster of this mode has, in the order in which they are made."""
+    return ("controller" if owner.spec.mode == "kraft" else "zookeeper", "broker")
+
+
 def set_name(owner: Owner, role: Role) -> str:
     """Of the StatefulSet, and the stem of its pods' names."""
     return f"{owner.name}-{role}"
@@ -66,8 +77,8 @@ def pod_name(owner: Owner, role: Role, index: int) -> str:
 
 
 def node_id(role: Role, index: int) -> int:
-    """Kafka's node id of a pod."""
-    return index + (CONTROLLER_ID_BASE if role == "controller" else 0)
+    """Kafka's node id of a pod. That of a ZooKeeper server is ours alone."""
+    return node_id_of(f"{role}-{index}")
 
 
 def host_of(owner: Owner, role: Role, index: int) -> str:
@@ -75,9 +86,35 @@ def host_of(owner: Owner, role: Role, index: int) -> str:
     return f"{pod_name(owner, role, index)}.{service_name(owner, role)}.{owner.namespace}.svc"
 
 
+def endpoints_of(owner: Owner, role: Role, count: int | None = None) -> list[Endpoint]:
+    """Where a role's pods are reached by their clients; ``count``: not as many as there should be, but so many."""
+    port = next(iter(ports_of(role).values()))
+    return [
+        Endpoint(host_of(owner, role, index), port)
+        for index in range(replicas_of(owner, role) if count is None else count)
+    ]
+
+
 def replicas_of(owner: Owner, role: Role) -> int:
     """How many pods of a role there should be."""
-    return owner.spec.brokers if role == "broker" else owner.spec.controllers
+    match role:
+        case "broker":
+            return owner.spec.brokers
+        case "controller":
+            return owner.spec.controllers
+        case "zookeeper":
+            return owner.spec.zookeepers
+
+
+def ports_of(role: Role) -> dict[str, int]:
+    """The ports of a role's pods, beside that of metrics, by name; the first one is for its clients."""
+    match role:
+        case "broker":
+            return {"kafka": CLIENT_PORT}
+        case "controller":
+            return {"kafka": CONTROLLER_PORT}
+        case "zookeeper":
+            return {"zookeeper": ZOOKEEPER_PORT, "quorum": QUORUM_PORT, "election": ELECTION_PORT}
 
 
 def labels_of(owner: Owner, role: Role | None = None) -> dict[str, str]:

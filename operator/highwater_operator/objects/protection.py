@@ -6,11 +6,10 @@ from typing import Any
 
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
-    CLIENT_PORT,
-    CONTROLLER_PORT,
     Owner,
     Role,
     metadata_of,
+    ports_of,
     selector_of,
     set_name,
 )
@@ -27,16 +26,15 @@ def disruption_budget(owner: Owner, role: Role) -> dict[str, Any]:
 
 
 def network_policy(owner: Owner, role: Role) -> dict[str, Any]:
-    """Brokers and metrics may be reached by anyone; controllers by the cluster's own pods and Highwater's only."""
+    """Brokers and metrics may be reached by anyone; controllers and ZooKeeper servers by the cluster's own pods and
+    Highwater's only."""
     own: list[dict[str, Any]] = [
         {"podSelector": {"matchLabels": selector_of(owner)}},
         {"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": "highwater"}}, "namespaceSelector": {}},
     ]
     rules: list[dict[str, Any]] = [{"ports": [{"port": ADMIN_PORT, "protocol": "TCP"}]}]
-    if role == "broker":
-        rules.append({"ports": [{"port": CLIENT_PORT, "protocol": "TCP"}]})
-    else:
-        rules.append({"from": own, "ports": [{"port": CONTROLLER_PORT, "protocol": "TCP"}]})
+    ports = [{"port": port, "protocol": "TCP"} for port in ports_of(role).values()]
+    rules.append({"ports": ports} if role == "broker" else {"from": own, "ports": ports})
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",

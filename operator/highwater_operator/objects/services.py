@@ -7,19 +7,18 @@ from typing import Any
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
     CLIENT_PORT,
-    CONTROLLER_PORT,
     Owner,
     Role,
     bootstrap_name,
     metadata_of,
+    ports_of,
     selector_of,
     service_name,
 )
 
 
 def headless_service(owner: Owner, role: Role) -> dict[str, Any]:
-    """Addresses exist before pods are ready: controllers must find each other to become so."""
-    port = CLIENT_PORT if role == "broker" else CONTROLLER_PORT
+    """Addresses exist before pods are ready: controllers and ZooKeeper servers must find each other to become so."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -29,7 +28,10 @@ def headless_service(owner: Owner, role: Role) -> dict[str, Any]:
             "publishNotReadyAddresses": True,
             "selector": selector_of(owner, role),
             "ports": [
-                {"name": "kafka", "port": port, "targetPort": "kafka", "protocol": "TCP"},
+                *(
+                    {"name": name, "port": port, "targetPort": name, "protocol": "TCP"}
+                    for name, port in ports_of(role).items()
+                ),
                 {"name": "metrics", "port": ADMIN_PORT, "targetPort": "metrics", "protocol": "TCP"},
             ],
         },

@@ -19,34 +19,41 @@ from highwater_operator.objects.config_map import (
     CONTROL_PATH,
     CONTROL_VOLUME,
     DATA_PATH,
+    EVENTS_FILE,
     EVENTS_PATH,
     EVENTS_VOLUME,
     HOLD_FILES,
     VOLUMES_PATH,
     config_hash,
+    file_suffix,
 )
+from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
-    CLIENT_PORT,
-    CONTROLLER_PORT,
     Owner,
     Role,
     labels_of,
     metadata_of,
+    ports_of,
     replicas_of,
     selector_of,
     service_name,
     set_name,
 )
 
+_PROGRAMS: Final[dict[Role, str]] = {
+    "broker": "highwater-node",
+    "controller": "highwater-node",
+    "zookeeper": "highwater-zookeeper",
+}
 CONFIG_HASH: Final = "highwater.dev/config-hash"
 NODE_USER: Final = 10001
 _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
 
 
-def stateful_set(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
-    """The StatefulSet of a role; ``default_image`` where the resource names none."""
+def stateful_set(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
+    """The StatefulSet of a role."""
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -67,14 +74,14 @@ def stateful_set(owner: Owner, role: Role, default_image: str) -> dict[str, Any]
                         "prometheus.io/port": str(ADMIN_PORT),
                     },
                 },
-                "spec": _pod(owner, role, default_image),
+                "spec": _pod(owner, role, images),
             },
             **_claims(owner),
         },
     }
 
 
-def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
+def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
     spec = owner.spec
     return {
         "serviceAccountName": owner.name,
@@ -100,17 +107,22 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
         "containers": [
             {
                 "name": "node",
-                "image": spec.image or default_image,
+                "image": images.of(owner, role),
                 "imagePullPolicy": spec.image_pull_policy,
-                "command": ["highwater-node"],
-                "args": ["/etc/highwater/$(POD_NAME).properties", "--hold-files", HOLD_FILES, *_wait(owner)],
+                "command": [_PROGRAMS[role]],
+                "args": [
+                    f"/etc/highwater/$(POD_NAME).{file_suffix(role)}",
+                    "--hold-files",
+                    HOLD_FILES,
+                    *_wait(owner),
+                    *_arguments(role),
+                ],
                 "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
                 "ports": [
-                    {
-                        "name": "kafka",
-                        "containerPort": CLIENT_PORT if role == "broker" else CONTROLLER_PORT,
-                        "protocol": "TCP",
-                    },
+                    *(
+                        {"name": name, "containerPort": port, "protocol": "TCP"}
+                        for name, port in ports_of(role).items()
+                    ),
                     {"name": "metrics", "containerPort": ADMIN_PORT, "protocol": "TCP"},
                 ],
                 "startupProbe": _probe("/healthz", period=1, failures=120),
@@ -143,6 +155,14 @@ def _pod(owner: Owner, role: Role, default_image: str) -> dict[str, Any]:
             *_crashable_volumes(owner),
         ],
     }
+
+
+def _arguments(role: Role) -> list[str]:
+    """What a node's properties say, as arguments: ZooKeeper's file has no place for it."""
+    if role != "zookeeper":
+        return []
+    admin = f"http://0.0.0.0:{ADMIN_PORT}"
+    return ["--pod", "$(POD_NAME)", "--trace", EVENTS_FILE, "--admin", admin, "--log-format", "json"]
 
 
 def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from highwater_operator.admin import OpenAdmin, wire_admin
 from highwater_operator.kube import AsyncKube
+from highwater_operator.objects.images import Images
 
 
 def now_utc() -> datetime:
@@ -32,7 +33,7 @@ class Context:
     """The API server, the way to live clusters, and the operator's own settings."""
 
     kube: AsyncKube
-    default_image: str
+    images: Images
     open_admin: OpenAdmin = wire_admin
     pace: Pace = Pace()
     now: Callable[[], datetime] = now_utc

@@ -11,7 +11,7 @@ from highwater_chaos.kube.kinds import LOG_CLUSTER, POD, Json, kind_of
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
 from highwater_operator.objects.all import objects_of
-from highwater_operator.objects.naming import CLIENT_PORT, ROLES, Owner, Role, host_of, set_name
+from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, endpoints_of, replicas_of, roles_of, set_name
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created
 from highwater_operator.reconcile.drift import difference, is_current, stamped
@@ -30,7 +30,6 @@ from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
 from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, status_of
 from highwater_operator.reconcile.topics import differences, missing
 from highwater_operator.resources import LogClusterSpec
-from highwater_runtime.ports import Endpoint
 
 _log = logging.getLogger(__name__)
 _STATUS_ATTEMPTS = 5
@@ -84,7 +83,7 @@ class _Reconcile:
 
     async def _taken(self, owner: Owner, seen: Observation) -> Problem | None:
         """Whether an object that is to be made is there already and has another owner."""
-        for manifest in objects_of(owner, self._context.default_image):
+        for manifest in objects_of(owner, self._context.images):
             kind, name = kind_of(manifest), manifest["metadata"]["name"]
             if (kind.kind, name) in seen.objects:
                 continue
@@ -105,8 +104,9 @@ class _Reconcile:
         anyone = any(pod.role == "broker" and pod.ready for pod in seen.pods)
         if not anyone:
             return await self._act(owner, seen, None, None, "no broker is ready")
-        endpoints = [Endpoint(host_of(owner, "broker", index), CLIENT_PORT) for index in range(known)]
-        async with self._context.open_admin(endpoints) as admin:
+        brokers_at = endpoints_of(owner, "broker", known)
+        zookeepers_at = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
+        async with self._context.open_admin(brokers_at, zookeepers_at) as admin:
             try:
                 view = await admin.look()
             except AdminError as error:
@@ -149,7 +149,7 @@ class _Reconcile:
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:
         """Make every object what it should be; returns the StatefulSets as they are then."""
         latest = dict(seen.objects)
-        for plain in objects_of(owner, self._context.default_image):
+        for plain in objects_of(owner, self._context.images):
             manifest = stamped(plain)
             key = (manifest["kind"], manifest["metadata"]["name"])
             live = latest.get(key)
@@ -169,10 +169,9 @@ class _Reconcile:
                 await self._tell("Warning", "DriftRepaired", f"{key[0]} {key[1]} had been changed at {path}")
                 metrics.REPAIRS.labels(key[0]).inc()
         if not seen.objects:
-            await self._tell(
-                "Normal", "Created", f"{owner.spec.controllers} controllers and {owner.spec.brokers} brokers"
-            )
-        return {role: set_view(latest["StatefulSet", set_name(owner, role)]) for role in ROLES}
+            made = " and ".join(f"{replicas_of(owner, role)} {role}s" for role in roles_of(owner))
+            await self._tell("Normal", "Created", made)
+        return {role: set_view(latest["StatefulSet", set_name(owner, role)]) for role in roles_of(owner)}
 
     async def _restart(self, pod: PodView, behind: int) -> None:
         if await self._kube.delete(POD, self._metadata["namespace"], pod.name, uid=pod.uid):
@@ -198,7 +197,7 @@ class _Reconcile:
         wanted = missing(owner.spec.topics, view)
         live = sum(not broker.fenced for broker in view.brokers.values())
         ready = sum(pod.ready and not pod.terminating for pod in seen.pods if pod.role == "broker")
-        if wanted and (min(live, ready) < scaling.brokers or view.quorum is None or view.quorum.leader < 0):
+        if wanted and (min(live, ready) < scaling.brokers or view.quorum is None or view.quorum.controller < 0):
             return [topic.name for topic in wanted]
         for topic in wanted:
             await admin.create_topic(topic)

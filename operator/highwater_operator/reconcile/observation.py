@@ -19,7 +19,7 @@ from highwater_chaos.kube.kinds import (
     Kind,
 )
 from highwater_operator.kube import AsyncKube
-from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, selector_of, set_name
+from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, roles_of, selector_of, set_name
 
 OWNED: Final[tuple[Kind, ...]] = (
     SERVICE_ACCOUNT,
@@ -123,11 +123,11 @@ def set_view(item: Json) -> SetView:
 
 
 def pod_views(owner: Owner, pods: Iterable[Json]) -> tuple[PodView, ...]:
-    """Those of the cluster's StatefulSets, controllers first, by index."""
+    """Those of the cluster's StatefulSets, brokers last, by index."""
     views: list[PodView] = []
     for pod in pods:
         metadata = pod["metadata"]
-        for role in ROLES:
+        for role in roles_of(owner):
             stem, _, number = metadata["name"].rpartition("-")
             if number.isdigit() and pod_name(owner, role, int(number)) == metadata["name"] == f"{stem}-{number}":
                 views.append(_pod_view(pod, role, int(number)))

@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from highwater_chaos.backends.local.properties import render_properties
+from highwater_chaos.experiment.consistency import switch_problem
 from highwater_operator.objects.config_map import RESERVED, node_properties
-from highwater_operator.objects.naming import ROLES, Owner
+from highwater_operator.objects.naming import Owner, roles_of
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.config import ConfigError
 from highwater_runtime.host.config_file import read_settings
@@ -61,15 +62,20 @@ def _name(owner: Owner) -> Iterator[str]:
 
 def _config(owner: Owner, at: str) -> Iterator[str]:
     spec = owner.spec
+    yield from _mode(spec, at)
+    for name, value in spec.switches.items():
+        if problem := switch_problem(name, value, spec):
+            yield f"{at}.switches.{name}: {problem}"
+            return
     reserved = sorted(set(spec.config) & RESERVED)
     if reserved:
         yield f"{at}.config: {', '.join(reserved)} are the operator's to set"
         return
-    if spec.controllers % 2 == 0:
-        yield f"{at}.controllers: expected an odd number, found {spec.controllers}"
     seen: set[str] = set()
     try:
-        files = {role: render_properties(node_properties(owner, role, 0)) for role in ROLES}
+        files = {
+            role: render_properties(node_properties(owner, role, 0)) for role in roles_of(owner) if role != "zookeeper"
+        }
     except ValueError as error:  # a name that no file can hold, or an unknown metadataVersion
         yield f"{at}: {error}"
         return
@@ -82,6 +88,22 @@ def _config(owner: Owner, at: str) -> Iterator[str]:
             except ConfigError as error:
                 seen |= {re.sub(r"^[^ ]*\.properties(:\d+)?: ", "", line) for line in str(error).splitlines()}
     yield from (f"{at}.config: {line}" for line in sorted(seen))
+
+
+def _mode(spec: LogClusterSpec, at: str) -> Iterator[str]:
+    """What only clusters of the other mode have."""
+    given = spec.model_fields_set
+    if spec.mode == "kraft":
+        for field, name in (("zookeepers", "zookeepers"), ("zookeeper_image", "zookeeperImage")):
+            if field in given:
+                yield f"{at}.{name}: mode kraft has no ZooKeeper servers"
+        if spec.controllers % 2 == 0:
+            yield f"{at}.controllers: expected an odd number, found {spec.controllers}"
+        return
+    if "controllers" in given:
+        yield f"{at}.controllers: mode zookeeper has none, since a broker is elected: give zookeepers instead"
+    if spec.metadata_version is not None:
+        yield f"{at}.metadataVersion: mode zookeeper has none: give inter.broker.protocol.version in config"
 
 
 def _topics(spec: LogClusterSpec, at: str) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """Which pod may be replaced next, when pods are behind their StatefulSet's template.
 
 One pod at a time. Controllers first, the active one last of them: each change of the active controller costs an
-election. Brokers only while no partition is under-replicated, so that no partition loses more than one replica at a
-time. A pod that is behind and not ready goes first and at once: it serves no client, and may be just what the change
-repairs.
+election. In ZooKeeper mode its servers first, their leader last of them, and each only while all others serve and have
+what the leader has; then brokers, the active controller last of them. Brokers only while no partition is
+under-replicated, so that no partition loses more than one replica at a time. A pod that is behind and not ready goes
+first and at once: it serves no client, and may be just what the change repairs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def next_restart(
     going = [pod.name for pod in pods if pod.terminating]
     if going:
         return Roll(names, waiting=f"{going[0]} is terminating")
-    for role in ROLES:
+    for role in sets:
         found = sum(pod.role == role for pod in pods)
         if found < sets[role].replicas:
             return Roll(names, waiting=f"{found} of {sets[role].replicas} {role} pods exist")
@@ -56,8 +57,8 @@ def next_restart(
     unsafe = why_unsafe(view)
     if unsafe is not None:
         return Roll(names, waiting=unsafe)
-    active = None if view.quorum is None else view.quorum.leader
-    order = sorted(behind, key=lambda pod: (ROLES.index(pod.role), node_id(pod.role, pod.index) == active, pod.index))
+    costly = frozenset[int]() if view.quorum is None else view.quorum.costly
+    order = sorted(behind, key=lambda pod: (ROLES.index(pod.role), node_id(pod.role, pod.index) in costly, pod.index))
     return Roll(names, next=order[0])
 
 
@@ -65,10 +66,8 @@ def why_unsafe(view: ClusterView) -> str | None:
     """Why the cluster could not do without one more node now; None: it could."""
     if view.quorum is None:
         return f"the metadata quorum is not known ({'; '.join(view.problems) or 'no leader'})"
-    if view.quorum.leader < 0:
-        return "the metadata quorum has no leader"
-    if view.quorum.lagging:
-        return f"controllers {list(view.quorum.lagging)} have not caught up"
+    if (unsafe := view.quorum.why_unsafe) is not None:
+        return unsafe
     if view.silent:
         return f"brokers {list(view.silent)} do not answer"
     if view.under_replicated:

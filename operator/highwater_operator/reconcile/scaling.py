@@ -36,7 +36,7 @@ def scale(wanted: int, existing: int | None, view: ClusterView | None, why_unkno
             return Scaling(wanted)
         why = f"cannot see what lives on brokers {_ids(range(wanted, existing))}: {why_unknown}"
         return Scaling(existing, waiting=why)
-    held = {broker: view.replicas_on(broker) for broker in sorted(view.brokers) if broker >= wanted}
+    held = {broker: view.replicas_on(broker) for broker in sorted(view.holders) if broker >= wanted}
     held = {broker: partitions for broker, partitions in held.items() if partitions}
     if not held:
         return Scaling(wanted)

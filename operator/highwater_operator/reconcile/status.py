@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.admin import ClusterView
-from highwater_operator.objects.naming import CLIENT_PORT, Owner, bootstrap_name
+from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, bootstrap_name, replicas_of, roles_of
 from highwater_operator.reconcile.observation import PodView
 from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
@@ -20,6 +20,12 @@ _LEFT_ALONE: Final = (
     " repaired"
 )
 """What the last valid spec asked for is remembered nowhere: there is nothing to repair it by."""
+
+_IN_WORDS: Final[dict[Role, str]] = {
+    "broker": "brokers",
+    "controller": "controllers",
+    "zookeeper": "ZooKeeper servers",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +67,10 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
-        "brokersReady": f"{facts.ready('broker')}/{owner.spec.brokers}",
-        "controllersReady": f"{facts.ready('controller')}/{owner.spec.controllers}",
-        "activeController": None if view is None or view.quorum is None else view.quorum.leader,
+        "controllersReady": None,
+        "zookeepersReady": None,
+        **{f"{role}sReady": f"{facts.ready(role)}/{replicas_of(owner, role)}" for role in roles_of(owner)},
+        "activeController": None if view is None or view.quorum is None else view.quorum.controller,
         "underReplicatedPartitions": None if view is None else len(view.under_replicated),
     }
     return status, verdicts
@@ -107,18 +114,19 @@ def _ready(facts: Facts) -> Verdict:
     owner = facts.owner
     if facts.uncreated is not None:
         return Verdict("False", "PodsNotCreated", facts.uncreated)
-    for role, wanted in (("controller", owner.spec.controllers), ("broker", owner.spec.brokers)):
-        ready = facts.ready(role)
+    for role in roles_of(owner):
+        ready, wanted = facts.ready(role), replicas_of(owner, role)
         if ready < wanted:
-            return Verdict("False", "PodsNotReady", f"{ready} of {wanted} {role}s are ready")
+            return Verdict("False", "PodsNotReady", f"{ready} of {wanted} {_IN_WORDS[role]} are ready")
     view = facts.view
     if view is None:
         return Verdict("False", "ClusterNotAnswering", facts.why_unknown)
-    if view.quorum is None or view.quorum.leader < 0:
-        return Verdict("False", "NoActiveController", "; ".join(view.problems) or "the quorum has no leader")
+    if view.quorum is None or view.quorum.controller < 0:
+        why = "; ".join(view.problems) or (None if view.quorum is None else view.quorum.why_unsafe)
+        return Verdict("False", "NoActiveController", why or "the metadata quorum is not known")
     if facts.creating:
         return Verdict("False", "TopicsMissing", f"topics are to be created: {', '.join(facts.creating)}")
-    return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.leader} is active")
+    return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.controller} is active")
 
 
 def _progressing(facts: Facts) -> Verdict:
@@ -133,7 +141,7 @@ def _progressing(facts: Facts) -> Verdict:
     if facts.roll.waiting is not None:
         return Verdict("True", "Applying", facts.roll.waiting)
     unready = [pod.name for pod in facts.pods if pod.terminating or not pod.ready]
-    wanted = facts.owner.spec.brokers + facts.owner.spec.controllers
+    wanted = sum(replicas_of(facts.owner, role) for role in roles_of(facts.owner))
     if unready or len(facts.pods) < wanted:
         return Verdict("True", "PodsStarting", f"{len(facts.pods) - len(unready)} of {wanted} pods are ready")
     if facts.view is None:

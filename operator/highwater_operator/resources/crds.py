@@ -38,8 +38,8 @@ def definitions() -> dict[str, dict[str, Any]]:
             plural="logclusters",
             kind="LogCluster",
             short="lc",
-            description="A cluster of brokers of a replicated log, and of the controllers or ZooKeeper servers that keep"
-            " its metadata.",
+            description="A cluster of brokers of a replicated log, and of the controllers or ZooKeeper servers that"
+            " keep its metadata.",
             spec=LogClusterSpec,
             status=LogClusterStatus,
             spec_rules=[
@@ -53,7 +53,7 @@ def definitions() -> dict[str, dict[str, Any]]:
                 },
                 {
                     "rule": "self.mode == 'kraft' || !has(self.controllers)",
-                    "message": "controllers: mode zookeeper has none, since a broker is elected: give zookeepers instead",
+                    "message": "controllers: mode zookeeper has none, since a broker is elected: give zookeepers",
                 },
                 {
                     "rule": "self.mode == 'kraft' || !has(self.metadataVersion)",

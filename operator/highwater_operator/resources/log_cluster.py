@@ -1,4 +1,5 @@
-"""``LogCluster`` (``lc``): a cluster of brokers, and of controllers or ZooKeeper servers, that the operator keeps as it is described.
+"""``LogCluster`` (``lc``): a cluster of brokers, and of controllers or ZooKeeper servers, that the operator keeps as it
+is described.
 
 The description is the experiment file's ``spec.cluster``, and what a cluster on Kubernetes needs besides.
 """
@@ -103,8 +104,8 @@ class LogClusterStatus(Model):
     active_controller: Annotated[
         int | None,
         Field(
-            description="Node id of the active controller, 1000 and up, in mode zookeeper that of a broker; absent: none"
-            " is known."
+            description="Node id of the active controller, 1000 and up, in mode zookeeper that of a broker; absent:"
+            " none is known."
         ),
     ] = None
     under_replicated_partitions: Annotated[

@@ -7,10 +7,8 @@ import asyncio
 import importlib.util
 import logging
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,8 +18,7 @@ from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.logs import NodeLog, configure
 from highwater_runtime.host.process import run_process
 from highwater_runtime.host.security import node_security
-
-_LOOK_AGAIN_S: Final = 0.05
+from highwater_runtime.host.waiting import wait_to_begin
 
 _EPILOGUE: Final = """\
 the configuration file has Java's properties format and Kafka's names. A minimal file for a broker:
@@ -87,44 +84,14 @@ def run_node(arguments: Sequence[str] | None = None) -> int:
         return ExitStatus.STOPPED
     configure(settings.log_format, level=options.log_level)
     log = NodeLog(settings.name)
-    hold, volume = options.hold_files, options.wait_for
-    if hold is not None and (held_by := _with_prefix(hold)):
-        held = partial(log.info, "held", files=" ".join(held_by))
-        if not _wait_until(lambda: not _with_prefix(hold), held):
-            return ExitStatus.STOPPED
-    if volume is not None and not volume.is_dir():
-        waiting = partial(log.info, "waiting", directory=volume)
-        if not _wait_until(volume.is_dir, waiting):
-            return ExitStatus.STOPPED
+    if not wait_to_begin(log, options.hold_files, options.wait_for):
+        return ExitStatus.STOPPED
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
             return runner.run(run_process(settings, security))
     except OSError as error:
         log.error("cannot run", why=str(error))
         return ExitStatus.CRASHED
-
-
-def _with_prefix(prefix: Path) -> list[str]:
-    try:
-        return sorted(entry.path for entry in os.scandir(prefix.parent) if entry.name.startswith(prefix.name))
-    except FileNotFoundError:
-        return []
-
-
-def _wait_until(condition: Callable[[], bool], announce: Callable[[], None]) -> bool:
-    """Announce the wait, then wait; returns False when a signal asks the process to end before. From the announcement
-    on, such a signal ends it cleanly. (As a container's first process, a signal without handler would not even be
-    noticed.)"""
-    told = {signal.SIGTERM, signal.SIGINT}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, told)
-    try:
-        announce()
-        while not condition():
-            if signal.sigtimedwait(told, _LOOK_AGAIN_S) is not None:
-                return False
-        return True
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _loop_factory(settings: NodeSettings) -> Callable[[], asyncio.AbstractEventLoop] | None:

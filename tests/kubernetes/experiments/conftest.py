@@ -18,6 +18,7 @@ from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
+from highwater_operator.objects.images import Images
 from highwater_operator.reconcile.context import Context, Pace
 
 SYSTEM = "highwater-system"
@@ -70,7 +71,7 @@ class ExperimentStage:
             kube = AsyncKube(self.api.configuration(self.token), patience=2.0)
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
-                context = Context(kube, "highwater/node:test", pace=Pace(2.0, 0.5, 0.3), **admin)
+                context = Context(kube, Images("highwater/node:test"), pace=Pace(2.0, 0.5, 0.3), **admin)
                 await operate(
                     context,
                     Options(liveness=None, metrics_port=None),

@@ -37,8 +37,8 @@ def live(stage: Any) -> Lent:
     made = Lent(stage.api, "theirs")
 
     @asynccontextmanager
-    async def admin(brokers: Sequence[Endpoint]) -> Any:
-        del brokers
+    async def admin(brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint]) -> Any:
+        del brokers, zookeepers
         yield made
 
     stage.open_admin = admin

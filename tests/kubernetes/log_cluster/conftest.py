@@ -22,6 +22,7 @@ from highwater_operator import metrics
 from highwater_operator.admin import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
 from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
+from highwater_operator.objects.images import Images
 from highwater_operator.reconcile.context import Context, Pace
 from highwater_runtime.ports import Endpoint
 
@@ -125,7 +126,7 @@ class Stage:
         return self.live.setdefault(name, LiveCluster(self.api, name))
 
     @asynccontextmanager
-    async def _admin(self, brokers: Sequence[Endpoint]) -> Any:
+    async def _admin(self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint]) -> Any:
         yield self.cluster(brokers[0].host.partition("-broker-")[0])
 
     # --- operator ---
@@ -139,7 +140,7 @@ class Stage:
         async def serve(stop: asyncio.Event, ready: Callable[[], None]) -> None:
             kube = AsyncKube(self.api.configuration(token), patience=3.0)
             try:
-                context = Context(kube, "highwater/node:test", admin, pace)
+                context = Context(kube, Images("highwater/node:test", "highwater/zookeeper:test"), admin, pace)
                 await operate(context, chosen, stop=stop, ready=ready)
             finally:
                 kube.close()

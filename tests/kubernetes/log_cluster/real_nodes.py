@@ -1,11 +1,14 @@
-"""Pods as real ``highwater-node`` processes on loopback: what a pod's ConfigMap says, with addresses that exist here.
+"""Pods as real ``highwater-node`` and ``highwater-zookeeper`` processes on loopback: what a pod's ConfigMap says, with
+addresses that exist here.
 
 A pod keeps its port and its data directory as long as its name: that is what a Service and a claim give it.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +21,8 @@ from typing import Any
 from highwater_chaos.backends.local.layout import free_ports
 from highwater_runtime.ports import Endpoint
 
-_HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller)-\d+)\.[a-z0-9.-]+\.svc:\d+")
+_HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller|zookeeper)-\d+)\.[a-z0-9.-]+\.svc:\d+")
+_SERVER = re.compile(r"([a-z0-9-]+-zookeeper-\d+)\.[a-z0-9.-]+\.svc:2888:3888")
 _MOST_PODS = 16
 _POLL = 0.1
 
@@ -75,7 +79,7 @@ class RealNodes:
         """Ends all that is left."""
         self._ended.set()
         for process in list(self._processes.values()):
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # a server of ZooKeeper's is a process of its own
             process.wait()
 
     # --- one pod ---
@@ -84,8 +88,8 @@ class RealNodes:
         name = handle.pod["metadata"]["name"]
         admin = self._port(f"{name}.admin")
         with (self._folder / f"{name}.log").open("ab") as log:
-            command = [sys.executable, "-m", "highwater_runtime.host.main", str(self._config(handle.pod, admin))]
-            process = self._processes[name] = subprocess.Popen(command, stderr=log)
+            command = [sys.executable, "-m", *self._program(handle.pod, admin)]
+            process = self._processes[name] = subprocess.Popen(command, stderr=log, start_new_session=True)
         ready: bool | None = None
         while process.poll() is None and not self._ended.is_set():
             now = _answers(admin)
@@ -100,14 +104,38 @@ class RealNodes:
             del self._processes[name]
         handle.stopped()
 
-    def _config(self, pod: Any, admin: int) -> Path:
+    def _program(self, pod: Any, admin: int) -> list[str]:
+        name = pod["metadata"]["name"]
+        (container,) = pod["spec"]["containers"]
+        home = self._folder / name
+        home.mkdir(exist_ok=True)
+        if container["command"] == ["highwater-node"]:
+            return ["highwater_runtime.host.main", str(self._node_config(pod, home, admin))]
+        assert container["command"] == ["highwater-zookeeper"]
+        return [
+            "highwater_operator.zookeeper.main",
+            str(self._zoo_cfg(pod, home)),
+            *("--pod", name, "--trace", str(home / "events.jsonl"), "--admin", f"http://127.0.0.1:{admin}"),
+        ]
+
+    def _text(self, pod: Any, suffix: str) -> str:
         metadata = pod["metadata"]
         volumes = {one["name"]: one for one in pod["spec"]["volumes"]}
         found = self._api.get("v1", "ConfigMap", volumes["config"]["configMap"]["name"], metadata["namespace"])
-        text = found["data"][f"{metadata['name']}.properties"]
+        text: str = found["data"][f"{metadata['name']}.{suffix}"]
+        return text
+
+    def _zoo_cfg(self, pod: Any, home: Path) -> Path:
+        def server(match: re.Match[str]) -> str:
+            return f"127.0.0.1:{self._port(f'{match[1]}.quorum')}:{self._port(f'{match[1]}.election')}"
+
+        here = {"dataDir": str(home / "data"), "clientPort": str(self._port(pod["metadata"]["name"]))}
+        return _written(home / "zoo.cfg", _SERVER.sub(server, self._text(pod, "cfg")), here)
+
+    def _node_config(self, pod: Any, home: Path, admin: int) -> Path:
+        metadata = pod["metadata"]
+        text = self._text(pod, "properties")
         text = _HOST.sub(lambda match: f"127.0.0.1:{self._port(match[1])}", text)
-        home = self._folder / metadata["name"]
-        home.mkdir(exist_ok=True)
         here = {
             "listeners": f"PLAINTEXT://127.0.0.1:{self._port(metadata['name'])}",
             "log.dirs": str(home / "data"),
@@ -115,11 +143,14 @@ class RealNodes:
             "highwater.control.path": str(home / "control.sock"),
             "highwater.admin.listener": f"http://127.0.0.1:{admin}",
         }
-        for key, value in here.items():
-            text = re.sub(rf"^{re.escape(key)}=.*$", f"{key}={value}", text, flags=re.MULTILINE)
-        path = home / "node.properties"
-        path.write_text(text)
-        return path
+        return _written(home / "node.properties", text, here)
+
+
+def _written(path: Path, text: str, here: dict[str, str]) -> Path:
+    for key, value in here.items():
+        text = re.sub(rf"^{re.escape(key)}=.*$", f"{key}={value}", text, flags=re.MULTILINE)
+    path.write_text(text)
+    return path
 
 
 def _answers(port: int) -> bool:

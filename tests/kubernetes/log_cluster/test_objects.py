@@ -10,7 +10,8 @@ import pytest
 
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
-from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of
+from highwater_operator.objects.images import Images
+from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of, roles_of
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.host.config_file import read_settings
 from highwater_runtime.ports import Endpoint
@@ -19,6 +20,8 @@ SPECS: dict[str, dict[str, Any]] = {
     "default": {},
     "one-and-one": {"brokers": 1, "controllers": 1},
     "crashable": {"storage": {"crashable": True}},
+    "zookeeper": {"mode": "zookeeper"},
+    "zookeeper-crashable": {"mode": "zookeeper", "zookeepers": 1, "storage": {"crashable": True}},
     "configured": {
         "config": {"min.insync.replicas": 2, "auto.create.topics.enable": False},
         "switches": {"replica-epoch-check": "off"},
@@ -34,7 +37,7 @@ def owner(name: str = "demo", uid: str = "uid-1", **spec: Any) -> Owner:
 
 
 def made(**spec: Any) -> dict[str, dict[str, Any]]:
-    return {f"{one['kind']} {one['metadata']['name']}": one for one in objects_of(owner(**spec), "default-image")}
+    return {f"{one['kind']} {one['metadata']['name']}": one for one in objects_of(owner(**spec), Images())}
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
@@ -52,7 +55,9 @@ def test_objects_are_strictly_valid_and_owned(spec: dict[str, Any]) -> None:
 def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_path: Path) -> None:
     objects = made(**spec)
     whose = owner(**spec)
-    for role in ROLES:
+    for role in roles_of(whose):
+        if role == "zookeeper":
+            continue
         files = objects[f"ConfigMap demo-{role}"]["data"]
         count = objects[f"StatefulSet demo-{role}"]["spec"]["replicas"]
         assert sorted(files) == sorted(f"demo-{role}-{n}.properties" for n in range(count))
@@ -64,14 +69,16 @@ def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_pa
             assert settings.node_id == index + (1000 if role == "controller" else 0)
             assert str(settings.log_dir) == data_path(whose, role, index)
             assert settings.incarnation > 1_700_000_000_000, "no two starts of a pod may look alike"
-            assert len(settings.voters) == whose.spec.controllers
+            kraft = whose.spec.mode == "kraft"
+            assert len(settings.voters) == (whose.spec.controllers if kraft else 0)
+            assert len(settings.zookeepers) == (0 if kraft else whose.spec.zookeepers)
             if role == "broker":
                 assert settings.listeners[0].advertised == Endpoint(host_of(whose, role, index), 9092)
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_pods_are_unprivileged(spec: dict[str, Any]) -> None:
-    for role in ROLES:
+    for role in roles_of(owner(**spec)):
         pod = made(**spec)[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is False
         assert pod["securityContext"]["runAsNonRoot"] is True
@@ -87,7 +94,7 @@ def test_data_lie_on_what_outlives_the_pod() -> None:
     """The root file system is read-only, so that a path off the volume would not even start."""
     for spec in SPECS.values():
         objects, whose = made(**spec), owner(**spec)
-        for role in ROLES:
+        for role in roles_of(whose):
             template = objects[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]
             (mount,) = [one for one in template["containers"][0]["volumeMounts"] if one["name"] == "data"]
             assert f"{data_path(whose, role, 0)}/".startswith(f"{mount['mountPath']}/")
@@ -100,7 +107,7 @@ def test_data_lie_on_what_outlives_the_pod() -> None:
 def test_each_pod_has_a_crashable_volume_of_its_own() -> None:
     whose = owner(storage={"crashable": True})
     paths = {data_path(whose, role, index) for role in ROLES for index in range(3)}
-    assert len(paths) == 6
+    assert len(paths) == 9
     assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_demo-broker-2/data"
 
 
@@ -159,9 +166,10 @@ def test_a_cluster_made_anew_is_another() -> None:
 
 def test_pods_are_replaced_by_nobody_but_the_operator() -> None:
     for role in ROLES:
-        spec = made()[f"StatefulSet demo-{role}"]["spec"]
+        mode = "zookeeper" if role == "zookeeper" else "kraft"
+        spec = made(mode=mode)[f"StatefulSet demo-{role}"]["spec"]
         assert spec["updateStrategy"] == {"type": "OnDelete"}
-        assert spec["podManagementPolicy"] == "Parallel", "controllers need each other to become ready"
+        assert spec["podManagementPolicy"] == "Parallel", "the quorum's members need each other to become ready"
 
 
 def test_every_port_says_its_protocol() -> None:
@@ -179,3 +187,84 @@ def test_every_port_says_its_protocol() -> None:
     found = [port for one in made().values() for port in ports(one)]
     assert len(found) > 10
     assert all(port["protocol"] == "TCP" for port in found)
+
+
+# --- ZooKeeper mode ---
+
+
+def zoo_cfg(index: int = 0, **spec: Any) -> dict[str, str]:
+    text = made(mode="zookeeper", **spec)["ConfigMap demo-zookeeper"]["data"][f"demo-zookeeper-{index}.cfg"]
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def test_zookeeper_mode_has_its_servers_and_no_controllers() -> None:
+    names = set(made(mode="zookeeper", zookeepers=5))
+    assert {one for one in names if "controller" in one} == set()
+    for kind in ("ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "StatefulSet"):
+        assert f"{kind} demo-zookeeper" in names
+    assert "Service demo-zookeepers" in names
+    assert {one for one in made() if "zookeeper" in one} == set()
+
+
+def test_servers_and_brokers_find_the_same_ensemble() -> None:
+    found = zoo_cfg(1, zookeepers=2)
+    assert {name: value for name, value in found.items() if name.startswith("server.")} == {
+        "server.1": "demo-zookeeper-0.demo-zookeepers.ns.svc:2888:3888",
+        "server.2": "demo-zookeeper-1.demo-zookeepers.ns.svc:2888:3888",
+    }
+    assert found["dataDir"] == data_path(owner(), "zookeeper", 1)
+    broker = made(mode="zookeeper", zookeepers=2)["ConfigMap demo-broker"]["data"]["demo-broker-0.properties"]
+    hosts = [f"demo-zookeeper-{n}.demo-zookeepers.ns.svc:2181" for n in range(2)]
+    assert f"zookeeper.connect={','.join(hosts)}\n" in broker
+    assert "controller.quorum.voters" not in broker
+
+
+@pytest.mark.parametrize("session_ms", [1000, 2500, 18000])
+def test_sessions_of_brokers_are_what_servers_allow(session_ms: int) -> None:
+    found = zoo_cfg(config={"zookeeper.session.timeout.ms": session_ms})
+    tick = int(found["tickTime"])
+    assert 2 * tick <= session_ms <= 20 * tick
+    assert int(found["syncLimit"]) * tick < session_ms, "a new leader is elected before sessions expire"
+    assert int(found["initLimit"]) * tick >= 10_000, "a server that lacks much may take its time"
+
+
+def test_another_session_timeout_restarts_servers_and_brokers() -> None:
+    before, after = (owner(mode="zookeeper", config={"zookeeper.session.timeout.ms": found}) for found in (6000, 9000))
+    for role in roles_of(before):
+        assert config_hash(before, role) != config_hash(after, role)
+    other = owner(mode="zookeeper", config={"zookeeper.session.timeout.ms": 6000, "log.retention.ms": 5})
+    assert config_hash(before, "zookeeper") == config_hash(other, "zookeeper"), "what only brokers read"
+
+
+def test_the_program_of_a_zookeeper_pod_takes_its_arguments(tmp_path: Path) -> None:
+    """By its own reading of them."""
+    from highwater_operator.zookeeper.main import _arguments
+
+    objects = made(mode="zookeeper", storage={"crashable": True})
+    (container,) = objects["StatefulSet demo-zookeeper"]["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["highwater-zookeeper"]
+    assert container["image"] == Images().zookeeper
+    given = _arguments([one.replace("$(POD_NAME)", "demo-zookeeper-1") for one in container["args"]])
+    assert given.config.name in objects["ConfigMap demo-zookeeper"]["data"]
+    assert str(given.wait_for) == "/var/lib/highwater/volumes/ns_demo-zookeeper-1/data"
+    assert (given.pod, str(given.hold_files)) == ("demo-zookeeper-1", "/run/highwater/hold-")
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert given.admin.endswith(f":{ports['metrics']}")
+    assert (ports["zookeeper"], ports["quorum"], ports["election"]) == (2181, 2888, 3888)
+
+
+def test_strangers_do_not_reach_the_ensemble() -> None:
+    rules = made(mode="zookeeper")["NetworkPolicy demo-zookeeper"]["spec"]["ingress"]
+    open_to_all = [port["port"] for rule in rules if "from" not in rule for port in rule["ports"]]
+    assert open_to_all == [9404]
+    (limited,) = [rule for rule in rules if "from" in rule]
+    assert [port["port"] for port in limited["ports"]] == [2181, 2888, 3888]
+
+
+def test_each_image_is_the_resources_or_the_operators() -> None:
+    def images(**spec: Any) -> set[str]:
+        sets = [one for one in made(mode="zookeeper", **spec).values() if one["kind"] == "StatefulSet"]
+        return {one["spec"]["template"]["spec"]["containers"][0]["image"] for one in sets}
+
+    assert images() == {"highwater/node:0.1.0", "highwater/zookeeper:0.1.0"}
+    assert images(image="a:1", zookeeperImage="b:1") == {"a:1", "b:1"}

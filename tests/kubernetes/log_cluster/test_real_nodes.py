@@ -12,7 +12,8 @@ import pytest
 from api_server.world import World
 from log_cluster.real_nodes import RealNodes
 
-from highwater_operator.admin import AdminError, ClusterView, wire_admin
+from highwater_operator.admin import AdminError, ClusterView, EnsembleView, ServerView, wire_admin
+from highwater_operator.zookeeper import java
 from highwater_runtime.ports import Endpoint
 
 LONG = 120.0
@@ -90,6 +91,48 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any) -> N
     ]
     assert nodes.order == [*controllers, "demo-broker-0", "demo-broker-1"]
     assert look(nodes).under_replicated == ()
+
+
+@pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
+def test_a_life_with_real_zookeeper(real: Any, nodes: RealNodes) -> None:
+    real.start(functools.partial(wire_admin, at=nodes.at))
+    config = {"zookeeper.session.timeout.ms": 4500, "replica.fetch.wait.max.ms": 200}
+    topic = {"name": "orders", "partitions": 2, "replicationFactor": 2}
+    real.create(mode="zookeeper", zookeepers=3, brokers=2, config=config, topics=[topic])
+    real.until_settled(patience=LONG)
+    status = real.status()
+    assert (status["zookeepersReady"], status["brokersReady"], status.get("controllersReady", "")) == ("3/3", "2/2", "")
+    assert status["activeController"] in (0, 1)
+    seen = ensemble(nodes)
+    (leader,) = seen.leaders
+    assert seen.servers[leader] == ServerView(leads=True, synced_followers=2)
+
+    # A session time-out is what servers and brokers both read: servers first, their leader last of them.
+    nodes.order.clear()
+    controller = status["activeController"]
+    real.patch("demo", config={**config, "zookeeper.session.timeout.ms": 6300})
+    real.until_settled(patience=LONG)
+    servers = [f"demo-zookeeper-{n}" for n in range(3) if n != leader] + [f"demo-zookeeper-{leader}"]
+    assert nodes.order[:3] == servers
+    assert sorted(nodes.order[3:]) == ["demo-broker-0", "demo-broker-1"], "each once"
+    assert controller in (0, 1)
+    seen = ensemble(nodes)
+    assert seen.why_unsafe is None
+    assert [len(one.isr) for one in look(nodes).topics["orders"].partitions] == [2, 2]
+
+
+def ensemble(nodes: RealNodes) -> EnsembleView:
+    async def ask() -> EnsembleView:
+        brokers, servers = (
+            [nodes.at(Endpoint(f"demo-{role}-{n}.demo-{role}s.default.svc", 1)) for n in range(count)]
+            for role, count in (("broker", 2), ("zookeeper", 3))
+        )
+        async with wire_admin(brokers, servers) as admin:
+            found = (await admin.look()).quorum
+        assert isinstance(found, EnsembleView)
+        return found
+
+    return asyncio.run(ask())
 
 
 async def _reassign(nodes: RealNodes, topic: str, index: int) -> None:

@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from highwater_operator.admin import ClusterView, QuorumView
-from highwater_operator.objects.naming import ROLES
+from highwater_operator.admin import ClusterView, EnsembleView, QuorumView, ServerView
+from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
 from highwater_operator.reconcile.rolling import next_restart
 
-SETS = {role: SetView(f"demo-{role}", 3, "new") for role in ROLES}
+KRAFT: tuple[Role, ...] = ("controller", "broker")
+ZOOKEEPER: tuple[Role, ...] = ("zookeeper", "broker")
+SETS = {role: SetView(f"demo-{role}", 3, "new") for role in KRAFT}
 SOUND = ClusterView("id", {}, {}, QuorumView(1001, 1, 5, {1000: 5, 1001: 9, 1002: 7}), ())
 
 
-def pods(**changes: dict[str, Any]) -> list[PodView]:
+def pods(roles: tuple[Role, ...] = KRAFT, **changes: dict[str, Any]) -> list[PodView]:
     """Three and three, all ready and behind, but for what ``changes`` says (``broker_1={"ready": False}``)."""
     made = []
-    for role in ROLES:
+    for role in roles:
         for index in range(3):
             wanted: dict[str, Any] = {"revision": "old", "ready": True, "terminating": False}
             wanted |= changes.get(f"{role}_{index}", {})
@@ -89,9 +91,50 @@ def test_a_pod_that_serves_nobody_is_replaced_at_once() -> None:
 
 
 def test_up_to_date_means_nothing_to_do() -> None:
-    everything = new(*(f"{role}_{n}" for role in ROLES for n in range(3)))
+    everything = new(*(f"{role}_{n}" for role in KRAFT for n in range(3)))
     assert next_restart(SETS, pods(**everything), None, "away").waiting is None
     assert next_restart(SETS, pods(**everything), SOUND, "").behind == ()
+
+
+ENSEMBLE_SETS = {role: SetView(f"demo-{role}", 3, "new") for role in ZOOKEEPER}
+FOLLOWER = ServerView(leads=False, synced_followers=0)
+
+
+def ensemble(controller: int = 0, **changes: ServerView | str) -> ClusterView:
+    """Three servers in sync, of which server 1 leads, but for what ``changes`` says (``zookeeper_0="…"``)."""
+    servers = {
+        index: changes.get(f"zookeeper_{index}", ServerView(leads=True, synced_followers=2) if index == 1 else FOLLOWER)
+        for index in range(3)
+    }
+    return ClusterView("id", {}, {}, EnsembleView(controller, servers), ())
+
+
+def test_zookeeper_servers_first_their_leader_last_of_them_and_the_controller_last_of_brokers() -> None:
+    order: list[str] = []
+    done: dict[str, dict[str, Any]] = {}
+    while (found := next_restart(ENSEMBLE_SETS, pods(ZOOKEEPER, **done), ensemble(controller=0), "").next) is not None:
+        order.append(found.name.removeprefix("demo-"))
+        done |= new(f"{found.role}_{found.index}")
+    assert order == ["zookeeper-0", "zookeeper-2", "zookeeper-1", "broker-1", "broker-2", "broker-0"]
+
+
+@pytest.mark.parametrize(
+    ("view", "why"),
+    [
+        (ensemble(zookeeper_2="refused"), "zookeeper-2 does not serve: refused"),
+        (
+            ensemble(zookeeper_1=ServerView(leads=True, synced_followers=1)),
+            "1 of 2 followers of zookeeper-1 are in sync",
+        ),
+        (ensemble(zookeeper_1=FOLLOWER), "[] say that they lead; expected one"),
+        (ensemble(zookeeper_2=ServerView(leads=True, synced_followers=2)), "[1, 2] say that they lead; expected one"),
+        (ensemble(controller=-1), "no broker is the active controller"),
+    ],
+)
+def test_it_waits_for_the_ensemble(view: ClusterView, why: str) -> None:
+    found = next_restart(ENSEMBLE_SETS, pods(ZOOKEEPER, zookeeper_0={"revision": "new"}), view, "")
+    assert found.next is None
+    assert why in str(found.waiting)
 
 
 def test_a_change_of_configuration_rolls_through(stage: Any) -> None:

@@ -74,7 +74,7 @@ def test_clusters_tell_how_they_are(kube_api: Any, printed: Any) -> None:
     create(kube_api, "LogCluster", "demo", {}, ready)
     create(kube_api, "LogCluster", "new", {})
     rows = printed("LogCluster")
-    assert [list(row) for row in rows] == [["Name", "Mode", "Brokers", "Controllers", "Ready", "Age"]] * 2
+    assert [list(row) for row in rows] == [["Name", "Mode", "Brokers", "Controllers", "ZooKeepers", "Ready", "Age"]] * 2
     assert [list(row.values())[:5] for row in rows] == [
         ["demo", "kraft", "3/3", "2/3", "False"],
         ["new", "kraft", None, None, None],
