@@ -7,6 +7,7 @@ event whose effect is known); the observer reads along.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -30,9 +31,9 @@ class HighwaterProgram:
     says_why_it_ends = True
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """It is always there: it is this package. ZooKeeper is not."""
-        if cluster.mode == "zookeeper":
-            return ["spec.cluster.mode zookeeper does not run in processes yet: use --backend sim"]
+        """It is always there: it is this package. What brokers need to reach ZooKeeper is optional."""
+        if cluster.mode == "zookeeper" and find_spec("kazoo") is None:
+            return ["mode zookeeper needs kazoo in processes: pip install 'highwater[zookeeper]'"]
         return []
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
@@ -52,17 +53,17 @@ class HighwaterProgram:
 
     def observer(self, site: Site) -> Observer:
         """Reads the event files."""
-        return EventFiles({place.name: place.record for place in site.plan.places})
+        places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))
+        return EventFiles({place.name: place.record for place in places})
 
 
 def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:
     """The config of one incarnation of a node."""
-    controllers = plan.of_role("controller")
     properties: dict[str, str | int | bool] = {
         "process.roles": place.role,
         "node.id": place.node_id,
         "cluster.id": plan.cluster_id,
-        "controller.quorum.voters": voters_text([(one.node_id, one.advertised) for one in controllers]),
+        **_quorum(plan),
         "listeners": f"PLAINTEXT://{place.bind}",
         "log.dirs": str(place.data),
         **plan.cluster.config,
@@ -83,3 +84,11 @@ def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> di
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
         properties["highwater.bootstrap.metadata.version"] = version.version
     return properties
+
+
+def _quorum(plan: ClusterPlan) -> dict[str, str]:
+    """Who keeps the metadata."""
+    if plan.cluster.mode == "zookeeper":
+        return {"zookeeper.connect": ",".join(str(one.advertised) for one in plan.of_role("zookeeper"))}
+    voters = [(one.node_id, one.advertised) for one in plan.of_role("controller")]
+    return {"controller.quorum.voters": voters_text(voters)}
