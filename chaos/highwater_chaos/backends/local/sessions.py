@@ -40,6 +40,7 @@ class Sessions:
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         self._clients = clients
         self._channel = channel
+        self._keys: dict[int, SessionKey] = {}
         self._core: SessionsClient
 
         def factory_for(node: HostedNode) -> CoreFactory:
@@ -60,14 +61,17 @@ class Sessions:
 
     def end(self, node: str, session: int) -> None:
         """Begin to end that session of a broker. Raises ``BackendError``: the broker does not give its key."""
+        key = self._keys.get(session) or self._keys.setdefault(session, self._ask(node, session))
+        self._clients.post(lambda: self._core.end(key))
+
+    def _ask(self, node: str, session: int) -> SessionKey:
         channel = self._channel(node)
         if channel is None:
             raise BackendError(f"{node} does not run, so nobody gives the password of its session {session:#x}")
         answer = channel.call("session")
         if answer is None or answer["id"] != session:
             raise BackendError(f"{node} does not have the session {session:#x} any more by which it is registered")
-        key = SessionKey(session, bytes.fromhex(answer["password"]))
-        self._clients.post(lambda: self._core.end(key))
+        return SessionKey(session, bytes.fromhex(answer["password"]))
 
     def close(self) -> None:
         """Close the harness's own session, as soon as the ensemble answers."""
