@@ -32,9 +32,8 @@ class HighwaterProgram:
 
     def problems(self, cluster: Cluster) -> list[str]:
         """It is always there: it is this package. What brokers need to reach ZooKeeper is optional."""
-        if cluster.mode == "zookeeper" and find_spec("kazoo") is None:
-            return ["mode zookeeper needs kazoo in processes: pip install 'highwater[zookeeper]'"]
-        return []
+        problem = kazoo_missing() if cluster.mode == "zookeeper" else None
+        return [] if problem is None else [problem]
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
         """Write the node's properties."""
@@ -55,6 +54,12 @@ class HighwaterProgram:
         """Reads the event files."""
         places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))
         return EventFiles({place.name: place.record for place in places})
+
+
+def kazoo_missing() -> str | None:
+    """Why brokers of ZooKeeper mode cannot run here; None: they can."""
+    found = find_spec("kazoo") is not None
+    return None if found else "mode zookeeper needs kazoo: pip install 'highwater[zookeeper]'"
 
 
 def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:
