@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from highwater_chaos.backends import sim
+from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.sim_cluster import zookeeper_endpoints
-from highwater_chaos.backends.sim_sessions import SessionsClient
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.experiment.nodes import node_id

@@ -16,6 +16,7 @@ import pytest
 
 from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.local.disks import VolumeDisk
+from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.isolated import local_backend
 from highwater_chaos.backends.local.nodes import LocalNode
 from highwater_chaos.backends.local.program import Launch
@@ -178,7 +179,7 @@ def test_every_kind_is_broken_here() -> None:
 def test_a_broken_undo(site: Site, broken: Broken, kind: str) -> None:
     if kind in DOWN:
         # Processes start, and are no nodes.
-        broken.patch.setattr(site.backend._program, "launch", lambda *_: Launch(("sleep", "1000")))
+        broken.patch.setattr(HighwaterProgram, "launch", lambda *_: Launch(("sleep", "1000")))
     elif kind in MACHINE:
         broken.leave_out(MACHINE[kind], "undo")
         broken.patch.setattr(MACHINE[kind], "left", lambda _: None)

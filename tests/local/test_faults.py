@@ -177,7 +177,7 @@ def test_a_node_that_ends_by_itself_makes_the_run_inconclusive(
         await_true(lambda: backend.events_since(0), "the first node runs")
         (backend._nodes["broker-0"].place.files / "node.properties").write_text("node.id=nonsense\n")
         backend.kill("broker-0")
-        backend._program.launch = lambda plan, place, incarnation: _broken(place)  # type: ignore[method-assign]
+        backend._nodes["broker-0"].program.launch = lambda plan, place, incarnation: _broken(place)  # type: ignore[method-assign]
         backend.start("broker-0")
 
         def noticed() -> bool:

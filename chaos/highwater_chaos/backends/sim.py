@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
+from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.primitives import (
     KeepMode,
     PowerLossReport,
@@ -37,8 +39,6 @@ from highwater_chaos.backends.sim_cluster import (
     zookeeper_endpoints,
     zookeeper_factory,
 )
-from highwater_chaos.backends.sim_sessions import CLIENT as SESSIONS_CLIENT
-from highwater_chaos.backends.sim_sessions import SessionsClient
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
@@ -49,7 +49,7 @@ from highwater_runtime.sim import RpcRule as SimRule
 from highwater_runtime.sim.disk import SimDisk
 from highwater_runtime.sim.invariants import InvariantMonitor
 from highwater_runtime.sim.network import CodecMode
-from highwater_runtime.zookeeper import ZooKeeperServer
+from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperServer
 
 _CLIENT_PORT: Final = 9092
 _PROBE: Final = ".highwater-probe"
@@ -135,7 +135,7 @@ class SimBackend:
             simulator.start(name)
         if cluster.mode == "zookeeper":
             servers = tuple(zookeeper_endpoints(cluster).values())
-            self.add_client(SESSIONS_CLIENT, lambda ports: SessionsClient(ports, servers))
+            self.add_client(SESSIONS_CLIENT, lambda ports: SessionsClient(ports, EnsembleClient(ports, servers)))
 
     def _note(self, time_ns: int, node: str, incarnation: int, event: NodeEvent) -> None:
         self._events.append(TimedEvent(len(self._events), time_ns, node, incarnation, event))

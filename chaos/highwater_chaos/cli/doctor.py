@@ -14,7 +14,9 @@ from rich.console import Console
 from rich.table import Table
 
 from highwater_chaos.backends import BACKENDS, make_backend
+from highwater_chaos.backends.ensemble import servers
 from highwater_chaos.backends.local import apache_kafka
+from highwater_chaos.backends.local.highwater_program import kazoo_missing
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.primitives import PRIMITIVES, implemented_by
 from highwater_chaos.backends.sim import SimBackend
@@ -43,7 +45,7 @@ def doctor(
 
     Looks at Python and Java, tries every ability of the machine, and says which fault works on which backend.
     """
-    general = [_python(), _java(), *_backends(), _apache_kafka()]
+    general = [_python(), _java(), *_backends(), _apache_kafka(), _zookeeper()]
     machine = [
         Finding(f"machine: {ability.value}", reason is None, reason or "tried, works")
         for ability, reason in available().items()
@@ -109,6 +111,11 @@ def _apache_kafka() -> Finding:
     why = apache_kafka.available()
     works = f"Apache Kafka {apache_kafka.VERSION}, whose jars are fetched on first use"
     return Finding("cluster.runtime: apache-kafka", why is None, why or works)
+
+
+def _zookeeper() -> Finding:
+    problems = [why for why in (servers.available(), kazoo_missing()) if why is not None]
+    return Finding("cluster.mode: zookeeper", not problems, "; ".join(problems) or "ZooKeeper's servers and kazoo")
 
 
 def _backends() -> list[Finding]:

@@ -158,9 +158,12 @@ def _session_of(context: FaultContext, node: str) -> Process[int]:
 def _has_lost(context: FaultContext, node: str, session: int, before: int) -> bool:
     """Whether two witnesses agree that the session is over: a client of the ensemble, and the transactions."""
     sessions = context.using(ExpiresSessions)
-    if sessions.session(node) == session:
-        sessions.end_session(node, session)  # again: the connection that was to close it may have broken
-        return False
+    try:
+        if sessions.session(node) == session:
+            sessions.end_session(node, session)  # again: the connection that was to close it may have broken
+            return False
+    except BackendError:
+        return False  # nobody has answered yet, and the first look counts as any other
     return context.view.unregistered_count.get(node_id(node), 0) > before
 
 

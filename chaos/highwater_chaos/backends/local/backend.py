@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.ability import possible_to
@@ -27,13 +27,14 @@ from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.event_files import parse_line
 from highwater_chaos.backends.local.network import LoopbackNetwork, NodeNetwork
 from highwater_chaos.backends.local.nodes import LocalNode
-from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer
-from highwater_chaos.backends.local.programs import program_of
+from highwater_chaos.backends.local.program import ClusterPlan, NodePlace, NodeProgram, Observer, Role
+from highwater_chaos.backends.local.programs import program_of, programs_of
 from highwater_chaos.backends.local.quorum_events import QUORUM_KINDS, QuorumJudge
 from highwater_chaos.backends.local.reasons import why_not
 from highwater_chaos.backends.local.recording import EventLog
 from highwater_chaos.backends.local.rules import RuleBook
 from highwater_chaos.backends.local.samples import Samples
+from highwater_chaos.backends.local.sessions import Sessions
 from highwater_chaos.backends.primitives import Primitive, ProcessState, RpcRule, implemented_by
 from highwater_chaos.backends.protocol import (
     BackendError,
@@ -70,8 +71,9 @@ class LocalBackend:
         self._run: MachineRun | None = None
         self._nodes: dict[str, LocalNode] = {}
         self._network: NodeNetwork
-        self._program: NodeProgram
-        self._observer: Observer
+        self._programs: Mapping[Role, NodeProgram]
+        self._observers: Sequence[Observer] = ()
+        self._sessions: Sessions | None = None
         self._clients: LocalClients | None = None
         self._start_ns = 0
         self._log: EventLog
@@ -102,7 +104,7 @@ class LocalBackend:
 
     def problems(self, cluster: Cluster) -> list[str]:
         """What the software says."""
-        return program_of(cluster).problems(cluster)
+        return [problem for program in _distinct(programs_of(cluster)) for problem in program.problems(cluster)]
 
     # --- life of the run ---
 
@@ -110,17 +112,20 @@ class LocalBackend:
         """Make the machine's part and start the processes."""
         self._start_ns = time.monotonic_ns()
         self._log = EventLog(self._start_ns, spool=spool)
-        self._program = program_of(cluster)
+        self._programs = programs_of(cluster)
         run = self._run = MachineRun.open(label="highwater run", root=self._state_root)
         self._network = self._make_network(run, cluster)
         (run.path / "logs").mkdir()
         for name, endpoint in self._network.endpoints.items():
             self._nodes[name] = self._make_node(run, cluster, name, endpoint)
         self.plan = ClusterPlan(cluster, _cluster_id(), seed, tuple(node.place for node in self._nodes.values()))
-        self._observer = self._program.observer(self)
-        self._log.follow(self._observer.records)
+        self._observers = [program.observer(self) for program in _distinct(self._programs)]
+        for observer in self._observers:
+            self._log.follow(observer.records)
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
         self._clients = LocalClients(self.enter_network, seed)
+        if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
+            self._sessions = Sessions(self._clients, servers, self._channel)
         for name in self._nodes:
             self.start(name)
 
@@ -136,19 +141,21 @@ class LocalBackend:
         disk = self._make_disk(run, cluster, name)
         files = run.path / name
         files.mkdir()
+        role = cast(Role, name.partition("-")[0])
         place = NodePlace(
             name=name,
             node_id=node_id(name),
-            role="controller" if name.startswith("controller-") else "broker",
+            role=role,
             bind=endpoint,
             advertised=endpoint,
             data=disk.data,
             files=files,
             record=self._log.spool / f"events-{name}.jsonl",
+            peer_ports=self._network.peer_ports.get(name, ()),
         )
         log = run.path / "logs" / f"{name}.log"
         self._kept[f"logs/{name}.log"] = log
-        return LocalNode(run, self._program, place, disk, namespace=self._network.namespace(name), log=log)
+        return LocalNode(run, self._programs[role], place, disk, namespace=self._network.namespace(name), log=log)
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC since the run began: the same clock for all processes of this machine."""
@@ -167,6 +174,8 @@ class LocalBackend:
         Raises:
             MachineError: something could not be undone; the guardian goes on trying.
         """
+        if self._sessions is not None:
+            self._sessions.close()
         if self._clients is not None:
             self._clients.close()
         for node in self._nodes.values():
@@ -174,8 +183,8 @@ class LocalBackend:
                 node.channel.close()
         if self._run is None:
             return
-        if hasattr(self, "_observer"):
-            self._observer.close()
+        for observer in self._observers:
+            observer.close()
         if hasattr(self, "_network"):
             self._network.close()
         self._log.close()
@@ -204,10 +213,11 @@ class LocalBackend:
             self._inconclusive_reasons.append(str(error))
 
     def _take_events(self) -> None:
-        if self._observer.records:
-            self._log.show(self._observer.poll())
-        else:
-            self._log.add(self._observer.poll())
+        for observer in self._observers:
+            if observer.records:
+                self._log.show(observer.poll())
+            else:
+                self._log.add(observer.poll())
 
     # --- for observers (any thread) ---
 
@@ -308,7 +318,8 @@ class LocalBackend:
         read."""
         self._look_after()
         clients = [] if self._clients is None else self._clients.inconclusive_reasons()
-        return [*self._inconclusive_reasons, *clients, *self._observer.notes()]
+        notes = [note for observer in self._observers for note in observer.notes()]
+        return [*self._inconclusive_reasons, *clients, *notes]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs and last configs of all nodes."""
@@ -330,7 +341,8 @@ class LocalBackend:
         if local.has_process:
             return
         self._take_events()
-        self._observer.starting(node, local.incarnation + 1, time.monotonic_ns())
+        of_program = list(_distinct(self._programs)).index(local.program)
+        self._observers[of_program].starting(node, local.incarnation + 1, time.monotonic_ns())
         self._kept.update(local.start(self.plan))
         if local.began_wiped:
             self._wiped.add((node, local.incarnation))
@@ -368,7 +380,7 @@ class LocalBackend:
     def _ended_by_itself(self, local: LocalNode) -> None:
         was_asked, troubled = local.stopping, local.disk_troubled
         status = local.end()
-        if was_asked and status == self._program.stopped_status:
+        if was_asked and status == local.program.stopped_status:
             self._stopped(local, "stop")
             return
         self._take_events()
@@ -377,7 +389,7 @@ class LocalBackend:
             local.incarnation,
             status,
             was_reported=self._log.has_crashed(local.name, local.incarnation),
-            says_why=self._program.says_why_it_ends,
+            says_why=local.program.says_why_it_ends,
             was_asked=was_asked,
             troubled=troubled,
             tail=local.tail(),
@@ -437,6 +449,18 @@ class LocalBackend:
         if (channel := self._channel(node)) is not None:
             channel.call("clock", {"offsetNs": offset_ns, "rate": rate})
 
+    # --- sessions ---
+
+    def session(self, node: str) -> int:
+        """As the ensemble answers a client of it."""
+        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
+        return self._sessions.session(node)
+
+    def end_session(self, node: str, session: int) -> None:
+        """By the key that the broker's control socket gives."""
+        assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
+        self._sessions.end(node, session)
+
     # --- clients ---
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
@@ -485,3 +509,8 @@ def _cluster_id() -> str:
 
 def _run_here(task: Callable[[], None]) -> None:
     task()
+
+
+def _distinct(programs: Mapping[Role, NodeProgram]) -> Sequence[NodeProgram]:
+    """Each program once, that of the first nodes first."""
+    return list(dict.fromkeys(programs.values()))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from highwater_chaos.backends.client_process import LoopClientProcess
 from highwater_chaos.backends.local.client_loop import ClientLoop
 from highwater_runtime.host import HostedNode
+from highwater_runtime.host.node import CoreFactory
 from highwater_runtime.ports import NodeCore, Ports
+
+T = TypeVar("T")
 
 
 class LocalClients:
@@ -22,9 +26,19 @@ class LocalClients:
 
     def add(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
         """Start a core."""
+        self.add_hosted(name, lambda _: factory)
+
+    def add_hosted(self, name: str, factory_for: Callable[[HostedNode], CoreFactory]) -> None:
+        """Start a core whose making needs its host."""
+
+        def make(ports: Ports) -> NodeCore:
+            return factory_for(client)(ports)
+
+        client: HostedNode
 
         async def begin() -> None:
-            client = HostedNode(name, factory, seed=self._seed)
+            nonlocal client
+            client = HostedNode(name, make, seed=self._seed)
             self._hosted.append(client)
             await client.start()
 
@@ -41,6 +55,10 @@ class LocalClients:
         process = self._loop.call(lambda: LoopClientProcess(self._loop.loop, argv, on_line, on_exit, log=log))
         self._processes.append(process)
         return process
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Run a function where the clients run; returns what it returns."""
+        return self._loop.call(function)
 
     def post(self, callback: Callable[[], None]) -> None:
         """Run ``callback`` where the clients run."""

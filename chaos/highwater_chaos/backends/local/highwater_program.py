@@ -7,6 +7,7 @@ event whose effect is known); the observer reads along.
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -30,10 +31,9 @@ class HighwaterProgram:
     says_why_it_ends = True
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """It is always there: it is this package. ZooKeeper is not."""
-        if cluster.mode == "zookeeper":
-            return ["spec.cluster.mode zookeeper does not run in processes yet: use --backend sim"]
-        return []
+        """It is always there: it is this package. What brokers need to reach ZooKeeper is optional."""
+        problem = kazoo_missing() if cluster.mode == "zookeeper" else None
+        return [] if problem is None else [problem]
 
     def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
         """Write the node's properties."""
@@ -52,17 +52,23 @@ class HighwaterProgram:
 
     def observer(self, site: Site) -> Observer:
         """Reads the event files."""
-        return EventFiles({place.name: place.record for place in site.plan.places})
+        places = (*site.plan.of_role("controller"), *site.plan.of_role("broker"))
+        return EventFiles({place.name: place.record for place in places})
+
+
+def kazoo_missing() -> str | None:
+    """Why brokers of ZooKeeper mode cannot run here; None: they can."""
+    found = find_spec("kazoo") is not None
+    return None if found else "mode zookeeper needs kazoo: pip install 'highwater[zookeeper]'"
 
 
 def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> dict[str, str | int | bool]:
     """The config of one incarnation of a node."""
-    controllers = plan.of_role("controller")
     properties: dict[str, str | int | bool] = {
         "process.roles": place.role,
         "node.id": place.node_id,
         "cluster.id": plan.cluster_id,
-        "controller.quorum.voters": voters_text([(one.node_id, one.advertised) for one in controllers]),
+        **_quorum(plan),
         "listeners": f"PLAINTEXT://{place.bind}",
         "log.dirs": str(place.data),
         **plan.cluster.config,
@@ -83,3 +89,11 @@ def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> di
         version = MetadataVersion.latest() if asked is None else MetadataVersion.of(asked)
         properties["highwater.bootstrap.metadata.version"] = version.version
     return properties
+
+
+def _quorum(plan: ClusterPlan) -> dict[str, str]:
+    """Who keeps the metadata."""
+    if plan.cluster.mode == "zookeeper":
+        return {"zookeeper.connect": ",".join(str(one.advertised) for one in plan.of_role("zookeeper"))}
+    voters = [(one.node_id, one.advertised) for one in plan.of_role("controller")]
+    return {"controller.quorum.voters": voters_text(voters)}

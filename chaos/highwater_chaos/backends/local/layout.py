@@ -1,7 +1,8 @@
 """Who lives at which address.
 
 As root every node has a network namespace of its own on one bridge, and the addresses say who it is: brokers
-``10.77.1.<id + 1>:9092``, controllers ``10.77.2.<index + 1>:9093``, the harness's clients ``10.77.0.1``. These
+``10.77.1.<id + 1>:9092``, controllers ``10.77.2.<index + 1>:9093``, ZooKeeper servers ``10.77.3.<index + 1>:2181``
+(and 2888, 3888 among themselves), the harness's clients ``10.77.0.1``. These
 addresses exist inside the run's namespaces only, so that any number of runs can go on side by side.
 
 Without root everything is on 127.0.0.1, told apart by ports.
@@ -15,8 +16,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from highwater_chaos.backends.ensemble.servers import CLIENT_PORT, ELECTION_PORT, QUORUM_PORT
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import CONTROLLER_ID_BASE, broker_names, controller_names, node_id
+from highwater_chaos.experiment.nodes import (
+    CONTROLLER_ID_BASE,
+    broker_names,
+    controller_names,
+    node_id,
+    quorum_names,
+    zookeeper_names,
+)
 from highwater_runtime.ports import Endpoint
 
 BROKER_PORT: Final = 9092
@@ -30,24 +39,35 @@ _LOWEST_PORT: Final = 10_240
 
 def node_address(name: str) -> str:
     """The address of a node in a namespace of its own."""
-    number = node_id(name)
-    if number >= CONTROLLER_ID_BASE:
-        return f"10.77.2.{number - CONTROLLER_ID_BASE + 1}"
-    return f"10.77.1.{number + 1}"
+    kind, index = divmod(node_id(name), CONTROLLER_ID_BASE)
+    return f"10.77.{kind + 1}.{index + 1}"
 
 
 def namespace_endpoints(cluster: Cluster) -> dict[str, Endpoint]:
-    """Where every node listens when each has a namespace of its own; controllers first."""
+    """Where every node listens when each has a namespace of its own; controllers, or ZooKeeper servers, first."""
     return {
         **{name: Endpoint(node_address(name), CONTROLLER_PORT) for name in controller_names(cluster)},
+        **{name: Endpoint(node_address(name), CLIENT_PORT) for name in zookeeper_names(cluster)},
         **{name: Endpoint(node_address(name), BROKER_PORT) for name in broker_names(cluster)},
     }
 
 
+PEER_PORTS: Final = (QUORUM_PORT, ELECTION_PORT)
+"""Of a ZooKeeper server in a namespace of its own: for learners, and for elections."""
+
+
 def loopback_endpoints(cluster: Cluster) -> dict[str, Endpoint]:
-    """Where every node listens when all share 127.0.0.1; controllers first. The ports are free now."""
-    names = (*controller_names(cluster), *broker_names(cluster))
-    return {name: Endpoint(LOOPBACK, port) for name, port in zip(names, free_ports(len(names)), strict=True)}
+    """Where every node listens when all share 127.0.0.1; controllers, or ZooKeeper servers, first. The ports are free
+    now."""
+    return {name: Endpoint(LOOPBACK, first) for name, (first, *_) in loopback_ports(cluster).items()}
+
+
+def loopback_ports(cluster: Cluster) -> dict[str, tuple[int, ...]]:
+    """All ports of every node on 127.0.0.1, that of its clients first. They are free now."""
+    counts = dict.fromkeys((*quorum_names(cluster), *broker_names(cluster)), 1)
+    counts |= dict.fromkeys(zookeeper_names(cluster), 1 + len(PEER_PORTS))
+    ports = iter(free_ports(sum(counts.values())))
+    return {name: tuple(next(ports) for _ in range(count)) for name, count in counts.items()}
 
 
 def free_ports(count: int) -> list[int]:

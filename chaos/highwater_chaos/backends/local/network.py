@@ -14,13 +14,16 @@ from typing import Final, Protocol
 
 from highwater_chaos.backends.local.layout import (
     CLIENTS_ADDRESS,
+    LOOPBACK,
+    PEER_PORTS,
     PREFIX_LENGTH,
-    loopback_endpoints,
+    loopback_ports,
     namespace_endpoints,
     node_address,
 )
 from highwater_chaos.backends.local.pacing import remaining_ns
 from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import zookeeper_names
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.links import Hub, Link
 from highwater_chaos.machine.namespaces import Namespace, enter_namespace
@@ -41,6 +44,8 @@ class NodeNetwork(Protocol):
     """Where nodes live."""
 
     endpoints: Mapping[str, Endpoint]
+    peer_ports: Mapping[str, tuple[int, ...]]
+    """Further ports of nodes that have some (ZooKeeper servers)."""
 
     def namespace(self, node: str) -> str | None:
         """The network namespace of a node; None: the machine's own."""
@@ -57,6 +62,7 @@ class NamespaceNetwork:
 
     def __init__(self, run: MachineRun, cluster: Cluster) -> None:
         self.endpoints: Mapping[str, Endpoint] = namespace_endpoints(cluster)
+        self.peer_ports: Mapping[str, tuple[int, ...]] = dict.fromkeys(zookeeper_names(cluster), PEER_PORTS)
         self._run = run
         self._hub = run.name("net")
         self._cuts: dict[str, tuple[Pair, Held[Cut]]] = {}
@@ -150,7 +156,11 @@ class LoopbackNetwork:
     """All nodes on 127.0.0.1, which cannot be cut."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.endpoints: Mapping[str, Endpoint] = loopback_endpoints(cluster)
+        ports = loopback_ports(cluster)
+        self.endpoints: Mapping[str, Endpoint] = {
+            name: Endpoint(LOOPBACK, first) for name, (first, *_) in ports.items()
+        }
+        self.peer_ports: Mapping[str, tuple[int, ...]] = {name: of_node[1:] for name, of_node in ports.items()}
 
     def namespace(self, node: str) -> str | None:
         """The machine's own."""

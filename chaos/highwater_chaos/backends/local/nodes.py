@@ -44,8 +44,8 @@ class LocalNode:
         """Whether its disk failed on purpose during this incarnation: then it may well exit by itself."""
         self.began_wiped = False
         """Whether the present incarnation began on an empty disk after another one had been there."""
+        self.program = program
         self._run = run
-        self._program = program
         self._namespace = namespace
         self._process: Held[Process] | None = None
         self._pause: Held[Pause] | None = None
@@ -88,12 +88,12 @@ class LocalNode:
         self.incarnation += 1
         self.stopping = self.disk_troubled = False
         self.began_wiped, self._wiped = self._wiped and self.incarnation > 1, False
-        launch = self._program.launch(plan, self.place, self.incarnation)
+        launch = self.program.launch(plan, self.place, self.incarnation)
         environment = {**os.environ, **launch.env}
         spawn = Spawn(launch.argv, self.log, namespace=self._namespace, environment=environment)
         self._process = self._run.make(Process(self.name, self._run.directory, spawn=spawn))
-        if isinstance(self._program, HasControlSocket):
-            self.channel = ControlChannel(self._program.control_socket(self.place), self.name)
+        if isinstance(self.program, HasControlSocket):
+            self.channel = ControlChannel(self.program.control_socket(self.place), self.name)
         return dict(launch.paths)
 
     def ask_to_stop(self) -> None:

@@ -3,7 +3,8 @@
 The backend knows machines: namespaces, disks, processes, faults. A :class:`NodeProgram` knows the software: which files
 a node needs, its command line, what cannot be done to it, and how to tell what it does. There is one for our own
 runtime (:mod:`~highwater_chaos.backends.local.highwater_program`); another system under test is another program, and
-nothing else of the backend changes.
+nothing else of the backend changes. Nodes of one cluster may be of several programs, by their role
+(:mod:`~highwater_chaos.backends.local.programs`).
 
 Threads: everything here is called on the harness's main thread, many times a second; nothing may block it for long. A
 program that must ask its nodes over the network does so on a thread of its own, which enters the network of the
@@ -21,7 +22,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
 
-Role = Literal["broker", "controller"]
+Role = Literal["broker", "controller", "zookeeper"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,13 @@ class NodePlace:
     """Config and sockets: outside of the faults' reach."""
     record: Path
     """A file for what the node says of itself, which outlives the run; outside of the faults' reach, too."""
+    peer_ports: tuple[int, ...] = ()
+    """Further ports at the same address, for servers of the node's own kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterPlan:
-    """One run's cluster with all its places, controllers first."""
+    """One run's cluster with all its places, controllers (or ZooKeeper servers) first."""
 
     cluster: Cluster
     cluster_id: str

@@ -84,7 +84,7 @@ class ApacheKafkaProgram:
             format_disk(place.data, plan.cluster_id, place.node_id, bootstrap)
         config, log = place.files / _CONFIG, log_file(place, incarnation)
         properties = node_properties(
-            role=place.role,
+            role="controller" if place.role == "controller" else "broker",
             node_id=place.node_id,
             bind=place.bind,
             advertised=place.advertised,

@@ -1,4 +1,4 @@
-"""The harness's own client of a simulated ZooKeeper ensemble, by which sessions are ended and looked at.
+"""The harness's own client of a ZooKeeper ensemble, by which sessions are ended and looked at.
 
 A session is ended as it can be with any ZooKeeper server: another connection takes it over by its id and password, and
 closes it. The client whose session it was finds out when it next speaks to a server. That it has ended is seen with a
@@ -7,13 +7,12 @@ session of the harness's own, by the owner of the broker's node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from highwater_runtime.metadata.znodes import broker_path
-from highwater_runtime.ports import MS, Endpoint, InboundRequest, Ports
-from highwater_runtime.ports.coordination import Exists, Failure, Session, SessionEvent, SessionKey, Stat
-from highwater_runtime.zookeeper import EnsembleClient
+from highwater_runtime.ports import MS, InboundRequest, Ports
+from highwater_runtime.ports.coordination import Coordination, Exists, Failure, Session, SessionEvent, SessionKey, Stat
 
 CLIENT: Final = "harness-zookeeper"
 _SESSION_MS: Final = 10_000
@@ -24,9 +23,9 @@ _FRESH_NS: Final = 100 * MS
 class SessionsClient:
     """A client core (``NodeCore``)."""
 
-    def __init__(self, ports: Ports, servers: Sequence[Endpoint]) -> None:
+    def __init__(self, ports: Ports, coordination: Coordination) -> None:
         self._ports = ports
-        self._coordination = EnsembleClient(ports, servers)
+        self._coordination = coordination
         self._own: Session | None = None
         self._owners: dict[int, tuple[int, int]] = {}
         self._asking: dict[int, None] = {}
@@ -43,11 +42,18 @@ class SessionsClient:
         raise AssertionError(f"a client got {request.body!r}")
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Nothing to wait for."""
-        on_stopped()
+        """Close its own session, and give up those that were to be ended."""
+        own, self._own = self._own, None
+        for taken in self._taken.values():
+            taken.close(lambda: None)
+        self._taken.clear()
+        if own is None:
+            on_stopped()
+        else:
+            own.close(on_stopped)
 
     def _on_own_event(self, event: SessionEvent) -> None:
-        if event is SessionEvent.EXPIRED:
+        if event is SessionEvent.EXPIRED and self._own is not None:
             self.start()
 
     # --- what the harness asks ---

@@ -1,0 +1,78 @@
+"""Ends sessions of brokers with the real ensemble, and sees whom they belong to.
+
+The harness is a client of the ensemble itself (:class:`~highwater_chaos.backends.ensemble.sessions.SessionsClient`), on
+the clients' thread and so in their network. A broker's key comes from its control socket, which only the harness can
+open.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from highwater_chaos.backends.ensemble.sessions import CLIENT, SessionsClient
+from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.control import ControlChannel
+from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.experiment.nodes import node_id
+from highwater_runtime.host.node import CoreFactory, HostedNode
+from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports.coordination import SessionKey
+
+
+class Sessions:
+    """The sessions of one run's brokers.
+
+    Args:
+        servers: of the ensemble, for clients.
+        channel: the control socket of a node's present incarnation; None while it has none.
+    """
+
+    def __init__(
+        self,
+        clients: LocalClients,
+        servers: Sequence[Endpoint],
+        channel: Callable[[str], ControlChannel | None],
+    ) -> None:
+        from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
+
+        # It warns of each server that it does not reach: here they are killed on purpose.
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+        self._clients = clients
+        self._channel = channel
+        self._keys: dict[int, SessionKey] = {}
+        self._core: SessionsClient
+
+        def factory_for(node: HostedNode) -> CoreFactory:
+            def make(ports: Ports) -> NodeCore:
+                self._core = SessionsClient(ports, KazooCoordination(servers, node.loop, node.run, node.turn.will_send))
+                return self._core
+
+            return make
+
+        clients.add_hosted(CLIENT, factory_for)
+
+    def session(self, node: str) -> int:
+        """The session by which a broker is registered; 0: none. Raises ``BackendError`` while that is not known."""
+        owner = self._clients.call(lambda: self._core.owner(node_id(node)))
+        if owner is None:
+            raise BackendError(f"no ZooKeeper server has answered yet which session {node} is registered by")
+        return owner
+
+    def end(self, node: str, session: int) -> None:
+        """Begin to end that session of a broker. Raises ``BackendError``: the broker does not give its key."""
+        key = self._keys.get(session) or self._keys.setdefault(session, self._ask(node, session))
+        self._clients.post(lambda: self._core.end(key))
+
+    def _ask(self, node: str, session: int) -> SessionKey:
+        channel = self._channel(node)
+        if channel is None:
+            raise BackendError(f"{node} does not run, so nobody gives the password of its session {session:#x}")
+        answer = channel.call("session")
+        if answer is None or answer["id"] != session:
+            raise BackendError(f"{node} does not have the session {session:#x} any more by which it is registered")
+        return SessionKey(session, bytes.fromhex(answer["password"]))
+
+    def close(self) -> None:
+        """Close the harness's own session, as soon as the ensemble answers."""
+        self._clients.post(lambda: self._core.stop(lambda: None))

@@ -1,0 +1,127 @@
+"""Apache ZooKeeper's servers as nodes: one JVM each, with its transaction log on the node's disk.
+
+They report nothing themselves. What they commit is seen by an observer of the ensemble
+(:mod:`~highwater_chaos.backends.ensemble.observer`), and the harness knows when it starts and ends them.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from highwater_chaos.backends.ensemble.observer import EnsembleObserver
+from highwater_chaos.backends.ensemble.servers import (
+    MYID,
+    SYNC_TICKS,
+    Member,
+    available,
+    command,
+    server_config,
+    tick_ms,
+)
+from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observed, Observer, Site
+from highwater_chaos.experiment import Cluster
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import Endpoint
+from highwater_runtime.ports.trace import NodeStarted
+
+_CONFIG: Final = "zoo.cfg"
+_LEAST_SILENCE_S: Final = 3.0
+"""A leader on a busy machine may well say nothing for a while."""
+
+
+class ZooKeeperProgram:
+    """See :class:`~highwater_chaos.backends.local.program.NodeProgram`."""
+
+    name = "zookeeper"
+    stopped_status = 143
+    """A JVM that SIGTERM has ended says so, however cleanly it went."""
+    says_why_it_ends = False
+
+    def problems(self, cluster: Cluster) -> list[str]:
+        """Packages that are not installed."""
+        del cluster
+        problem = available()
+        return [] if problem is None else [problem]
+
+    def launch(self, plan: ClusterPlan, place: NodePlace, incarnation: int) -> Launch:
+        """Write ``zoo.cfg``, and the server's number on a disk that is empty."""
+        del incarnation
+        places = plan.of_role("zookeeper")
+        members = {_number(one): Member(one.advertised.host, one.advertised.port, *one.peer_ports) for one in places}
+        config = place.files / _CONFIG
+        timeout_ms = _session_timeout_ms(plan.cluster)
+        text = server_config(
+            members, _number(place), data=place.data, session_timeout_ms=timeout_ms, bind=place.bind.host
+        )
+        config.write_text(text, encoding="utf-8")
+        _number_disk(place.data / MYID, _number(place))
+        return Launch(argv=command(config), paths={f"config/{place.name}.cfg": config})
+
+    def observer(self, site: Site) -> Observer:
+        """Joins the ensemble as an observer."""
+        return ZooKeeperObserver(site)
+
+
+class ZooKeeperObserver:
+    """An :class:`~highwater_chaos.backends.local.program.Observer` of the servers of one run."""
+
+    def __init__(self, site: Site) -> None:
+        self.records: Sequence[Path] = ()
+        self._site = site
+        self._started: list[Observed] = []
+        servers = {
+            place.name: Endpoint(place.advertised.host, place.peer_ports[0]) for place in site.plan.of_role("zookeeper")
+        }
+        silence_s = max(_LEAST_SILENCE_S, SYNC_TICKS * tick_ms(_session_timeout_ms(site.plan.cluster)) / 1000)
+        self._ensemble = EnsembleObserver(servers, silence_s=silence_s, enter=site.enter_network)
+
+    def starting(self, node: str, incarnation: int, time_ns: int) -> None:
+        """ZooKeeper's servers do not say that they were started: it is said here."""
+        wall_ns = time.time_ns() - (time.monotonic_ns() - time_ns)
+        self._started.append(Observed(time_ns, wall_ns, node, incarnation, NodeStarted()))
+
+    def poll(self) -> Sequence[Observed]:
+        """Starts, then what was committed, in order."""
+        started, self._started = self._started, []
+        return [
+            *started,
+            *(
+                Observed(one.time_ns, one.wall_ns, one.node, self._site.incarnation(one.node), one.event)
+                for one in self._ensemble.take()
+            ),
+        ]
+
+    def notes(self) -> Sequence[str]:
+        """What was not seen of the ensemble."""
+        return self._ensemble.notes()
+
+    def close(self) -> None:
+        """Leave the ensemble."""
+        self._ensemble.close()
+
+
+def _number(place: NodePlace) -> int:
+    """``myid``: 1 and up."""
+    return int(place.name.rpartition("-")[2]) + 1
+
+
+def _number_disk(path: Path, number: int) -> None:
+    if path.exists() and path.read_text(encoding="ascii") == f"{number}\n":
+        return
+    with path.open("w", encoding="ascii") as file:
+        file.write(f"{number}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _session_timeout_ms(cluster: Cluster) -> int:
+    return NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
