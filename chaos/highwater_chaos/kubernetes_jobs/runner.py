@@ -66,7 +66,7 @@ class Runner:
         api: the API server.
         agents: where agents are.
         namespace, name: the experiment.
-        endpoint: how nodes are reached; None: under their pods' names.
+        at: where an address of the pods' network is reached from here.
         hands_over: it leaves judging to a Job of its own, unless what it recorded is too large to be kept.
     """
 
@@ -78,13 +78,13 @@ class Runner:
         name: str,
         uid: str,
         *,
-        endpoint: Callable[[str], Endpoint] | None = None,
+        at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
         hands_over: bool = False,
     ) -> None:
         self._api = api
         self._agents = agents
         self._place = Place(namespace, name, uid)
-        self._endpoint = endpoint
+        self._at = at
         self._hands_over = hands_over
         self.journal = StatusJournal(api, namespace, name, uid)
 
@@ -136,7 +136,7 @@ class Runner:
             self.journal,
             longest,
             own_topics=own_topics(experiment),
-            endpoint=self._endpoint,
+            at=self._at,
         )
         return experiment, backend
 

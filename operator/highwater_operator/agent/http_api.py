@@ -14,6 +14,8 @@
 ``GET /v1/pods/<ns>/<pod>/metrics``      the node's own metrics
 ``GET /v1/pods/<ns>/<pod>/reaches``      whether ``?peer=`` (an IP address) answers a TCP connection to ``&port=`` from
                                          inside the pod's network: ``{"answers": true}``; a refusal is an answer
+``GET /v1/pods/<ns>/<pod>/session``      the key of the broker's ZooKeeper session, by which another connection can end
+                                         it: ``{"session": {"id": 1, "password": "<hex>"}}``, or null
 ``GET /healthz``, ``/metrics``           the agent's own, without a token
 ======================================== ===============================================================================
 """
@@ -35,6 +37,7 @@ from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics, pod_files
 from highwater_operator.agent.authentication import authenticate
 from highwater_operator.agent.containers import network_of, node_container
+from highwater_operator.agent.faults.node_program import session_key
 from highwater_operator.agent.pods import Pod, Pods, check
 from highwater_operator.agent.probes import answering
 from highwater_operator.agent.refusals import Refusal
@@ -86,6 +89,7 @@ class Api:
                 web.get("/v1/pods/{namespace}/{pod}/dump", self._dump),
                 web.get("/v1/pods/{namespace}/{pod}/metrics", self._pod_metrics),
                 web.get("/v1/pods/{namespace}/{pod}/reaches", self._reaches),
+                web.get("/v1/pods/{namespace}/{pod}/session", self._session),
             ]
         )
         return app
@@ -209,6 +213,10 @@ class Api:
         target = read_peer(request.query.get("peer", ""), request.query.get("port", ""))
         answered = await self._blocking(lambda: answering(network_of(pod), [target], _ANSWERS_WITHIN))
         return web.json_response({"peer": target[0], "port": target[1], "answers": target in answered})
+
+    async def _session(self, request: web.Request) -> web.Response:
+        pod = await self._readable(request)
+        return web.json_response({"session": await self._blocking(lambda: session_key(pod))})
 
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]

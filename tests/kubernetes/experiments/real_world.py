@@ -3,6 +3,8 @@ runner as the pod of its Job: everything is what it is on a cluster but for kern
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -71,11 +73,10 @@ class RestartingNodes(RealNodes):
     def _life(self, handle: Any) -> None:
         name = handle.pod["metadata"]["name"]
         admin = self._port(f"{name}.admin")
-        config = self._config(handle.pod, admin)
+        command = [sys.executable, "-m", *self._program(handle.pod, admin)]
         while not self._ended.is_set() and name not in self._gone:
             with (self.folder / f"{name}.log").open("ab") as log:
-                command = [sys.executable, "-m", "highwater_runtime.host.main", str(config)]
-                process = self._processes[name] = subprocess.Popen(command, stderr=log)
+                process = self._processes[name] = subprocess.Popen(command, stderr=log, start_new_session=True)
             ready: bool | None = None
             while process.poll() is None and not self._ended.is_set():
                 # A paused node does not answer: whoever asks would wait for long.
@@ -112,11 +113,14 @@ class ActingAgent(FakeAgent):
                 if "restartAfter" in body:
                     nodes.held.add(pod)
                 process = nodes.process(pod)
-                process.send_signal(signal.SIGKILL if kind == "kill" else signal.SIGTERM)
+                if kind == "kill":
+                    os.killpg(process.pid, signal.SIGKILL)  # all of the container, as the kernel ends it
+                else:
+                    process.terminate()
                 process.wait(60)
                 return [evidence("all processes of the container are gone")]
             case "pause":
-                nodes.process(pod).send_signal(signal.SIGSTOP)
+                os.killpg(nodes.process(pod).pid, signal.SIGSTOP)
                 return [evidence("stopped")]
             case "drop" | "hold" | "delay" | "duplicate" as action:
                 rule = {"action": action, "rpc": body["rpc"], "sources": body["sources"], "part": body["part"]}
@@ -129,7 +133,7 @@ class ActingAgent(FakeAgent):
         nodes, pod = self._nodes(), body["pod"]["name"]
         match body["kind"]:
             case "pause":
-                nodes.process(pod).send_signal(signal.SIGCONT)
+                os.killpg(nodes.process(pod).pid, signal.SIGCONT)
             case "kill" | "stop":
                 nodes.held.discard(pod)
             case _:
@@ -167,10 +171,11 @@ class ActingAgent(FakeAgent):
                     return file.read()
             case "dump":
                 disk = PosixDisk(home / "data", run_blocking=lambda task: task(), post=lambda task: task())
-                import json
-
                 number = int(pod.rpartition("-")[2])
                 return b"".join(json.dumps(row).encode() + b"\n" for row in dump_replicas(number, disk))
+            case "session":
+                key = call_program(self._socket(pod), "session")
+                return json.dumps({"session": key}).encode()
             case _:
                 try:
                     url = f"http://127.0.0.1:{self._nodes().admin(pod)}/metrics"

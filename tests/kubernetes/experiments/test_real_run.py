@@ -19,14 +19,13 @@ from experiments.real_world import ActingAgent, RestartingNodes
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import fetch
-from highwater_chaos.backends.kubernetes.cluster import Place
-from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.kube.client import Kube
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import Runner
 from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import JudgingSettings
+from highwater_operator.zookeeper import java
 
 LONG = 150.0
 MANIFESTS = Path(__file__).parents[3] / "manifests"
@@ -77,7 +76,6 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             api = Kube(kube_api.configuration("judge"), patience=5.0)
             return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings).run()
         namespace, _, name = arguments[1].partition("/")
-        place = Place(namespace, name, arguments[3], reference_of(kube_api.get(*KIND, name, namespace)))
         api = Kube(kube_api.configuration("runner"), patience=5.0)
         runner = Runner(
             api,
@@ -85,7 +83,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             namespace,
             name,
             arguments[3],
-            endpoint=lambda node: nodes.at(place.endpoint(node)),
+            at=nodes.at,
             hands_over="--hand-over" in arguments,
         )
         return runner.run()
@@ -199,6 +197,39 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     assert threading.active_count() < 200
     assert real.api.delete(*KIND, "demo", "default") in (True, False)
     until(lambda: real.get() is None, "the experiment to go")
+
+
+@pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
+def test_zookeeper_mode_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
+    """Real servers and brokers: a broker's session is ended, the leader of the ensemble is killed, another server is
+    paused and one stopped, the controller is killed. The runner sees all that from what the ensemble commits."""
+    real.start()
+    schedule = [
+        {"inject": {"sessionExpiry": {"target": {"leaderOf": "orders-0"}}}},
+        {"wait": "1s"},
+        {"inject": {"pause": {"target": {"zookeeper": 0}}, "for": "2s"}},
+        {"wait": "3s"},
+        {"inject": {"kill": {"target": {"zookeeper": 2}, "restartAfter": "2s"}}},
+        {"wait": "4s"},
+        {"inject": {"kill": {"target": {"activeController": True}, "restartAfter": "2s"}}},
+        {"wait": "4s"},
+        {"inject": {"stop": {"target": {"zookeeper": 1}, "restartAfter": "1s"}}},
+        {"wait": "3s"},
+    ]
+    topics = [{"name": "orders", "replicationFactor": 2}]
+    config = {"zookeeper.session.timeout.ms": 4500, "replica.fetch.wait.max.ms": 200}
+    cluster = {"mode": "zookeeper", "brokers": 2, "zookeepers": 3, "config": config, "topics": topics}
+    workload = {"producers": 1, "rate": "20/s", "consumers": 1}
+    real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, recovery="2m"))
+    until(lambda: real.phase() in ("Completed", "Refused"), "the verdict", 2 * LONG)
+    status = real.status()
+    assert status["verdict"] == "pass", json.dumps(status, indent=1)
+    assert status["faults"] == {"planned": 5, "injected": 5, "confirmed": 5, "healed": 5}
+    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    events = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
+    witnessed = {one["kind"] for one in events if one["node"].startswith("zookeeper-")}
+    assert {"node-started", "node-stopped", "broker-registered", "partition-changed", "controller-changed"} <= witnessed
+    until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
 
 
 def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_path: Path) -> None:

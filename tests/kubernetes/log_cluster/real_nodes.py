@@ -6,6 +6,7 @@ A pod keeps its port and its data directory as long as its name: that is what a 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from highwater_chaos.backends.local.layout import free_ports
+from highwater_operator.objects.naming import QUORUM_PORT
 from highwater_runtime.ports import Endpoint
 
 _HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller|zookeeper)-\d+)\.[a-z0-9.-]+\.svc:\d+")
@@ -47,7 +49,9 @@ class RealNodes:
     def at(self, endpoint: Endpoint) -> Endpoint:
         """Where an address of the pods' network is on this machine."""
         found = _HOST.fullmatch(str(endpoint))
-        return endpoint if found is None else Endpoint("127.0.0.1", self._port(found[1]))
+        if found is None:
+            return endpoint
+        return Endpoint("127.0.0.1", self._port(f"{found[1]}.quorum" if endpoint.port == QUORUM_PORT else found[1]))
 
     def _port(self, name: str) -> int:
         with self._lock:
@@ -79,7 +83,8 @@ class RealNodes:
         """Ends all that is left."""
         self._ended.set()
         for process in list(self._processes.values()):
-            os.killpg(process.pid, signal.SIGKILL)  # a server of ZooKeeper's is a process of its own
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # a server of ZooKeeper's is a process of its own
             process.wait()
 
     # --- one pod ---

@@ -35,6 +35,7 @@ JVM_OPTIONS: Final = (
 )
 """``preAllocSize`` (KiB): a transaction log takes what is written, not 64 MiB at once. ``commitLogCount``: how many
 transactions a leader remembers for those who were away."""
+_LEAST_SILENCE_S: Final = 3.0
 MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
@@ -50,6 +51,12 @@ class Member(NamedTuple):
 def tick_ms(session_timeout_ms: int) -> int:
     """``tickTime`` for sessions of brokers that last so long."""
     return max(1, session_timeout_ms // TICKS_OF_A_SESSION)
+
+
+def silence_s(session_timeout_ms: int) -> float:
+    """How long a leader may say nothing to those that follow it, in seconds; it is longer on a busy machine than the
+    servers would have it."""
+    return max(_LEAST_SILENCE_S, SYNC_TICKS * tick_ms(session_timeout_ms) / 1000)
 
 
 def server_config(

@@ -27,9 +27,7 @@ class KubernetesAbilities:
         return None if primitive in self.primitives else "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
-        """Other software, and ZooKeeper, do not run on Kubernetes."""
-        if cluster.mode == "zookeeper":
-            return ["spec.cluster.mode zookeeper does not run on Kubernetes yet: use --backend sim"]
+        """Other software does not run on Kubernetes."""
         return (
             []
             if cluster.runtime == "highwater"

@@ -128,6 +128,11 @@ class AgentClient:
         """Whether a connection from inside the pod's network to an address is answered. Raises ``AgentError``."""
         return bool(self._json("GET", f"/v1/pods/{namespace}/{pod}/reaches?peer={quote(peer)}&port={port}")["answers"])
 
+    def session(self, namespace: str, pod: str) -> Json | None:
+        """The key of the session that the pod's broker has with ZooKeeper; None: it has none. Raises ``AgentError``."""
+        found: Json | None = self._json("GET", f"/v1/pods/{namespace}/{pod}/session")["session"]
+        return found
+
     def _json(self, method: str, path: str, body: Json | None = None) -> Json:
         found: Json = json.loads(self._ask(method, path, body))
         return found

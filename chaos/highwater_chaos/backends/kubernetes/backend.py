@@ -25,6 +25,7 @@ from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.agents import AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.borrowed_cluster import BorrowedCluster
 from highwater_chaos.backends.kubernetes.cluster import Place, addresses, bring_up, find_pods
+from highwater_chaos.backends.kubernetes.ensemble import PodEnsemble
 from highwater_chaos.backends.kubernetes.faults import FaultDesk, InjectedFault, PodPlace
 from highwater_chaos.backends.kubernetes.intake import Intake
 from highwater_chaos.backends.kubernetes.journal import StatusJournal, TakenOverError
@@ -86,7 +87,7 @@ class KubernetesBackend:
         journal: its status.
         longest_ns: how long a fault may last at most.
         own_topics: on a LogCluster that is borrowed, the topics by which the run is judged.
-        endpoint: how a node is reached from here; None: under its pod's name.
+        at: where an address of the pods' network is reached from here.
     """
 
     name = "kubernetes"
@@ -101,19 +102,20 @@ class KubernetesBackend:
         longest_ns: int,
         *,
         own_topics: Sequence[str] = (),
-        endpoint: Callable[[str], Endpoint] | None = None,
+        at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
     ) -> None:
         self._api = api
         self._agents = agents
         self._place = place
         self._journal = journal
-        self._endpoint = endpoint or place.endpoint
+        self._at = at
         self._abilities = KubernetesAbilities(type(self))
         self._borrowed_cluster = BorrowedCluster(api, place) if place.borrowed else None
         self._own_topics = own_topics
         self._desk = FaultDesk(journal, longest_ns)
         self._threads = ThreadPoolExecutor(16, thread_name_prefix="poll")
         self._intake: Intake
+        self._ensemble: PodEnsemble | None = None
         self._metrics = MetricPolls(self._threads)
         self._cluster: Cluster
         self._nodes: dict[str, _Node] = {}
@@ -150,6 +152,7 @@ class KubernetesBackend:
         ``ClusterError``."""
         self._intake = Intake(self._threads, borrowed=self._place.borrowed != "", spool=spool)
         self._cluster = cluster
+        self._ensemble = PodEnsemble(self._place, cluster, self._at)
         if self._borrowed_cluster is None:
             bring_up(self._api, self._place, cluster, _UP_WITHIN, self._journal.check)
         else:
@@ -162,6 +165,7 @@ class KubernetesBackend:
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._desk, places, endpoints)
         self._clients = LocalClients(lambda: None, seed)
+        self._ensemble.begin_sessions(self._clients, places)
         if self._borrowed_cluster is not None:
             self._intake.learn_the_past(self._own_topics)
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
@@ -195,6 +199,8 @@ class KubernetesBackend:
             self._desk.heal_all()
         except TakenOverError:
             taken_over = True
+        if self._ensemble is not None:
+            self._ensemble.close()
         if self._clients is not None:
             self._clients.close()
         self._desk.close()
@@ -206,11 +212,11 @@ class KubernetesBackend:
 
     def bootstrap(self) -> tuple[Endpoint, ...]:
         """All brokers."""
-        return tuple(self._endpoint(name) for name in broker_names(self._cluster))
+        return tuple(self._at(self._place.endpoint(name)) for name in broker_names(self._cluster))
 
     def controllers(self) -> tuple[Endpoint, ...]:
         """All controllers."""
-        return tuple(self._endpoint(name) for name in controller_names(self._cluster))
+        return tuple(self._at(self._place.endpoint(name)) for name in controller_names(self._cluster))
 
     def state(self, node: str) -> NodeState:
         """What was done to it last, as the agent confirmed it."""
@@ -302,7 +308,9 @@ class KubernetesBackend:
     def inconclusive_reasons(self) -> Sequence[str]:
         """Nodes and clients that ended by themselves, faults that were not healed, events that could not be read."""
         clients = self._clients.inconclusive_reasons() if self._clients is not None else []
-        return [*self._inconclusive_reasons, *clients, *self._desk.inconclusive_reasons(), *self._intake.notes()]
+        ensemble = () if self._ensemble is None else self._ensemble.notes()
+        desk, notes = self._desk.inconclusive_reasons(), self._intake.notes()
+        return [*self._inconclusive_reasons, *clients, *desk, *notes, *ensemble]
 
     def files(self) -> Mapping[str, bytes]:
         """Logs of all nodes' present containers."""
@@ -423,6 +431,18 @@ class KubernetesBackend:
             {"offset": format_duration(offset_ns), "rate": rate},
         )
 
+    # --- sessions ---
+
+    def session(self, node: str) -> int:
+        """As the ensemble answers a client of it."""
+        assert self._ensemble is not None, "nothing is asked before there is a cluster"
+        return self._ensemble.sessions.session(node)
+
+    def end_session(self, node: str, session: int) -> None:
+        """By the key that the broker gives the agent of its machine."""
+        assert self._ensemble is not None, "nothing is asked before there is a cluster"
+        self._ensemble.sessions.end(node, session)
+
     # --- clients ---
 
     def add_client(self, name: str, factory: Callable[[Ports], NodeCore]) -> None:
@@ -489,6 +509,8 @@ class KubernetesBackend:
             self._inconclusive_reasons.append(f"{node} ended by itself in incarnation {incarnation}; see its log")
 
     def _take_events(self) -> None:
+        if self._ensemble is not None:
+            self._intake.add(self._ensemble.take(lambda name: self._nodes[name].events.incarnation))
         for one in self._intake.take():
             if isinstance(one.event, NodeStarted):
                 node = self._nodes[one.node]

@@ -8,17 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from highwater_chaos.backends.ensemble.servers import CLIENT_PORT, QUORUM_PORT
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.directory import directory_of
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.experiment import Cluster
-from highwater_chaos.experiment.nodes import broker_names, controller_names
+from highwater_chaos.experiment.nodes import broker_names, quorum_names
 from highwater_chaos.kube.client import Conflict, Kube
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import API_VERSION, CLUSTER_LABEL, EXPERIMENT_LABEL, LOG_CLUSTER, POD, Json
 from highwater_runtime.ports import Endpoint
 
-_PORTS: Final = {"broker": 9092, "controller": 9093}
+_PORTS: Final = {"broker": 9092, "controller": 9093, "zookeeper": CLIENT_PORT}
 _POLL: Final = 0.5
 
 
@@ -49,6 +50,10 @@ class Place:
         """How a node is reached from any pod."""
         role = node.rpartition("-")[0]
         return Endpoint(f"{self.pod(node)}.{self.cluster}-{role}s.{self.namespace}.svc", _PORTS[role])
+
+    def quorum_endpoint(self, node: str) -> Endpoint:
+        """How a ZooKeeper server is reached by those that follow it, if it leads."""
+        return self.endpoint(node)._replace(port=QUORUM_PORT)
 
 
 def cluster_manifest(place: Place, cluster: Cluster) -> Json:
@@ -118,7 +123,7 @@ def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) 
     directory = directory_of(api, agents)
     found: dict[str, PodPlace] = {}
     missing: list[str] = []
-    for node in (*controller_names(cluster), *broker_names(cluster)):
+    for node in (*quorum_names(cluster), *broker_names(cluster)):
         pod = pods.get(place.pod(node))
         machine = "" if pod is None else str((pod.get("spec") or {}).get("nodeName", ""))
         if pod is None:

@@ -65,17 +65,17 @@ class Intake:
                 raise ClusterError(f"events of {silent or 'the cluster'} could not be read in {_PAST_WITHIN:g} s")
             time.sleep(_AGAIN_AFTER)
         self._past = Past(self.start_ns, own_topics)
-        self._add(known)
+        self.add(known)
 
     def take(self) -> list[Observed]:
         """What has come up since the last time."""
         taken, _ = self._fetch()
-        self._add(taken)
+        self.add(taken)
         return taken
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> None:
         """The end of the pod's incarnation, behind everything that it said. ``at_ns``: when its machine saw it."""
-        self._add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
+        self.add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
 
     def since(self, seq: int) -> Sequence[TimedEvent]:
         """A slice of what has been taken in."""
@@ -101,7 +101,8 @@ class Intake:
         """Lines that could not be read, and agents that were silent for long."""
         return self._polls.notes()
 
-    def _add(self, observed: Sequence[Observed]) -> None:
+    def add(self, observed: Sequence[Observed]) -> None:
+        """Take in what was seen of the cluster otherwise than by its pods' files, too."""
         if self._past is None:
             self._log.add(observed)
         else:

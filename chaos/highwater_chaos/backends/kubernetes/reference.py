@@ -28,6 +28,7 @@ _DESCRIBED: Final = (
     "fileSystem",
     "brokers",
     "controllers",
+    "zookeepers",
     "switches",
     "config",
     "metadataVersion",

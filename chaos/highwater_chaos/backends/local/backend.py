@@ -125,7 +125,7 @@ class LocalBackend:
         self._rules = RuleBook(self._nodes, self._channel, self._answers)
         self._clients = LocalClients(self.enter_network, seed)
         if servers := [place.advertised for place in self.plan.of_role("zookeeper")]:
-            self._sessions = Sessions(self._clients, servers, self._channel)
+            self._sessions = Sessions(self._clients, servers, self._session_key)
         for name in self._nodes:
             self.start(name)
 
@@ -460,6 +460,12 @@ class LocalBackend:
         """By the key that the broker's control socket gives."""
         assert self._sessions is not None, "only brokers of ZooKeeper mode have such sessions"
         self._sessions.end(node, session)
+
+    def _session_key(self, node: str) -> Mapping[str, Any] | None:
+        if (channel := self._channel(node)) is None:
+            raise BackendError(f"{node} does not run, so nobody gives the password of its session")
+        found: Mapping[str, Any] | None = channel.call("session")
+        return found
 
     # --- clients ---
 

@@ -2,17 +2,17 @@
 
 The harness is a client of the ensemble itself (:class:`~highwater_chaos.backends.ensemble.sessions.SessionsClient`), on
 the clients' thread and so in their network. A broker's key comes from its control socket, which only the harness can
-open.
+open, or on Kubernetes the agent of its machine.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from highwater_chaos.backends.ensemble.sessions import CLIENT, SessionsClient
 from highwater_chaos.backends.local.clients import LocalClients
-from highwater_chaos.backends.local.control import ControlChannel
 from highwater_chaos.backends.protocol import BackendError
 from highwater_chaos.experiment.nodes import node_id
 from highwater_runtime.host.node import CoreFactory, HostedNode
@@ -25,21 +25,22 @@ class Sessions:
 
     Args:
         servers: of the ensemble, for clients.
-        channel: the control socket of a node's present incarnation; None while it has none.
+        key_of: asks a broker for the key of its session: ``id`` and ``password`` (hex); None if it has none. Raises
+            ``BackendError`` if the broker does not run.
     """
 
     def __init__(
         self,
         clients: LocalClients,
         servers: Sequence[Endpoint],
-        channel: Callable[[str], ControlChannel | None],
+        key_of: Callable[[str], Mapping[str, Any] | None],
     ) -> None:
         from highwater_runtime.host.zookeeper import KazooCoordination  # noqa: PLC0415 - needs kazoo, which is optional
 
         # It warns of each server that it does not reach: here they are killed on purpose.
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         self._clients = clients
-        self._channel = channel
+        self._key_of = key_of
         self._keys: dict[int, SessionKey] = {}
         self._core: SessionsClient
 
@@ -65,10 +66,7 @@ class Sessions:
         self._clients.post(lambda: self._core.end(key))
 
     def _ask(self, node: str, session: int) -> SessionKey:
-        channel = self._channel(node)
-        if channel is None:
-            raise BackendError(f"{node} does not run, so nobody gives the password of its session {session:#x}")
-        answer = channel.call("session")
+        answer = self._key_of(node)
         if answer is None or answer["id"] != session:
             raise BackendError(f"{node} does not have the session {session:#x} any more by which it is registered")
         return SessionKey(session, bytes.fromhex(answer["password"]))

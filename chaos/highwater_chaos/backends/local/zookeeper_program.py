@@ -15,12 +15,11 @@ from typing import Final
 from highwater_chaos.backends.ensemble.observer import EnsembleObserver
 from highwater_chaos.backends.ensemble.servers import (
     MYID,
-    SYNC_TICKS,
     Member,
     available,
     command,
     server_config,
-    tick_ms,
+    silence_s,
 )
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace, Observed, Observer, Site
 from highwater_chaos.experiment import Cluster
@@ -29,8 +28,6 @@ from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeStarted
 
 _CONFIG: Final = "zoo.cfg"
-_LEAST_SILENCE_S: Final = 3.0
-"""A leader on a busy machine may well say nothing for a while."""
 
 
 class ZooKeeperProgram:
@@ -76,8 +73,8 @@ class ZooKeeperObserver:
         servers = {
             place.name: Endpoint(place.advertised.host, place.peer_ports[0]) for place in site.plan.of_role("zookeeper")
         }
-        silence_s = max(_LEAST_SILENCE_S, SYNC_TICKS * tick_ms(_session_timeout_ms(site.plan.cluster)) / 1000)
-        self._ensemble = EnsembleObserver(servers, silence_s=silence_s, enter=site.enter_network)
+        silence = silence_s(_session_timeout_ms(site.plan.cluster))
+        self._ensemble = EnsembleObserver(servers, silence_s=silence, enter=site.enter_network)
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
         """ZooKeeper's servers do not say that they were started: it is said here."""

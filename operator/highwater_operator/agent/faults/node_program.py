@@ -41,6 +41,13 @@ def control_socket(pod: Pod) -> str:
     return str(path)
 
 
+def session_key(pod: Pod) -> dict[str, Any] | None:
+    """The key of the broker's session with ZooKeeper, as its program gives it: ``id``, ``password`` (hex); None: it
+    has none. Raises ``Refusal`` (409) where it does not run."""
+    found: dict[str, Any] | None = call_program(control_socket(pod), "session")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class MessagesKind:
     """Confirmed by the node's word that the rule is in force; how many messages it has acted upon is told when asked

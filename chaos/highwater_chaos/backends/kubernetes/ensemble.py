@@ -1,0 +1,86 @@
+"""The ZooKeeper ensemble of a cluster in pods: what it commits, and the sessions of its brokers.
+
+The runner joins the ensemble as an observer and as a client, under the names of its pods. Both need nothing of the
+pods' machines; only the key of a broker's session comes from the agent there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from highwater_chaos.backends.ensemble.observer import EnsembleObserver
+from highwater_chaos.backends.ensemble.servers import silence_s
+from highwater_chaos.backends.kubernetes.agents import AgentError
+from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.faults import PodPlace
+from highwater_chaos.backends.local.clients import LocalClients
+from highwater_chaos.backends.local.program import Observed
+from highwater_chaos.backends.local.sessions import Sessions
+from highwater_chaos.backends.protocol import BackendError
+from highwater_chaos.experiment import Cluster
+from highwater_chaos.experiment.nodes import zookeeper_names
+from highwater_runtime.config import NodeConfig
+from highwater_runtime.ports import Endpoint
+
+_NOT_FOLLOWED: Final = "only a cluster of ZooKeeper mode has an ensemble"
+
+
+class PodEnsemble:
+    """The ensemble of one run; of a cluster in KRaft mode there is none, and nothing comes of it.
+
+    It is observed from the making of this on, so before its servers run.
+
+    Args:
+        at: where an address of the pods' network is reached from here.
+    """
+
+    def __init__(self, place: Place, cluster: Cluster, at: Callable[[Endpoint], Endpoint]) -> None:
+        names = zookeeper_names(cluster)
+        self._clients_at = [at(place.endpoint(name)) for name in names]
+        self._sessions: Sessions | None = None
+        # One offset for the whole run: a clock that is set must not change the order of transactions.
+        self._ahead_ns = time.time_ns() - time.monotonic_ns()
+        quorum = {name: at(place.quorum_endpoint(name)) for name in names}
+        timeout_ms = NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
+        self._observer = EnsembleObserver(quorum, silence_s=silence_s(timeout_ms)) if names else None
+
+    def begin_sessions(self, clients: LocalClients, places: Mapping[str, PodPlace]) -> None:
+        """Become a client of the ensemble, once it runs."""
+
+        def key_of(node: str) -> Mapping[str, Any] | None:
+            place = places[node]
+            try:
+                return place.agent.session(place.namespace, place.name)
+            except AgentError as error:
+                raise BackendError(f"the key of the session of {node} cannot be had: {error}") from error
+
+        if self._clients_at:
+            self._sessions = Sessions(clients, self._clients_at, key_of)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Those of the brokers."""
+        assert self._sessions is not None, _NOT_FOLLOWED
+        return self._sessions
+
+    def take(self, incarnation: Callable[[str], int]) -> list[Observed]:
+        """What was committed since the last time, by the wall clock, in order. ``incarnation``: that of a server."""
+        if self._observer is None:
+            return []
+        return [
+            Observed(one.time_ns + self._ahead_ns, one.wall_ns, one.node, incarnation(one.node), one.event)
+            for one in self._observer.take()
+        ]
+
+    def notes(self) -> Sequence[str]:
+        """What was not seen of the ensemble."""
+        return () if self._observer is None else self._observer.notes()
+
+    def close(self) -> None:
+        """Leave the ensemble."""
+        if self._sessions is not None:
+            self._sessions.close()
+        if self._observer is not None:
+            self._observer.close()
