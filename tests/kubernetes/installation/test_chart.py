@@ -161,6 +161,7 @@ def test_a_registry_and_a_tag_are_put_to_every_image(render):
     assert operator["containers"][0]["image"] == "example.com:5000/team/highwater/operator:9"
     values = {one["name"]: one.get("value") for one in operator["containers"][0]["env"]}
     assert values["HIGHWATER_NODE_IMAGE"] == "example.com:5000/team/highwater/node:9"
+    assert values["HIGHWATER_ZOOKEEPER_IMAGE"] == "example.com:5000/team/highwater/zookeeper:9"
     assert values["HIGHWATER_RUNNER_IMAGE"] == "example.com:5000/team/highwater/operator:9"
     assert objects["ServiceAccount", "highwater-runner"]["imagePullSecrets"] == [{"name": "s"}]
     assert operator["imagePullSecrets"] == agent["imagePullSecrets"] == [{"name": "s"}]

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import tomllib
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from highwater_chaos.backends.ensemble import servers
+from highwater_operator.zookeeper import java
+
 from .conftest import ROOT
 
 IMAGES = ROOT / "images"
-NAMES = ("agent", "node", "operator", "pipeline")
+NAMES = ("agent", "node", "operator", "pipeline", "zookeeper")
 
 
 def script(*arguments: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -69,7 +73,8 @@ def test_what_was_compiled_counts_whatever_times_a_layer_gives_to_files(name):
 
 
 def test_a_nodes_image_has_what_a_node_needs_and_no_more():
-    assert "'.'" in stages("node")[1]
+    assert "'.[zookeeper]'" in stages("node")[1]
+    assert "'.'" in stages("zookeeper")[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     needed = {re.split(r"[<>=]", dependency)[0] for dependency in project["dependencies"]}
     assert needed == {"cramjam", "crc32c", "msgspec", "prometheus-client", "scramp"}
@@ -96,7 +101,7 @@ def test_the_script_says_what_it_can_do():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nodes"], "nodes: expected an option above, or node, operator, agent or pipeline"),
+        (["nodes"], "nodes: expected an option above, or node, operator, agent, pipeline or zookeeper"),
         (["--tag"], "--tag: expected a value"),
         (["--tool", "nerdctl"], "--tool nerdctl: expected docker, podman or buildah"),
         (["--from-rootfs", "--tool", "docker"], "--from-rootfs needs buildah"),
@@ -169,10 +174,16 @@ def installed_by(extras: list[str]) -> set[str]:
 @pytest.mark.parametrize(
     ("extras", "modules"),
     [
-        ([], ["highwater_runtime.host.main"]),
+        ([], ["highwater_runtime.host.main", "highwater_operator.zookeeper.main"]),
+        (["zookeeper"], ["highwater_runtime.host.main", "highwater_runtime.host.zookeeper"]),
         (
-            ["operator"],
-            ["highwater_operator.main", "highwater_chaos.kubernetes_jobs.runner", "highwater_operator.agent_token"],
+            ["operator", "zookeeper"],
+            [
+                "highwater_operator.main",
+                "highwater_chaos.kubernetes_jobs.runner",
+                "highwater_operator.agent_token",
+                "highwater_chaos.backends.kubernetes.ensemble",
+            ],
         ),
         (["agent"], ["highwater_operator.agent.main"]),
         (["chaos"], ["highwater_chaos.cli", "highwater_chaos.judged_run"]),
@@ -212,7 +223,17 @@ def test_the_pipelines_image_can_start_spark():
     assert re.search(r"debian pipeline-base extract \S*,bash,coreutils,dash", (IMAGES / "rootfs").read_text())
 
 
+def test_the_image_of_zookeeper_has_what_its_program_starts():
+    final, base = stages("zookeeper")[-1], (IMAGES / "rootfs").read_text()
+    for package in ("default-jre-headless", "libslf4j-java", "libzookeeper-java"):
+        assert package in final
+        assert re.search(rf'debian zookeeper-base extract "\S*{package}', base)
+    # The same server as on a machine.
+    assert [str(jar) for jar in servers.JARS] == list(java.JARS)
+    assert servers.MAIN_CLASS in java.command(Path("zoo.cfg"))
+
+
 def test_a_nodes_image_has_neither_spark_nor_kopf():
-    assert not installed_by([]) & {"pyspark", "kopf", "kubernetes", "pyarrow", "numpy", "pydantic"}
+    assert not installed_by(["zookeeper"]) & {"pyspark", "kopf", "kubernetes", "pyarrow", "numpy", "pydantic"}
     assert "kopf" in installed_by(["operator"])
     assert "kopf" not in installed_by(["agent"])

@@ -104,7 +104,7 @@ def test_production_takes_every_image_from_the_registry_and_hurts_offered_nodes_
         for container in template["spec"]["containers"]:
             images.append(container["image"])
             images += [one["value"] for one in container.get("env", []) if one["name"].endswith("_IMAGE")]
-    assert len(images) == 6
+    assert len(images) == 7
     assert all(image.startswith("registry.example.com/highwater/") for image in images), images
     agent = objects["DaemonSet", "highwater-agent"]["spec"]["template"]["spec"]
     assert agent["nodeSelector"] == {"highwater.dev/faults": "allowed"}
@@ -146,7 +146,7 @@ def test_samples_are_taken_by_an_api_server(kube_api):
         for sample in documents(path.read_text()):
             sample["metadata"]["namespace"] = "default"
             kube_api.create(sample)
-    assert len(kube_api.objects("highwater.dev/v1alpha1", "ChaosExperiment", "default")) == 3
+    assert len(kube_api.objects("highwater.dev/v1alpha1", "ChaosExperiment", "default")) == 4
 
 
 def test_the_base_is_taken_by_an_api_server(bare_kube_api):

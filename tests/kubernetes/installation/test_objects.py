@@ -13,7 +13,7 @@ from .conftest import ROOT, pods
 
 KUBERNETES = "1.34.0"
 NOT_KUBERNETES_OWN = {"PodMonitor", "PrometheusRule"}
-IMAGE = re.compile(r"highwater/(node|operator|agent|pipeline):(\S+)")
+IMAGE = re.compile(r"highwater/(node|operator|agent|pipeline|zookeeper):(\S+)")
 VERSION = yaml.safe_load((ROOT / "helm/highwater/Chart.yaml").read_text())["appVersion"]
 FORBIDDEN_RESOURCES = {"secrets", "nodes", "nodes/proxy", "pods/exec", "clusterroles", "roles", "rolebindings"}
 
