@@ -45,13 +45,14 @@ def _log_cluster(name, **spec):
 @pytest.mark.parametrize("storage", [{"size": "1Gi"}, {"size": "1Gi", "crashable": True}], ids=["claims", "crashable"])
 def test_every_object_is_accepted_and_at_rest(log_clusters, name, storage):
     from highwater_operator.objects.all import objects_of
-    from highwater_operator.objects.naming import Owner
+    from highwater_operator.objects.images import Images
+from highwater_operator.objects.naming import Owner
     from highwater_operator.resources import LogClusterSpec
 
     made = log_clusters.create(CLUSTERS, _log_cluster(name, storage=storage))
     owner = Owner(name, log_clusters.namespace, made["metadata"]["uid"], LogClusterSpec.model_validate(made["spec"]))
     seen = set()
-    for manifest in objects_of(owner, "highwater/node:0.1.0"):
+    for manifest in objects_of(owner, Images()):
         path = f"{PLURALS[manifest['kind']]}/{manifest['metadata']['name']}"
         query = {"manager": "highwater-operator", "force": "true", "fieldValidation": "Strict"}
         first = log_clusters.apply(path, manifest, **query)

@@ -201,23 +201,27 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
 def test_zookeeper_mode_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
-    """Real servers and brokers: a broker's session is ended, the leader of the ensemble is killed, another server is
-    paused and one stopped, the controller is killed. The runner sees all that from what the ensemble commits."""
+    """Real servers and brokers: a broker's session is ended, a server (at first the leader, most likely) is killed,
+    paused and stopped, the controller is killed. The runner sees it all in what the ensemble commits.
+
+    Two servers are left alone: where a second one fails before the first is back in sync, ZooKeeper 3.8.0 can lose what
+    it had committed (docs/zookeeper.md), and the run is inconclusive, rightly.
+    """
     real.start()
     schedule = [
         {"inject": {"sessionExpiry": {"target": {"leaderOf": "orders-0"}}}},
         {"wait": "1s"},
-        {"inject": {"pause": {"target": {"zookeeper": 0}}, "for": "2s"}},
-        {"wait": "3s"},
         {"inject": {"kill": {"target": {"zookeeper": 2}, "restartAfter": "2s"}}},
         {"wait": "4s"},
+        {"inject": {"pause": {"target": {"zookeeper": 2}}, "for": "2s"}},
+        {"wait": "3s"},
         {"inject": {"kill": {"target": {"activeController": True}, "restartAfter": "2s"}}},
         {"wait": "4s"},
-        {"inject": {"stop": {"target": {"zookeeper": 1}, "restartAfter": "1s"}}},
+        {"inject": {"stop": {"target": {"zookeeper": 2}, "restartAfter": "1s"}}},
         {"wait": "3s"},
     ]
     topics = [{"name": "orders", "replicationFactor": 2}]
-    config = {"zookeeper.session.timeout.ms": 4500, "replica.fetch.wait.max.ms": 200}
+    config = {"zookeeper.session.timeout.ms": 9000, "replica.fetch.wait.max.ms": 200}
     cluster = {"mode": "zookeeper", "brokers": 2, "zookeepers": 3, "config": config, "topics": topics}
     workload = {"producers": 1, "rate": "20/s", "consumers": 1}
     real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, recovery="2m"))

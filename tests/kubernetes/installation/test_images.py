@@ -178,6 +178,10 @@ def installed_by(extras: list[str]) -> set[str]:
         (["zookeeper"], ["highwater_runtime.host.main", "highwater_runtime.host.zookeeper"]),
         (
             ["operator", "zookeeper"],
+            ["highwater_chaos.backends.kubernetes.ensemble", "highwater_runtime.host.zookeeper"],
+        ),
+        (
+            ["operator", "zookeeper"],
             [
                 "highwater_operator.main",
                 "highwater_chaos.kubernetes_jobs.runner",

@@ -141,6 +141,12 @@ def test_the_samples_of_kafka_14139_are_the_scenario_with_its_switch_set(value, 
     assert expected["verdict"] == verdict
 
 
+def test_the_sample_of_zookeeper_mode_is_the_scenario():
+    name = "controller-session-expires.yaml"
+    sample = MANIFESTS / "samples" / f"zookeeper-{name}"
+    assert sample.read_text() == (ROOT / "scenarios/zookeeper" / name).read_text()
+
+
 def test_samples_are_taken_by_an_api_server(kube_api):
     for path in sorted((MANIFESTS / "samples").glob("*.yaml")):
         for sample in documents(path.read_text()):

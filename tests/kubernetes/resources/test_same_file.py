@@ -62,10 +62,6 @@ def test_every_scenario_can_be_applied_as_it_is(path: Path, submit: Any) -> None
         assert isinstance(judged, Rejection)
         assert judged.reason == "NotSupported"
         return
-    if load_experiment(path).spec.cluster.mode == "zookeeper":
-        assert isinstance(judged, Rejection)
-        assert "mode zookeeper does not run on Kubernetes" in judged.message
-        return
     assert isinstance(judged, ChaosExperiment), judged
     # The API server's defaults are the model's: the experiment is the one that runs elsewhere.
     assert judged.spec == load_experiment(path).spec

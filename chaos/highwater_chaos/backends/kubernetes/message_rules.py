@@ -40,7 +40,10 @@ class MessageRules:
         Raises:
             BackendError: no node took it.
         """
-        made = self._rules[name] = _Rule(rule, rule.destinations or tuple(self._places))
+        # A ZooKeeper server knows no rules: no message of Kafka's protocol comes to it.
+        destinations = rule.destinations or tuple(self._places)
+        nodes = tuple(node for node in destinations if not node.startswith("zookeeper-"))
+        made = self._rules[name] = _Rule(rule, nodes)
         for node in made.nodes:
             self._ask(made, node)
         wrong = self._settle(made, wait=True)
