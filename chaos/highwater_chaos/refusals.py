@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from highwater_chaos.backends.primitives import PRIMITIVES, Primitive
+from highwater_chaos.backends.primitives import PRIMITIVES, Primitive, SkewsClocks, StallsDisks
 from highwater_chaos.backends.protocol import Abilities
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import Step
+from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults import Fault, fault_of, kind_named
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.drivers import DRIVERS
 from highwater_runtime.portable import PortableError
+
+_BY_THE_NODE: Final = frozenset({SkewsClocks, StallsDisks})
 
 
 class BackendCannotError(PortableError):
@@ -32,6 +36,11 @@ def refusals(experiment: ChaosExperiment, backend: Abilities) -> list[str]:
     for fault in _faults(experiment.spec.schedule):
         for primitive in sorted(fault.needs_in(experiment.cluster) - able, key=PRIMITIVES.__getitem__):
             missing[f"{fault.KIND} {_lacking(experiment, backend, primitive)}"] = None
+    if experiment.cluster.mode == "zookeeper" and backend.name != "sim":
+        for kind in _inside_servers(experiment.spec.schedule):
+            missing[
+                f"spec.schedule: {kind} happens inside a node of ours, and ZooKeeper's servers are not: name brokers"
+            ] = None
     if experiment.spec.prometheus is not None and backend.name == "sim":
         missing["spec.prometheus needs real time, which sim does not have: leave it out there"] = None
     driver = DRIVERS.get(experiment.spec.workload.driver)
@@ -52,6 +61,30 @@ def _lacking(experiment: ChaosExperiment, backend: Abilities, primitive: Primiti
 def available_faults(primitives: frozenset[Primitive]) -> list[str]:
     """The kinds of faults that a backend with these primitives can inject."""
     return [kind for kind in fault_kinds() if kind_named(kind).example().needs <= primitives]
+
+
+def _inside_servers(steps: Sequence[Step]) -> Iterator[str]:
+    """Kinds of faults that the node's own program brings about, where they may hit a ZooKeeper server."""
+    for step in steps:
+        if step.inject is not None:
+            fault = fault_of(step.inject)
+            target = getattr(fault, "target", None)
+            if fault.needs & _BY_THE_NODE and isinstance(target, Target) and _may_be_a_server(target):
+                yield fault.KIND
+        if step.random is not None:
+            kinds = [kind for kind in step.random.faults if kind in fault_kinds()]
+            if step.random.targets is None or any(_may_be_a_server(one) for one in step.random.targets):
+                yield from (kind for kind in kinds if kind_named(kind).example().needs & _BY_THE_NODE)
+        for branch in step.parallel or []:
+            yield from _inside_servers(branch)
+        if step.repeat is not None:
+            yield from _inside_servers(step.repeat.steps)
+
+
+def _may_be_a_server(target: Target | str) -> bool:
+    if isinstance(target, str):
+        return target == "zookeepers"
+    return target.choice == "zookeeper" or target.chosen == "zookeepers"
 
 
 def _faults(steps: Sequence[Step]) -> list[Fault]:

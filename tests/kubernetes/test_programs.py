@@ -12,10 +12,12 @@ from highwater_operator.agent import main as agent
 from highwater_operator.agent.settings import Settings
 from highwater_operator.main import CANNOT_BEGIN
 from highwater_operator.main import main as operator
+from highwater_operator.zookeeper.main import run as zookeeper
 
 PROGRAMS = [
     pytest.param(agent.main, "highwater-agent", id="agent"),
     pytest.param(operator, "highwater-operator", id="operator"),
+    pytest.param(zookeeper, "highwater-zookeeper", id="zookeeper"),
 ]
 
 

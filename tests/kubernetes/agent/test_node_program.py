@@ -73,6 +73,12 @@ def asks_for_versions(pod: Pod, timeout: float) -> bool:
     return in_namespace(pod.namespace, ask)
 
 
+def test_a_node_is_asked_for_the_key_of_its_session(node: Pod, agent: Agent) -> None:
+    """A controller of KRaft mode has none, and says so itself."""
+    answer = agent.ask("GET", f"/v1/pods/default/{node.name}/session")
+    assert (answer.status_code, answer.json()) == (200, {"session": None})
+
+
 def test_messages_are_dropped_until_healed(node: Pod, agent: Agent) -> None:
     assert asks_for_versions(node, 20)
     record = agent.inject("msg-1", "drop", node, rpc="ApiVersions", sources=["agent-test"])

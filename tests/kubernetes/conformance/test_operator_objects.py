@@ -46,7 +46,7 @@ def _log_cluster(name, **spec):
 def test_every_object_is_accepted_and_at_rest(log_clusters, name, storage):
     from highwater_operator.objects.all import objects_of
     from highwater_operator.objects.images import Images
-from highwater_operator.objects.naming import Owner
+    from highwater_operator.objects.naming import Owner
     from highwater_operator.resources import LogClusterSpec
 
     made = log_clusters.create(CLUSTERS, _log_cluster(name, storage=storage))

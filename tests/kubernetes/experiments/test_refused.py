@@ -9,6 +9,8 @@ from typing import Any
 
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
+from highwater_operator.experiments.acceptance import Rejection, examine
+
 NOT_MADE = [
     ("apps/v1", "StatefulSet"),
     ("batch/v1", "Job"),
@@ -54,6 +56,24 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         cluster(switches={"controller-epoch-fencing": False}),
         "Invalid",
         "spec.cluster.switches.controller-epoch-fencing:",
+    ),
+    "clock-of-a-zookeeper": (
+        {
+            **cluster(mode="zookeeper"),
+            **steps({"inject": {"clockSkew": {"target": {"zookeeper": 0}, "offset": "1s"}}}),
+        },
+        "NotPossible",
+        "spec.schedule: clockSkew happens inside a node of ours",
+    ),
+    "disk-of-any-zookeeper": (
+        {**cluster(mode="zookeeper"), **steps({"random": {"for": "1s", "every": "1s", "faults": {"diskStall": 1}}})},
+        "NotPossible",
+        "spec.schedule: diskStall happens inside a node of ours",
+    ),
+    "controllers-of-zookeeper-mode": (
+        cluster(mode="zookeeper", controllers=3),
+        "Invalid",
+        "spec.cluster.controllers: mode zookeeper has none",
     ),
     "expected-switch": (
         {"expect": [{"when": {"replica-epoch-check": "perhaps"}, "verdict": "fail"}]},
@@ -211,6 +231,18 @@ def test_experiments(stage: Any) -> None:
         assert "finalizers" not in stage.get(name)["metadata"]
     assert made(stage) == []
     until(lambda: set(EXPERIMENTS) <= warned(stage), "an Event on each")
+
+
+def test_a_cluster_of_zookeeper_mode_is_not_borrowed() -> None:
+    reference = {"clusterRef": {"name": "theirs", "topics": ORDERS["topics"]}}
+    found = experiment(**reference)
+    del found["spec"]["cluster"]
+    theirs = {"metadata": {"name": "theirs"}, "spec": {"mode": "zookeeper", "brokers": 3, "zookeepers": 3}}
+    judged = examine(found, theirs)
+    assert isinstance(judged, Rejection)
+    assert judged.reason == "NotSupported"
+    assert "spec.clusterRef: LogCluster theirs has mode zookeeper" in judged.message
+    assert not isinstance(examine(found, {**theirs, "spec": {"brokers": 3}}), Rejection)
 
 
 def test_clusters(stage: Any) -> None:

@@ -99,7 +99,12 @@ CLUSTERS = [
     ({"controllers": 2}, "spec: controllers must be odd"),
     ({"controllers": 7}, "spec.controllers in body should be less than or equal to 5"),
     ({"brokers": 0}, "spec.brokers in body should be greater than or equal to 1"),
-    ({"mode": "zk"}, 'Unsupported value: "zk": supported values: "kraft"'),
+    ({"mode": "zk"}, 'Unsupported value: "zk": supported values: "kraft", "zookeeper"'),
+    ({"zookeepers": 3}, "spec: zookeepers: mode kraft has no ZooKeeper servers"),
+    ({"zookeeperImage": "a:1"}, "spec: zookeeperImage: mode kraft has no ZooKeeper servers"),
+    ({"mode": "zookeeper", "controllers": 3}, "spec: controllers: mode zookeeper has none"),
+    ({"mode": "zookeeper", "zookeepers": 6}, "spec.zookeepers in body should be less than or equal to 5"),
+    ({"mode": "zookeeper", "metadataVersion": "3.5"}, "spec: metadataVersion: mode zookeeper has none"),
     ({"fileSystem": "zfs"}, 'Unsupported value: "zfs": supported values: "ext4", "xfs"'),
     ({"replicas": 3}, 'unknown field "spec.replicas"'),
     ({"image": "x" * 501}, "spec.image: Too long: may not be more than 500"),
@@ -141,6 +146,27 @@ def test_what_of_a_cluster_cannot_be_changed(change: dict[str, Any], words: str,
     code, answer = change_spec("LogCluster", "demo", change)
     assert code == 422
     assert words in answer["message"].replace('Invalid value: "object": ', "")
+
+
+@pytest.mark.parametrize(
+    ("spec", "change", "words"),
+    [
+        ({}, {"mode": "zookeeper"}, "mode cannot be changed"),
+        ({"mode": "zookeeper"}, {"zookeepers": 5}, "zookeepers cannot be changed"),
+        ({"mode": "zookeeper", "zookeepers": 1}, {"zookeepers": None}, "zookeepers cannot be changed"),
+        ({"controllers": 1}, {"controllers": None}, "controllers cannot be changed"),
+        ({"controllers": 3}, {"controllers": None}, ""),  # an absent count means three
+        ({"mode": "zookeeper"}, {"zookeepers": 3}, ""),
+    ],
+)
+def test_what_keeps_the_metadata_is_fixed(
+    spec: dict[str, Any], change: dict[str, Any], words: str, submit: Any, change_spec: Any
+) -> None:
+    made = {"apiVersion": "highwater.dev/v1alpha1", "kind": "LogCluster", "metadata": {"name": "demo"}, "spec": spec}
+    assert submit(made)[0] == 201
+    code, answer = change_spec("LogCluster", "demo", change)
+    assert code == (422 if words else 200)
+    assert words in answer.get("message", "")
 
 
 @pytest.mark.parametrize(
