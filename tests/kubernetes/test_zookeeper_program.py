@@ -24,7 +24,7 @@ from highwater_operator.resources import LogClusterSpec
 from highwater_operator.zookeeper import java
 from highwater_operator.zookeeper.four_letter_words import NotServing, parse_monitored
 from highwater_operator.zookeeper.main import run
-from highwater_operator.zookeeper.metrics import GAUGES
+from highwater_operator.zookeeper.metrics import COUNTERS, GAUGES
 from highwater_operator.zookeeper.process import write_identity
 
 needs_zookeeper = pytest.mark.skipif(
@@ -98,7 +98,7 @@ def test_a_life(server: Server) -> None:
     assert server.get("/healthz")[0] == 200
     found = dict(line.split() for line in server.get("/metrics")[1].splitlines() if not line.startswith("#"))
     assert (found["highwater_zookeeper_serving"], found["highwater_zookeeper_leading"]) == ("1.0", "1.0")
-    assert set(GAUGES) <= set(found), "all of them are there in this release"
+    assert {*GAUGES, *COUNTERS} <= set(found), "all of them are there in this release"
 
     # A server that dies takes its process along: the kubelet, and the runner, see that it has ended.
     (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()

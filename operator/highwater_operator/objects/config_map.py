@@ -10,6 +10,7 @@ import json
 from hashlib import blake2b
 from typing import Any, Final
 
+from highwater_chaos.backends.ensemble.servers import SYNC_TICKS, tick_ms
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_operator.objects.naming import (
     ADMIN_PORT,
@@ -74,9 +75,8 @@ _ONE_POD_S: Final = ("advertised.listeners", "highwater.node.name", "log.dirs", 
 _BY_BROKERS: Final = ("default.replication.factor", "offsets.topic.replication.factor")
 _USUAL_REPLICAS: Final = 3
 
-_TICKS_A_SESSION: Final = 9
-_SYNC_TICKS: Final = 5
-"""A follower that hears nothing for so long leaves its leader: before the brokers' sessions have expired."""
+_TRUSTS_ITS_LOG: Final[dict[str, bool]] = {"snapshot.trust.empty": True}
+_PURGES_ITS_LOG: Final = {"autopurge.snapRetainCount": 3, "autopurge.purgeInterval": 1}
 _JOINS_WITHIN_MS: Final = 20_000
 """How long a server may take to load what it lacks."""
 
@@ -123,23 +123,23 @@ def _digest(text: str) -> str:
 def zoo_cfg(owner: Owner, index: int) -> str:
     """The configuration of one ZooKeeper server, in ZooKeeper's own format.
 
-    Session time-outs that a client may ask for lie between 2 and 20 ticks, so that a tick follows from that of the
-    brokers. Servers listen on all addresses: a pod may not know its own name when it starts.
+    Servers listen on all addresses: a pod may not know its own name when it starts. On a disk that can lose power a
+    server may trust a log without a snapshot (see :mod:`highwater_chaos.backends.ensemble.servers`), so there no log is
+    purged.
     """
-    tick_ms = max(1, NodeConfig.of(owner.spec.config).zookeeper_session_timeout_ms // _TICKS_A_SESSION)
+    tick = tick_ms(NodeConfig.of(owner.spec.config).zookeeper_session_timeout_ms)
     servers = {
         f"server.{zookeeper_id(number)}": f"{host_of(owner, 'zookeeper', number)}:{QUORUM_PORT}:{ELECTION_PORT}"
         for number in range(owner.spec.zookeepers)
     }
     settings: dict[str, str | int | bool] = {
-        "tickTime": tick_ms,
-        "initLimit": max(_SYNC_TICKS, -(-_JOINS_WITHIN_MS // tick_ms)),
-        "syncLimit": _SYNC_TICKS,
+        "tickTime": tick,
+        "initLimit": max(SYNC_TICKS, -(-_JOINS_WITHIN_MS // tick)),
+        "syncLimit": SYNC_TICKS,
         "dataDir": data_path(owner, "zookeeper", index),
         "clientPort": ZOOKEEPER_PORT,
         "maxClientCnxns": 0,
-        "autopurge.snapRetainCount": 3,
-        "autopurge.purgeInterval": 1,
+        **(_TRUSTS_ITS_LOG if owner.spec.storage.crashable else _PURGES_ITS_LOG),
         "4lw.commands.whitelist": ",".join(COMMANDS),
         "admin.enableServer": False,
         "standaloneEnabled": False,

@@ -22,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from highwater_chaos.backends.local.layout import free_ports
 from highwater_operator.agent.metrics import REGISTRY as AGENT
 from highwater_operator.metrics import REGISTRY as OPERATOR
+from highwater_operator.zookeeper.metrics import COUNTERS, GAUGES, LEADING, SERVING, SYNCED_FOLLOWERS
 
 from .conftest import CHART, MONITORING
 
@@ -245,6 +246,8 @@ def exposed(nodes: Nodes) -> dict[str, set[str]]:
     for scrape in (nodes.controller, nodes.broker_with_topic):
         for name, labels in scrape.labels.items():
             found.setdefault(name, set()).update(labels | OF_NODES)
+    for name in (SERVING, LEADING, SYNCED_FOLLOWERS, *GAUGES, *COUNTERS):
+        found.setdefault(name, set()).update(OF_NODES)
     for registry, given in ((OPERATOR, GIVEN), (AGENT, OF_AGENTS)):
         for name, labels in declared(registry).items():
             found.setdefault(name, set()).update(labels | given)

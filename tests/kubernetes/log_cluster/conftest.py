@@ -19,7 +19,15 @@ from operator_thread import OperatorThread
 
 from highwater_chaos.experiment.steps import CreateTopic
 from highwater_operator import metrics
-from highwater_operator.admin import AdminError, BrokerView, ClusterView, PartitionView, QuorumView, TopicView
+from highwater_operator.admin import (
+    AdminError,
+    BrokerView,
+    ClusterView,
+    EnsembleView,
+    PartitionView,
+    QuorumView,
+    TopicView,
+)
 from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
 from highwater_operator.objects.images import Images
@@ -59,6 +67,8 @@ class LiveCluster:
     topics: dict[str, TopicView] = field(default_factory=dict)
     under_replicated: tuple[str, ...] = ()
     leader: int = 1000
+    ensemble: EnsembleView | None = None
+    """In ZooKeeper mode."""
     silent: bool = False
     refuses_topics: str | None = None
     registered: set[int] = field(default_factory=set)
@@ -89,7 +99,7 @@ class LiveCluster:
             raise AdminError("no broker answered")
         self.registered |= ready
         brokers = {one: BrokerView(one, Endpoint("broker", one), one not in ready) for one in sorted(self.registered)}
-        quorum = QuorumView(self.leader, 3, 10, {1000: 10, 1001: 10, 1002: 10})
+        quorum = self.ensemble or QuorumView(self.leader, 3, 10, {1000: 10, 1001: 10, 1002: 10})
         return ClusterView("id", brokers, dict(self.topics), quorum, self.under_replicated)
 
     async def create_topic(self, topic: CreateTopic) -> None:

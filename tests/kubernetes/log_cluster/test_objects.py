@@ -228,6 +228,14 @@ def test_sessions_of_brokers_are_what_servers_allow(session_ms: int) -> None:
     assert int(found["initLimit"]) * tick >= 10_000, "a server that lacks much may take its time"
 
 
+def test_a_server_that_may_trust_its_log_keeps_all_of_it() -> None:
+    crashable, claims = zoo_cfg(storage={"crashable": True}), zoo_cfg()
+    assert crashable["snapshot.trust.empty"] == "true"
+    assert "autopurge.purgeInterval" not in crashable
+    assert "snapshot.trust.empty" not in claims
+    assert claims["autopurge.purgeInterval"] == "1"
+
+
 def test_another_session_timeout_restarts_servers_and_brokers() -> None:
     before, after = (owner(mode="zookeeper", config={"zookeeper.session.timeout.ms": found}) for found in (6000, 9000))
     for role in roles_of(before):
