@@ -85,19 +85,3 @@ def test_other_namespaces_are_not_seen(cluster, name, new_config_map):
     cluster.create("configmaps", new_config_map(name))
     assert _names(_take(cluster.events("configmaps", resourceVersion=start), 1)) == [("ADDED", name)]
     cluster.ask("DELETE", f"/api/v1/namespaces/{other}")
-    cluster.gone(f"/api/v1/namespaces/{other}")
-
-
-def test_the_initial_state_ends_with_a_bookmark(cluster, name, new_config_map):
-    cluster.create("configmaps", new_config_map(name, labels={"app": name}))
-    watching = cluster.events(
-        "configmaps",
-        labelSelector=f"app={name}",
-        sendInitialEvents="true",
-        resourceVersionMatch="NotOlderThan",
-        allowWatchBookmarks="true",
-    )
-    events = _take(watching, 2)
-    assert _names(events[:1]) == [("ADDED", name)]
-    assert events[1]["type"] == "BOOKMARK"
-    assert events[1]["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
