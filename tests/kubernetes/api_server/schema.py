@@ -28,6 +28,7 @@ _SPECIAL: Final[dict[str, Json]] = {
 }
 _KEY_DEFAULTS: Final = {"protocol": "TCP"}
 """Keys of list items that may be left out."""
+_OF_EVERY_OBJECT: Final = ("apiVersion", "kind", "metadata")
 _KEYWORDS: Final = frozenset(
     (
         *("type", "description", "properties", "additionalProperties", "required", "items", "default", "enum"),
@@ -77,12 +78,16 @@ class Schema:
         return self._fields[name]
 
     def _find(self, name: str) -> Schema | None:
-        if self._root and name in ("metadata", "apiVersion", "kind"):
+        if self._root and name in _OF_EVERY_OBJECT:
             return built_in(_META) if name == "metadata" else Schema({"type": "string"})
         raw = self.properties.get(name, self.raw.get("additionalProperties"))
         return (
             schema_of({} if raw is True else raw) if raw not in (None, False) else None if not self.open else ANYTHING
         )
+
+    def is_fixed(self, name: str) -> bool:
+        """Whether the schema itself names a field, as it does not name the keys of a map."""
+        return name in self.properties or (self._root and name in _OF_EVERY_OBJECT)
 
     def element(self, item: Any) -> str:
         """What tells an item of a keyed list from others, as ``managedFields`` has it."""

@@ -14,7 +14,10 @@ Predicate = Callable[[Json], bool]
 _SET: Final = re.compile(r"(?P<key>[\w./-]+)\s+(?P<op>in|notin)\s*\((?P<values>[^)]*)\)")
 _EQUAL: Final = re.compile(r"(?P<key>[\w./-]+)\s*(?P<op>==|=|!=)\s*(?P<values>[\w./-]*)")
 _EXISTS: Final = re.compile(r"(?P<op>!?)\s*(?P<key>[\w./-]+)")
-_SELECTABLE: Final = {"events": ("involvedObject.uid", "involvedObject.name", "reason")}
+_SELECTABLE: Final = {
+    "events": ("involvedObject.uid", "involvedObject.name", "reason"),
+    "pods": ("spec.nodeName", "status.phase"),
+}
 
 
 def selected(labels: str, fields: str, plural: str) -> Predicate:

@@ -1,6 +1,7 @@
 """A watch: what has happened since the version that the client knows, and then everything that happens.
 
-With a selector an object may come into view and go out of it; for this watch it is then ADDED and DELETED.
+With a selector an object may come into view and go out of it; for this watch it is then ADDED and DELETED. A client that
+allows bookmarks gets one at the beginning and one before the watch times out.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Watch:
                 return response
         try:
             lines = [_event("ADDED", one) for one in initial if self._chosen(one.obj)]
+            await self._bookmark(response, since)
             async with asyncio.timeout(float(self.asked.query.get("timeoutSeconds") or _LONGEST_SECONDS)):
                 while await self._write(response, lines):
                     await self._wakened.wait()
@@ -68,7 +70,10 @@ class Watch:
                     seen = [self._seen(change) for change in subscription.take() if namespace in ("", change.name[0])]
                     lines = [line for line in seen if line is not None]
         except TimeoutError:
-            pass
+            with self._store.lock:
+                until = self._store.revision if not subscription.take() else None
+            if until is not None:
+                await self._bookmark(response, until)
         finally:
             self._store.unfollow(subscription)
         if self._cut and request.transport is not None:
@@ -76,6 +81,12 @@ class Watch:
         else:
             await response.write_eof()
         return response
+
+    async def _bookmark(self, response: web.StreamResponse, revision: int) -> None:
+        """Say up to which version the client has seen everything, if it allows that."""
+        if self.asked.query.get("allowWatchBookmarks") == "true":
+            head = {"kind": self._kind.kind, "apiVersion": self._kind.api_version}
+            await response.write(_line("BOOKMARK", head | {"metadata": {"resourceVersion": str(revision)}}))
 
     async def _write(self, response: web.StreamResponse, lines: list[bytes]) -> bool:
         """Write until a fault ends the stream; whether it goes on."""
