@@ -6,6 +6,8 @@ What it shares with a real server is in ``conformance``.
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import time
 from typing import Any
 
@@ -62,6 +64,32 @@ def test_the_official_watch_follows(kube_api, core):
 def test_a_kubeconfig_leads_to_it(kube_api, kubeconfig):
     made = kubernetes.config.new_client_from_config(str(kubeconfig))
     assert client.CoreV1Api(made).read_namespace("default").metadata.name == "default"
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl(kube_api, kubeconfig, tmp_path):
+    def kubectl(*args: str) -> subprocess.CompletedProcess[str]:
+        command = ["kubectl", f"--kubeconfig={kubeconfig}", f"--cache-dir={tmp_path}", *args]
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+    manifest = tmp_path / "demo.yaml"
+    manifest.write_text(json.dumps(LOG_CLUSTER))
+    assert kubectl("apply", "-f", str(manifest)).stdout == "logcluster.highwater.dev/demo created\n"
+    assert kubectl("apply", "-f", str(manifest)).stdout == "logcluster.highwater.dev/demo unchanged\n"
+    assert kubectl("apply", "--server-side", "-f", str(manifest)).returncode == 0
+    assert "demo   kraft" in kubectl("get", "lc").stdout
+    bad = {**LOG_CLUSTER, "metadata": {"name": "bad"}, "spec": {**LOG_CLUSTER["spec"], "controllers": 2}}
+    manifest.write_text(json.dumps(bad))
+    assert "controllers must be odd" in kubectl("apply", "-f", str(manifest)).stderr
+    # kubectl waits for a condition about the generation that is there: an operator has to say which one it has seen.
+    ready = {"type": "Ready", "status": "True", "reason": "R", "message": "m", "observedGeneration": 1}
+    ready["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    kube_api.patch(
+        "highwater.dev/v1alpha1", "LogCluster", "demo", "default", {"status": {"conditions": [ready]}}, "status"
+    )
+    waited = kubectl("wait", "--for=condition=Ready", "lc/demo", "--timeout=10s")
+    assert waited.stdout == "logcluster.highwater.dev/demo condition met\n", waited
+    assert kubectl("delete", "lc", "demo").stdout.startswith('logcluster.highwater.dev "demo" deleted')
 
 
 # Bad days

@@ -58,10 +58,7 @@ def test_a_story_ends_as_recorded(story):
             found = {"conflicts": sorted(cause["field"] for cause in error.details["causes"])}
             assert found == step["becomes"], f"step {number}: {step}"
             continue
-        owned = {
-            f"{one.name}/{one.operation.lower()}": fields.fields
-            for one, fields in apply.owners_of(new).items()
-        }
+        owned = {f"{one.name}/{one.operation.lower()}": fields.fields for one, fields in apply.owners_of(new).items()}
         assert _bare(new) == step["becomes"].get("object"), f"step {number}: {step}"
         expected = {name: decoded(fields) for name, fields in step["becomes"]["managers"].items()}
         assert owned == expected, f"step {number}: {step}"

@@ -42,6 +42,8 @@ class Kind:
     custom: bool = False
     columns: list[Json] = field(default_factory=list)
     """What ``kubectl get`` prints of a custom kind."""
+    names: Json = field(default_factory=dict)
+    """Short names and categories of a custom kind."""
 
     @functools.cached_property
     def table(self) -> Table:
@@ -52,12 +54,17 @@ class Kind:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def path(self) -> str:
+        """Where its group and version is served."""
+        return f"apis/{self.api_version}" if self.group else f"api/{self.version}"
+
+    @property
     def has_generation(self) -> bool:
         return bool(self.group) and self.group != "rbac.authorization.k8s.io"
 
     def entries(self) -> list[Json]:
         """What discovery says, subresources included."""
-        main = {"name": self.plural, "singularName": self.kind.lower(), "verbs": _VERBS}
+        main = {"name": self.plural, "singularName": self.kind.lower(), "verbs": _VERBS} | self.names
         parts = [{"name": f"{self.plural}/{one}", "singularName": "", "verbs": _VERBS} for one in self.subresources]
         return [one | {"namespaced": self.namespaced, "kind": self.kind} for one in (main, *parts)]
 
@@ -133,6 +140,7 @@ class Registry:
             tuple(version.get("subresources", ())),
             True,
             version.get("additionalPrinterColumns", []),
+            {key: value for key, value in spec["names"].items() if key in ("shortNames", "categories")},
         )
 
     def undefine(self, crd: Json) -> None:
@@ -161,7 +169,23 @@ class Registry:
                 return self._resources("", version)
             case ["apis", group, version] if (group, version) in groups:
                 return self._resources(group, version)
+            case ["openapi", "v3"]:
+                found = dict.fromkeys(kind.path for kind in self._kinds.values())
+                return {"paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}"} for path in found}}
+            case ["openapi", "v3", *rest]:
+                return self._patches("/".join(rest))
         return None
+
+    def _patches(self, path: str) -> Json:
+        """All that kubectl reads of OpenAPI before it applies: the server checks fields, so that it need not."""
+        made = {}
+        for kind in self._kinds.values():
+            if kind.path == path:
+                named = {"group": kind.group, "version": kind.version, "kind": kind.kind}
+                patch = {"parameters": [{"name": "fieldValidation", "in": "query"}]}
+                patch |= {"x-kubernetes-group-version-kind": named}
+                made[f"/{path}/{kind.plural}/{{name}}"] = {"patch": patch}
+        return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.34.0"}, "paths": made}
 
     def _resources(self, group: str, version: str) -> Json:
         kinds = [kind for kind in self._kinds.values() if (kind.group, kind.version) == (group, version)]

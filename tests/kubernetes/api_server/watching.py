@@ -1,7 +1,7 @@
 """A watch: what has happened since the version that the client knows, and then everything that happens.
 
-With a selector an object may come into view and go out of it; for this watch it is then ADDED and DELETED. A client that
-allows bookmarks gets one at the beginning and one before the watch times out.
+With a selector an object may come into view and go out of it; for this watch it is then ADDED and DELETED. A client
+that allows bookmarks gets one at the beginning and one before the watch times out.
 """
 
 from __future__ import annotations
