@@ -122,6 +122,16 @@ def test_items_of_built_in_lists_do_not_say_what_they_are(cluster, name, new_con
     assert (widgets["kind"], widgets["items"][0].get("kind")) == ("WidgetList", "Widget")
 
 
+def test_pods_are_selected_by_their_node(cluster, name):
+    for node in ("a", "b"):
+        spec = {"nodeName": f"{name}-{node}", "containers": [{"name": "node", "image": "node:1"}]}
+        cluster.create("pods", {"metadata": {"name": f"{name}-{node}"}, "spec": spec})
+    found = cluster.get("pods", fieldSelector=f"spec.nodeName={name}-b")["items"]
+    assert [item["metadata"]["name"] for item in found] == [f"{name}-b"]
+    for node in ("a", "b"):
+        assert cluster.ask("DELETE", f"pods/{name}-{node}", {"gracePeriodSeconds": 0}).status == 200
+
+
 def test_lists_come_in_pages(cluster, name, new_config_map):
     for index in range(5):
         cluster.create("configmaps", new_config_map(f"{name}-{index}", labels={"app": name}))

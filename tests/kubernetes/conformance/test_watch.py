@@ -85,3 +85,19 @@ def test_other_namespaces_are_not_seen(cluster, name, new_config_map):
     cluster.create("configmaps", new_config_map(name))
     assert _names(_take(cluster.events("configmaps", resourceVersion=start), 1)) == [("ADDED", name)]
     cluster.ask("DELETE", f"/api/v1/namespaces/{other}")
+
+
+def test_a_watch_that_times_out_says_how_far_it_was(cluster, name, new_config_map):
+    """If nothing happens to what is watched for long, the bookmark is what keeps the next watch from a 410."""
+    start = cluster.get("configmaps")["metadata"]["resourceVersion"]
+    made = cluster.create("configmaps", new_config_map(name))
+    seconds = "5" if cluster.real else "1"  # a real server sends it two seconds before the end
+    *_, last = cluster.events(
+        "configmaps",
+        resourceVersion=start,
+        fieldSelector="metadata.name=another",
+        allowWatchBookmarks="true",
+        timeoutSeconds=seconds,
+    )
+    assert last["type"] == "BOOKMARK"
+    assert int(last["object"]["metadata"]["resourceVersion"]) >= int(made["metadata"]["resourceVersion"])
