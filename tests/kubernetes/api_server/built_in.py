@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,6 +12,9 @@ from .errors import FieldError, Json, forbidden_field, invalid_value, required
 from .kinds import CLAIMS, CRDS, JOBS, NAMESPACES, PODS, SETS, Kind, Table
 from .store import decode, encode
 
+_CONFIG_MAPS: Final = Table("", "configmaps")
+_CONFIG_MAP: Final = 1 << 20
+"""Bytes of the data of one."""
 _SERVICES: Final = Table("", "services")
 _ROLLED_OUT: Final = (SETS, Table("apps", "deployments"), Table("apps", "daemonsets"))
 
@@ -149,6 +153,11 @@ def check(table: Table, new: Json, old: Json | None) -> list[FieldError]:
     """What is wrong with an object of a built-in kind, besides its shape."""
     if table == CRDS:
         return _definition(new)
+    if table == _CONFIG_MAPS:
+        size = sum(len(text) for text in new.get("data", {}).values())
+        size += sum(len(base64.b64decode(text)) for text in new.get("binaryData", {}).values())
+        detail = f"Too long: may not be more than {_CONFIG_MAP} bytes"
+        return [FieldError("FieldValueTooLong", "", detail)] if size > _CONFIG_MAP else []
     if table in _ROLLED_OUT and old is None:
         labels, wanted = new["spec"]["template"]["metadata"].get("labels", {}), new["spec"]["selector"]["matchLabels"]
         if not wanted.items() <= labels.items():

@@ -35,22 +35,6 @@ class User:
     """Every request, allowed or not."""
     refused: list[Asked] = field(default_factory=list)
 
-    def unused(self) -> list[str]:
-        """What is granted and was never asked for: one line a verb and resource."""
-        granted = {
-            (verb, group, resource)
-            for grant in self.grants
-            for rule in grant.rules
-            for group in rule.get("apiGroups") or ()
-            for resource in rule.get("resources") or ()
-            for verb in rule.get("verbs") or ()
-        }
-        return sorted(
-            f"{verb} {resource}.{group or 'core'}"
-            for verb, group, resource in granted
-            if not any(_uses(asked, verb, group, resource) for asked in self.asked)
-        )
-
 
 def _uses(asked: Asked, verb: str, group: str, resource: str) -> bool:
     return (

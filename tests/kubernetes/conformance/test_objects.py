@@ -122,6 +122,13 @@ def test_items_of_built_in_lists_do_not_say_what_they_are(cluster, name, new_con
     assert (widgets["kind"], widgets["items"][0].get("kind")) == ("WidgetList", "Widget")
 
 
+def test_a_config_map_takes_a_mebibyte(cluster, name, new_config_map):
+    cluster.create("configmaps", new_config_map(name, {"a": "x" * (1 << 20)}))
+    answer = cluster.merge(f"configmaps/{name}", {"data": {"b": "y"}})
+    assert (answer.status, answer.body["reason"]) == (422, "Invalid")
+    assert "may not be more than 1048576 bytes" in answer.message
+
+
 def test_pods_are_selected_by_their_node(cluster, name):
     for node in ("a", "b"):
         spec = {"nodeName": f"{name}-{node}", "containers": [{"name": "node", "image": "node:1"}]}
