@@ -15,6 +15,7 @@ from .store import decode, encode
 _CONFIG_MAPS: Final = Table("", "configmaps")
 _CONFIG_MAP: Final = 1 << 20
 """Bytes of the data of one."""
+_SECRETS: Final = Table("", "secrets")
 _SERVICES: Final = Table("", "services")
 _ROLLED_OUT: Final = (SETS, Table("apps", "deployments"), Table("apps", "daemonsets"))
 
@@ -95,6 +96,13 @@ def _service(obj: Json) -> None:
             _set(port, nodePort=30000 + (int(uid[:4], 16) + place) % 2768)
 
 
+def _secret(obj: Json) -> None:
+    texts = {name: base64.b64encode(text.encode()).decode() for name, text in obj.pop("stringData", {}).items()}
+    if texts:
+        obj["data"] = obj.get("data", {}) | texts
+    _set(obj, type="Opaque")
+
+
 def _claim(obj: Json) -> None:
     _set(obj["spec"], volumeMode="Filesystem", storageClassName="standard")
     _set(obj.setdefault("status", {}), phase="Pending")
@@ -117,6 +125,7 @@ _DEFAULTS: Final[dict[Table, Callable[[Json], None]]] = {
     SETS: _stateful_set,
     JOBS: _job,
     _SERVICES: _service,
+    _SECRETS: _secret,
     CLAIMS: _claim,
     NAMESPACES: _namespace,
     Table("networking.k8s.io", "networkpolicies"): _network_policy,

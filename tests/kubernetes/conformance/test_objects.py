@@ -122,6 +122,12 @@ def test_items_of_built_in_lists_do_not_say_what_they_are(cluster, name, new_con
     assert (widgets["kind"], widgets["items"][0].get("kind")) == ("WidgetList", "Widget")
 
 
+def test_what_a_secret_is_given_as_text_is_kept_as_base64(cluster, name):
+    sent = {"metadata": {"name": name}, "stringData": {"token": "abc"}}
+    made = cluster.create("secrets", sent)
+    assert (made["data"], made["type"], "stringData" in made) == ({"token": "YWJj"}, "Opaque", False)
+
+
 def test_a_config_map_takes_a_mebibyte(cluster, name, new_config_map):
     cluster.create("configmaps", new_config_map(name, {"a": "x" * (1 << 20)}))
     answer = cluster.merge(f"configmaps/{name}", {"data": {"b": "y"}})
