@@ -20,6 +20,14 @@ from .rbac import Authorizer, User
 from .store import Stored, decode, encode
 from .watching import Watch
 
+_PARAMETERS: Final = frozenset(
+    (
+        *("watch", "resourceVersion", "timeoutSeconds", "allowWatchBookmarks", "labelSelector", "fieldSelector"),
+        *("limit", "continue", "fieldManager", "fieldValidation", "force", "container", "ports", "timeout"),
+        *("gracePeriodSeconds", "propagationPolicy"),
+    )
+)
+"""What may be asked for with a URL. Anything else (``dryRun``) is refused, rather than ignored."""
 LARGEST_BODY: Final = 3 * 1024 * 1024
 log = logging.getLogger(__name__)
 
@@ -79,6 +87,8 @@ class HttpSide:
         if asked.plural == "selfsubjectaccessreviews":
             return _json(self._authorizer.review(user, decode(await request.read())), 201)
         self._authorizer.check(user, asked)
+        if unknown := sorted(asked.query.keys() - _PARAMETERS):
+            raise NotImplementedError(f"the stand-in API server does not know {unknown} of {asked}")
         if not asked.plural:
             page = self._registry.page([part for part in asked.path.split("/") if part])
             if page is None:
