@@ -79,7 +79,7 @@ class RunFiles:
             operations=FileRows(directory / "history" / "operations.jsonl"),
             events=FileRows(directory / "events" / "nodes.jsonl", skip=b'"kind":"batch-committed"'),
             faults=list(FileRows(directory / "faults.jsonl")),
-            experiment=_read(directory / "experiment.yaml").decode("utf-8"),
+            experiment=_text(directory / "experiment.yaml"),
         )
 
 
@@ -94,6 +94,13 @@ def _object(data: bytes, path: Path, line: int | None = None) -> Row:
         place = path if line is None else f"{path}:{line}"
         start = data[:_SHOWN].decode("utf-8", "replace").rstrip("\n")
         raise BadRunFile(f"{place}: expected a JSON object, found: {start} ({error})") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRunFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _read(path: Path) -> bytes:
