@@ -61,12 +61,17 @@ spec:
 
 LIVES = """
 - await: {acked: {atLeast: 20}, within: 60s}
-- inject: {sessionExpiry: {target: {activeController: true}}, for: 500ms}
+- inject: {name: expired, sessionExpiry: {target: {activeController: true}}}
 - await: {activeController: {exists: true}, within: 60s}
+- await: {broker: {id: 0, state: unfenced}, within: 60s}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
+- heal: expired
 - await: {underReplicated: 0, within: 90s}
 - inject: {name: dead, kill: {target: {leaderOf: orders-0}}}
 - await: {isr: {partition: orders-0, size: 1}, within: 60s}
 - heal: dead
+- await: {broker: {id: 0, state: unfenced}, within: 60s}
+- await: {broker: {id: 1, state: unfenced}, within: 60s}
 - await: {underReplicated: 0, within: 90s}
 - inject: {name: cut, partition: {between: [{followerOf: orders-0}, {all: zookeepers}]}}
 - await: {isr: {partition: orders-0, size: 2}, within: 60s}
