@@ -75,9 +75,9 @@ def test_clusters_tell_how_they_are(kube_api: Any, printed: Any) -> None:
     create(kube_api, "LogCluster", "new", {})
     rows = printed("LogCluster")
     assert [list(row) for row in rows] == [["Name", "Mode", "Brokers", "Controllers", "ZooKeepers", "Ready", "Age"]] * 2
-    assert [list(row.values())[:5] for row in rows] == [
-        ["demo", "kraft", "3/3", "2/3", "False"],
-        ["new", "kraft", None, None, None],
+    assert [list(row.values())[:6] for row in rows] == [
+        ["demo", "kraft", "3/3", "2/3", "", "False"],
+        ["new", "kraft", None, None, None, None],
     ]
     wide = printed("LogCluster", wide=True)[0]
     assert (wide["Reason"], wide["Bootstrap"]) == ("ControllersDown", "demo-bootstrap.default.svc:9092")
