@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from highwater_runtime.sim.garbage import freeze_collector
+
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
@@ -75,6 +77,14 @@ def pytest_configure(config: pytest.Config) -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, lambda *_: None)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and their modules are no garbage: the collector looks at them no more.
+
+    Without this, simulations take up to twice the time.
+    """
+    freeze_collector()
 
 
 def unit_of(nodeid: str) -> str:
