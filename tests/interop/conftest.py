@@ -191,7 +191,7 @@ class Cluster:
             until(lambda: self.in_sync(topic), f"{topic} to be in sync again")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory):
     made = Cluster(tmp_path_factory.mktemp("cluster"))
     try:
