@@ -47,8 +47,10 @@ def test_an_exception_in_a_process_is_a_finding(
 ) -> None:
     monkeypatch.setattr(local_backend, "program_of", lambda _: Planted())
     monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
-    monkeypatch.setattr(engine, "_DRAIN_NS", SECOND)
-    run = experiment("- wait: 2s", brokers=1, recovery="1s")  # nothing brings the only broker back
+    for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
+        monkeypatch.setattr(engine, bound, SECOND)
+    workload = "{producers: 1, rate: 50/s, deliveryTimeout: 4s, requestTimeout: 2s, consumers: 1}"
+    run = experiment("- wait: 2s", brokers=1, recovery="1s", workload=workload)
     done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("fail", ["node-crash"])
     (example,) = done.verdict["anomalies"]["node-crash"]["examples"]
