@@ -7,11 +7,12 @@ VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test style lint docs coverage benchmark clean
+.PHONY: help setup demo test thorough style lint docs coverage benchmark clean
 
 help:
 	@echo "make demo   runs KAFKA-14139 with KIP-903 off, then on, and prints both verdicts and reports"
 	@echo "make test   lint, types, layers and all tests"
+	@echo "make thorough  all tests with all their examples and seeds, as every night"
 	@echo "make docs   builds the documentation site into build/site"
 	@echo "make coverage  runs all tests and writes build/coverage/html: which lines and branches they reach"
 	@echo "make setup  leaves $(BIN)/highwater"
@@ -33,13 +34,19 @@ style: setup
 lint: style
 	$(BIN)/mypy
 
-# System packages first: Java is among them. Types are checked beside the tests, which often wait.
+# System packages first: Java is among them. Types are checked beside the tests, which often wait. What pytest makes of the
+# tests' files is made once, and not by each worker.
 test:
 	@sh scripts/system-packages
 	@$(MAKE) --no-print-directory style
 	@$(BIN)/mypy >$(VENV)/types.log 2>&1 & types=$$!; \
+	test -d tests/__pycache__ || $(BIN)/pytest --collect-only --quiet --quiet >/dev/null 2>&1; \
 	$(BIN)/pytest -n 4; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; test $$tests = 0 -a $$types = 0
+
+thorough: setup
+	@sh scripts/system-packages
+	HIGHWATER_THOROUGH=1 $(BIN)/pytest -n 4
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -112,7 +112,7 @@ def _time_series(series: Series) -> bytes:
     return labels + samples
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., PrometheusServer]]:
     if shutil.which("prometheus") is None:
         pytest.skip("needs Prometheus itself (Debian's package prometheus; scripts/system-packages installs it)")

@@ -237,7 +237,7 @@ class ZooKeeperCluster(Cluster):
         return quorum, ZooKeeperServer(folder, member)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory):
     made = Cluster(tmp_path_factory.mktemp("cluster"))
     try:

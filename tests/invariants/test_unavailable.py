@@ -68,7 +68,7 @@ SELDOM = "{producers: 1, rate: 1/s}"
 
 
 @pytest.mark.parametrize(
-    "workload", ["{producers: 1, rate: 200/s}", SELDOM, "{producers: 1, rate: 200/s, acks: 0, idempotence: false}"]
+    "workload", ["{producers: 1, rate: 60/s}", SELDOM, "{producers: 1, rate: 60/s, acks: 0, idempotence: false}"]
 )
 def test_each_partition_that_was_written_to_makes_progress(
     simulate: Any, monkeypatch: pytest.MonkeyPatch, workload: str

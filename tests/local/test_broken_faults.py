@@ -27,6 +27,7 @@ from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.faults import FaultRecord
+from highwater_chaos.faults.base import Fault
 from highwater_chaos.judged_run import write_judged
 from highwater_chaos.machine.cuts import Cut
 from highwater_chaos.machine.disk_error import DiskError
@@ -263,6 +264,7 @@ def test_a_partition_that_is_never_undone_is_no_pass(
     chosen = chosen.model_copy(update={"spec": chosen.spec.model_copy(update={"cluster": cluster})})
     monkeypatch.setattr(Cut, "undo", lambda _: None)
     monkeypatch.setattr(Cut, "left", lambda _: None)
+    monkeypatch.setattr(Fault, "healed_within_ns", 2 * SECOND)  # what is never undone is not waited for long
     result = run_experiment(chosen, local_backend())
     verdict = write_judged(chosen, result, tmp_path, "run", wire=False).verdict
     assert verdict["verdict"] == "inconclusive"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from highwater_chaos import engine
 from highwater_chaos.backends.local import backend as local_backend
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.endings import Ending
@@ -16,6 +17,7 @@ from highwater_chaos.backends.local.highwater_program import HighwaterProgram
 from highwater_chaos.backends.local.program import ClusterPlan, Launch, NodePlace
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.judged_run import run_and_judge
+from highwater_runtime.ports import SECOND
 
 PLANTED = """
 import sys
@@ -45,7 +47,10 @@ def test_an_exception_in_a_process_is_a_finding(
 ) -> None:
     monkeypatch.setattr(local_backend, "program_of", lambda _: Planted())
     monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
-    run = experiment("- wait: 2s", brokers=1, timeout="40s")
+    for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
+        monkeypatch.setattr(engine, bound, SECOND)
+    workload = "{producers: 1, rate: 50/s, deliveryTimeout: 4s, requestTimeout: 2s, consumers: 1}"
+    run = experiment("- wait: 2s", brokers=1, recovery="1s", workload=workload)
     done = run_and_judge(run, "local", tmp_path / "runs", lambda _: None, varied={}, wire=False)
     assert (done.verdict["verdict"], list(done.verdict["anomalies"])) == ("fail", ["node-crash"])
     (example,) = done.verdict["anomalies"]["node-crash"]["examples"]

@@ -265,7 +265,7 @@ def certificates(tmp_path_factory):
     return Certificates(tmp_path_factory.mktemp("certificates"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(tmp_path_factory, certificates):
     cluster = Cluster(tmp_path_factory.mktemp("cluster"), certificates)
     try:

@@ -24,8 +24,11 @@ def freeze_collector() -> None:
 
 @contextmanager
 def frozen_collector() -> Iterator[None]:
-    """As :func:`freeze_collector`, for the time of the block."""
+    """As :func:`freeze_collector`, for the time of the block; in a process that has called that, nothing changes."""
     before = gc.get_threshold()
+    if before == THRESHOLDS:
+        yield
+        return
     freeze_collector()
     try:
         yield

@@ -20,7 +20,7 @@ from highwater_chaos.backends.kubernetes import agents as agents_module
 from highwater_chaos.backends.kubernetes import directory, observing
 from highwater_chaos.backends.kubernetes.agents import AgentClient, AgentError, AgentSettings
 from highwater_chaos.backends.kubernetes.directory import directory_of
-from highwater_chaos.faults.base import FaultContext
+from highwater_chaos.faults.base import Fault, FaultContext
 from highwater_chaos.kube.client import Kube
 from highwater_runtime.ports import SECOND
 
@@ -181,6 +181,7 @@ def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypa
             silence.setattr(agents_module, name, 0.5)
         silence.setattr(observing, "_SILENT_NS", 5 * SECOND)
         silence.setattr(FaultContext.confirm, "__defaults__", (5 * SECOND,))
+        silence.setattr(Fault, "healed_within_ns", 5 * SECOND)
         status = until(lambda: real.status() if real.status().get("verdict") else None, "the verdict", 4 * LONG)
     assert status["verdict"] == "inconclusive"
     assert re.search("the run's timeout of 40s (was over|came)", status["reason"])
