@@ -69,6 +69,34 @@ def _part(
 ) -> tuple[pa.Table, Row | None]:
     """Some lines as a table, and the last row. ``before``: how many lines precede them; ``previous``: the last row of
     these."""
+    rows = _good_rows(lines, kind, previous)
+    if rows is None:
+        rows = _line_by_line(lines, kind, path, before, previous)
+    try:
+        return kind.to_table(rows, run_id, lines), rows[-1] if rows else previous
+    except (OverflowError, UnicodeError, pa.ArrowException) as error:
+        raise _not_for_arrow(rows, kind, lines, path, before) from error
+
+
+def _good_rows(lines: Sequence[bytes], kind: RowKind[Row], previous: Row | None) -> list[Row] | None:
+    """Decode all lines in one call: twice as fast. None: something is wrong, which is then looked for line by line."""
+    try:
+        rows: list[Row] = msgspec.json.Decoder(kind.row).decode_lines(b"\n".join(lines))
+    except msgspec.DecodeError:
+        return None
+    if len(rows) != len(lines):
+        return None
+    for row in rows:
+        if kind.complaint(row, previous):
+            return None
+        previous = row
+    return rows
+
+
+def _line_by_line(
+    lines: Sequence[bytes], kind: RowKind[Row], path: str, before: int, previous: Row | None
+) -> list[Row]:
+    """Decode lines. Raises :class:`BadTable` for the first that is wrong."""
     decode = msgspec.json.Decoder(kind.row).decode
     complaint = kind.complaint
     rows: list[Row] = []
@@ -83,10 +111,7 @@ def _part(
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
         raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - before - 1])}") from error
-    try:
-        return kind.to_table(rows, run_id, lines), previous
-    except (OverflowError, UnicodeError, pa.ArrowException) as error:
-        raise _not_for_arrow(rows, kind, lines, path, before) from error
+    return rows
 
 
 def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int) -> BadTable:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from highwater_pipeline.micro_operations import in_order
 from highwater_pipeline.view import Bools, Columns, Ints, View
 
-LIMIT: Final = 128 << 20
+LIMIT = 128 << 20
 """Bytes of one table that are kept in memory."""
 
 _NO_SHARED: Final = np.empty(0, np.int64)
@@ -37,11 +37,9 @@ class Spool:
         *,
         is_shared: Callable[[pa.Table], Bools] | None = None,
         complete: Callable[[pa.Table], pa.Table] = lambda table: table,
-        limit: int = LIMIT,
     ) -> None:
         self._is_shared: Final = is_shared
         self._complete: Final = complete
-        self._limit: Final = limit
         self._parts: list[pa.Table] = []
         self._bytes = 0
         self._empty: Final = schema.empty_table()
@@ -57,7 +55,7 @@ class Spool:
         """Take in the rows that come next."""
         self._parts.append(part)
         self._bytes += part.nbytes
-        if self._bytes > self._limit:
+        if self._bytes > LIMIT:
             self._write()
 
     def close(self) -> None:
