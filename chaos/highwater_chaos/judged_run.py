@@ -21,7 +21,7 @@ from highwater_chaos.run_summary import read_summary, summary_of, write_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables import load_run, open_run
 from highwater_runtime.sim import frozen_collector
 
 
@@ -105,8 +105,9 @@ def _ask_prometheus(spec: ExperimentSpec, result: RunResult, directory: Path) ->
 
 def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
     """The judgement of what a run of ``experiment`` left in ``directory``: of its registers too where it has some."""
-    judge = judge_run if experiment.spec.workload.metadata is None else judge_log_and_registers
-    return judge(load_run(directory), experiment.spec.checks)
+    if experiment.spec.workload.metadata is None:
+        return judge_run(open_run(directory), experiment.spec.checks)
+    return judge_log_and_registers(load_run(directory), experiment.spec.checks)
 
 
 def judge_on_spark(experiment: ChaosExperiment, directory: Path, master: str | None = None) -> Judgement:

@@ -1,6 +1,6 @@
 """Histories and node events to verdicts: check kernels over Arrow tables, and Spark jobs that schedule them.
 
-``judge_run(load_run(directory))`` judges one run in this process; ``check_on_spark(directory)`` gives the same answer
+``judge_run(open_run(directory))`` judges one run in this process; ``check_on_spark(directory)`` gives the same answer
 from Spark. Names load on first use, so that asking for the names of checks does not load Arrow, nor judging a run
 Spark.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from highwater_pipeline.spark import spark_judge as spark_judge
     from highwater_pipeline.tables import RunTables as RunTables
     from highwater_pipeline.tables import load_run as load_run
+    from highwater_pipeline.tables import open_run as open_run
 
 _HOME = {
     "CHECKS": "anomalies",
@@ -41,6 +42,7 @@ _HOME = {
     "spark_judge": "spark",
     "RunTables": "tables",
     "load_run": "tables",
+    "open_run": "tables",
 }
 
 

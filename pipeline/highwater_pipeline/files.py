@@ -7,7 +7,7 @@ skipped, guessed or repaired: unknown fields, missing fields, wrong types and to
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -20,6 +20,8 @@ from highwater_pipeline.rows import Row, RowKind
 _SHOWN: Final = 160
 _PART: Final = 8 << 20
 """Bytes of a file that are rows in memory at once."""
+_PART_ROWS: Final = 1 << 16
+"""Rows of a Parquet file that are read at once."""
 
 
 class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
@@ -33,26 +35,33 @@ def read_jsonl(path: Path, kind: RowKind[Row], run_id: str) -> pa.Table:
 
     Raises :class:`BadTable` for the first bad line, ``OSError`` where the file cannot be read.
     """
+    return _together(jsonl_parts(path, kind, run_id), kind)
+
+
+def jsonl_parts(path: Path, kind: RowKind[Row], run_id: str) -> Iterator[pa.Table]:
+    """As :func:`read_jsonl`, but yield the table in parts of some megabytes."""
     with path.open("rb") as file:
-        return _parse(file, kind, run_id, str(path))
+        yield from _parse(file, kind, run_id, str(path))
 
 
 def parse_jsonl(data: bytes, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
     """As :func:`read_jsonl`, from bytes; ``path`` is what errors call them."""
-    return _parse(io.BytesIO(data), kind, run_id, path)
+    return _together(_parse(io.BytesIO(data), kind, run_id, path), kind)
 
 
-def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> pa.Table:
-    parts: list[pa.Table] = []
+def _together(parts: Iterable[pa.Table], kind: RowKind[Row]) -> pa.Table:
+    return pa.concat_tables([kind.schema.empty_table(), *parts]).combine_chunks()
+
+
+def _parse(file: BinaryIO, kind: RowKind[Row], run_id: str, path: str) -> Iterator[pa.Table]:
     number, previous, partial = 0, None, b""
     while data := file.read(_PART):
         *lines, partial = (partial + data).split(b"\n")
         table, previous = _part(lines, kind, run_id, path, number, previous)
-        parts.append(table)
+        yield table
         number += len(lines)
     if partial:
         raise BadTable(f"{path}:{number + 1}: expected a line feed at the end, found a torn line: {_shown(partial)}")
-    return pa.concat_tables(parts).combine_chunks() if parts else kind.to_table([], run_id)
 
 
 def _part(
@@ -60,6 +69,34 @@ def _part(
 ) -> tuple[pa.Table, Row | None]:
     """Some lines as a table, and the last row. ``before``: how many lines precede them; ``previous``: the last row of
     these."""
+    rows = _good_rows(lines, kind, previous)
+    if rows is None:
+        rows = _line_by_line(lines, kind, path, before, previous)
+    try:
+        return kind.to_table(rows, run_id, lines), rows[-1] if rows else previous
+    except (OverflowError, UnicodeError, pa.ArrowException) as error:
+        raise _not_for_arrow(rows, kind, lines, path, before) from error
+
+
+def _good_rows(lines: Sequence[bytes], kind: RowKind[Row], previous: Row | None) -> list[Row] | None:
+    """Decode all lines in one call: twice as fast. None: something is wrong, which is then looked for line by line."""
+    try:
+        rows: list[Row] = msgspec.json.Decoder(kind.row).decode_lines(b"\n".join(lines))
+    except msgspec.DecodeError:
+        return None
+    if len(rows) != len(lines):
+        return None
+    for row in rows:
+        if kind.complaint(row, previous):
+            return None
+        previous = row
+    return rows
+
+
+def _line_by_line(
+    lines: Sequence[bytes], kind: RowKind[Row], path: str, before: int, previous: Row | None
+) -> list[Row]:
+    """Decode lines. Raises :class:`BadTable` for the first that is wrong."""
     decode = msgspec.json.Decoder(kind.row).decode
     complaint = kind.complaint
     rows: list[Row] = []
@@ -74,10 +111,7 @@ def _part(
     except msgspec.DecodeError as error:  # ValidationError included
         what = str(error) if isinstance(error, msgspec.ValidationError) else f"expected a JSON object, found: {error}"
         raise BadTable(f"{path}:{number}: {what}; the line: {_shown(lines[number - before - 1])}") from error
-    try:
-        return kind.to_table(rows, run_id, lines), previous
-    except (OverflowError, UnicodeError, pa.ArrowException) as error:
-        raise _not_for_arrow(rows, kind, lines, path, before) from error
+    return rows
 
 
 def _not_for_arrow(rows: Sequence[Row], kind: RowKind[Row], lines: Sequence[bytes], path: str, before: int) -> BadTable:
@@ -104,24 +138,37 @@ def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
     A column that may be null may be missing. Raises :class:`BadTable` where the columns or their types are others, or a
     column that must not be null is.
     """
+    return _together(parquet_parts(path, kind), kind)
+
+
+def parquet_parts(path: Path, kind: RowKind[Row]) -> Iterator[pa.Table]:
+    """As :func:`read_parquet`, but yield the table in parts."""
     try:
-        table = pq.read_table(path)
-    except pa.ArrowInvalid as error:
+        with pq.ParquetFile(path) as file:
+            _columns_fit(path, {field.name: field.type for field in file.schema_arrow}, kind)
+            for batch in file.iter_batches(_PART_ROWS):
+                yield _cast(path, pa.Table.from_batches([batch]), kind)
+    except (pa.ArrowInvalid, pa.ArrowIOError) as error:
         raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
-    found = {field.name: field.type for field in table.schema}
+
+
+def _columns_fit(path: Path, found: dict[str, pa.DataType], kind: RowKind[Row]) -> None:
     for field in kind.schema:
-        if field.name not in found and field.nullable:  # as a line may leave it out
-            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-        elif field.name not in found:
+        if field.name not in found and not field.nullable:
             raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found))}")
     for name in found:
         if name not in kind.schema.names:
             raise BadTable(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
+
+
+def _cast(path: Path, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
+    for field in kind.schema:
+        if field.name not in table.schema.names:  # as a line may leave it out
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     try:
-        table = table.select(kind.schema.names).cast(kind.schema)
+        return table.select(kind.schema.names).cast(kind.schema)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError) as error:
         raise BadTable(f"{path}: expected the columns of {kind.name}, found: {error}") from error
-    return table
 
 
 def write_parquet(path: Path, table: pa.Table) -> None:

@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.judgement import Judgement, Verdict, merge
-from highwater_pipeline.tables import RunTables
+from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import split
 
 
-def judge_run(tables: RunTables, checks: Sequence[str] | None = None) -> Judgement:
+def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) -> Judgement:
     """The judgement of one run by the checks asked for (None: all). Needs no Java and no Spark.
 
-    Raises ``ValueError`` for a name in ``checks`` that is not a check's.
+    Raises ``ValueError`` for a name in ``checks`` that is not a check's; of a run that is read part by part,
+    :class:`~highwater_pipeline.files.BadTable` for the first thing in its files that is wrong.
     """
-    facts, units = split(tables)
+    facts, units = split(run)
     return merge(facts, (check_unit(unit, checks) for unit in units), checks)
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from highwater_pipeline.files import BadTable
+from highwater_pipeline.schemas import OPERATIONS
 
 OK: Final = 0
 FAIL: Final = 1
@@ -70,84 +71,187 @@ class History:
 
 def micro_operations(operations: pa.Table) -> History:
     """Flatten a table of operations (``schemas.OPERATIONS``) into :data:`MICRO_OPERATIONS`."""
-    operations = operations.combine_chunks()
-    rows = operations.num_rows
-    process = operations["process"].to_numpy()
-    is_invoke = pc.equal(operations["type"], "invoke").to_numpy()
-    invoke_of, is_open = pair(process, is_invoke)
+    flattener = Flattener()
+    parts = [flattener.add(operations), flattener.finish()]
+    table = flattener.settled(in_order(pa.concat_tables(parts)))
+    return History(table, flattener.operations, flattener.acknowledged, drained=flattener.drained, read=flattener.read)
 
-    ends = np.flatnonzero(~is_invoke | is_open)
-    outcome = np.full(rows, INFO, np.int8)
-    outcome[pc.equal(operations["type"], "ok").to_numpy()] = OK
-    outcome[pc.equal(operations["type"], "fail").to_numpy()] = FAIL
 
-    values = operations["value"].combine_chunks() if rows else pa.array([], operations.schema.field("value").type)
-    length = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
-    # A failed or unknown completion need not repeat what was sent: then the invocation says it.
-    says_nothing = (length[ends] == 0) & (outcome[ends] != OK) & (invoke_of[ends] >= 0)
-    source = np.where(says_nothing, invoke_of[ends], ends)
+def in_order(table: pa.Table) -> pa.Table:
+    """The rows by their column ``row``. Those with the same number stay in their order."""
+    rows = table["row"].to_numpy()
+    if (rows[1:] >= rows[:-1]).all():
+        return table
+    return table.take(pa.array(np.argsort(rows, kind="stable")))
 
-    taken = values.take(pa.array(source, pa.int64()))
-    parent = pc.list_parent_indices(taken).to_numpy()
-    flat = pc.list_flatten(taken)
-    op = flat.field("op")
-    wanted = pc.is_in(op, pa.array(["send", "poll", "assign"]))
-    if not pc.all(wanted).as_py() and len(flat):
-        parent = parent[wanted.to_numpy(zero_copy_only=False)]
-        flat = flat.filter(wanted)
+
+class Flattener:
+    """Flattens a history that comes in parts: :meth:`add` takes each part, :meth:`finish` tells that there are no more,
+    and :meth:`settled` completes what these two returned.
+
+    It remembers the operations that are open, and of each record that was read or may have been written its value.
+    """
+
+    def __init__(self, path: str = "operations") -> None:
+        """``path`` is what errors call the history."""
+        self.operations = 0
+        self.acknowledged = 0
+        self.read = 0
+        self._path: Final = path
+        self._rows = 0
+        self._open: pa.Table = OPERATIONS.empty_table()
+        self._open_rows: Ints = np.empty(0, np.int64)
+        self._assigned: Final[dict[int, tuple[int, bool]]] = {}
+        self._last_acknowledged = -1
+        self._last_poll_began = -1
+        self._read_values: list[Ints] = []
+        self._uncertain: list[tuple[Ints, Ints]] = []
+        self._seen: Ints = np.empty(0, np.int64)
+
+    @property
+    def drained(self) -> bool:
+        """Whether some poll began after the last send had been acknowledged, and completed ok."""
+        return self._last_poll_began > self._last_acknowledged
+
+    def add(self, part: pa.Table) -> pa.Table:
+        """The micro-operations of those operations that this part completes.
+
+        Raises :class:`~highwater_pipeline.files.BadTable` as :func:`pair` does.
+        """
+        table = pa.concat_tables([self._open, part]).combine_chunks()
+        rows = np.concatenate([self._open_rows, np.arange(self._rows, self._rows + part.num_rows)])
+        is_invoke = pc.equal(table["type"], "invoke").to_numpy()
+        invoke_of, is_open = pair(table["process"].to_numpy(), is_invoke, self._path, rows)
+        self._rows += part.num_rows
+        self._open, self._open_rows = table.filter(pa.array(is_open)), rows[is_open]
+        return self._flatten(table, rows, np.flatnonzero(~is_invoke), invoke_of)
+
+    def finish(self) -> pa.Table:
+        """The micro-operations of the operations that nothing completes."""
+        count = self._open.num_rows
+        table = self._flatten(
+            self._open.combine_chunks(), self._open_rows, np.arange(count), np.full(count, -1, np.int64)
+        )
+        if self._uncertain:
+            row, value = (np.concatenate(columns) for columns in zip(*self._uncertain, strict=True))
+            read = np.concatenate([*self._read_values, np.empty(0, np.int64)])
+            self._seen = np.unique(row[np.isin(value, read)])
+        self._read_values, self._uncertain = [], []
+        return table
+
+    def settled(self, table: pa.Table) -> pa.Table:
+        """Micro-operations with their ``must_commit``, which may depend on any later part: one send of the operation
+        was read by a poll that completed ok."""
+        if not len(self._seen):
+            return table
+        unknown = pc.and_(table["is_send"], pc.equal(table["outcome"], INFO)).to_numpy()
+        seen = np.isin(table["row"].to_numpy(), self._seen)
+        must_commit = table["must_commit"].to_numpy() | (unknown & seen)
+        return table.set_column(table.schema.get_field_index("must_commit"), "must_commit", pa.array(must_commit))
+
+    def _flatten(self, table: pa.Table, rows: Ints, ends: Ints, invoke_of: Ints) -> pa.Table:
+        """The micro-operations of the operations that end at the positions ``ends``. ``rows``: which rows of the whole
+        history these are; ``invoke_of``: the position of each one's invocation (-1: it is one itself)."""
+        count = table.num_rows
+        process, time = table["process"].to_numpy(), table["time"].to_numpy()
+        outcome = np.full(count, INFO, np.int8)
+        outcome[pc.equal(table["type"], "ok").to_numpy()] = OK
+        outcome[pc.equal(table["type"], "fail").to_numpy()] = FAIL
+
+        values = table["value"].combine_chunks() if count else pa.array([], OPERATIONS.field("value").type)
+        length = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False)
+        # A failed or unknown completion need not repeat what was sent: then the invocation says it.
+        says_nothing = (length[ends] == 0) & (outcome[ends] != OK) & (invoke_of[ends] >= 0)
+        source = np.where(says_nothing, invoke_of[ends], ends)
+
+        taken = values.take(pa.array(source, pa.int64()))
+        parent = pc.list_parent_indices(taken).to_numpy()
+        flat = pc.list_flatten(taken)
         op = flat.field("op")
+        wanted = pc.is_in(op, pa.array(["send", "poll", "assign"]))
+        if not pc.all(wanted).as_py() and len(flat):
+            parent = parent[wanted.to_numpy(zero_copy_only=False)]
+            flat = flat.filter(wanted)
+            op = flat.field("op")
 
-    row = ends[parent]
-    is_send = pc.equal(op, "send").to_numpy(zero_copy_only=False)
-    is_poll = pc.equal(op, "poll").to_numpy(zero_copy_only=False)
-    assignment, subscribed = _assignments(operations, process, outcome)
-    time = operations["time"].to_numpy()
-    value = pc.fill_null(flat.field("value"), 0).to_numpy(zero_copy_only=False)
-    offset = pc.fill_null(flat.field("offset"), -1).to_numpy(zero_copy_only=False)
-    result = outcome[row]
-    acknowledged = is_send & (result == OK)
-    table = pa.Table.from_arrays(
-        [
-            flat.field("key"),
-            row,
-            invoke_of[row],
-            np.where(is_open[row], time[row], time[invoke_of[row]]),
-            np.where(is_open[row], NEVER, time[row]),
-            operations["index"].take(pa.array(row)),
-            process[row],
-            operations["client"].take(pa.array(row)),
-            result,
-            is_send,
-            is_poll,
-            offset,
-            value,
-            flat.field("topic_id"),
-            pc.fill_null(operations["attempts"], -1).take(pa.array(row)),
-            assignment[row],
-            subscribed[row],
-            acknowledged | (is_send & (result == INFO) & _seen(parent, is_send, is_poll, result, value)),
-        ],
-        schema=MICRO_OPERATIONS,
-    )
-    last_acknowledged = int(row[acknowledged].max()) if acknowledged.any() else -1
-    polls_ok = pc.and_(pc.equal(operations["f"], "poll"), pc.equal(operations["type"], "ok")).to_numpy()
-    began = np.where(invoke_of >= 0, invoke_of, np.arange(rows))[polls_ok]
-    return History(
-        table,
-        operations=len(ends),
-        acknowledged=int(acknowledged.sum()),
-        drained=bool((began > last_acknowledged).any()),
-        read=int((is_poll & (result == OK)).sum()),
-    )
+        at = ends[parent]
+        invoked = invoke_of[at]
+        is_send = pc.equal(op, "send").to_numpy(zero_copy_only=False)
+        is_poll = pc.equal(op, "poll").to_numpy(zero_copy_only=False)
+        assignment, subscribed = self._assignments(table, process, outcome)
+        value = pc.fill_null(flat.field("value"), 0).to_numpy(zero_copy_only=False)
+        result = outcome[at]
+        acknowledged = is_send & (result == OK)
+        read = is_poll & (result == OK)
+        uncertain = is_send & (result == INFO)
+        self.operations += len(ends)
+        self.acknowledged += int(acknowledged.sum())
+        self.read += int(read.sum())
+        self._last_acknowledged = max(self._last_acknowledged, int(rows[at][acknowledged].max(initial=-1)))
+        polls = ends[pc.and_(pc.equal(table["f"], "poll"), pc.equal(table["type"], "ok")).to_numpy()[ends]]
+        self._last_poll_began = max(self._last_poll_began, int(rows[invoke_of[polls]].max(initial=-1)))
+        self._read_values.append(value[read])
+        if uncertain.any():
+            self._uncertain.append((rows[at][uncertain], value[uncertain]))
+        return pa.Table.from_arrays(
+            [
+                flat.field("key"),
+                rows[at],
+                np.where(invoked >= 0, rows[invoked], -1),
+                np.where(invoked >= 0, time[invoked], time[at]),
+                np.where(invoked >= 0, time[at], NEVER),
+                table["index"].take(pa.array(at)),
+                process[at],
+                table["client"].take(pa.array(at)),
+                result,
+                is_send,
+                is_poll,
+                pc.fill_null(flat.field("offset"), -1).to_numpy(zero_copy_only=False),
+                value,
+                flat.field("topic_id"),
+                pc.fill_null(table["attempts"], -1).take(pa.array(at)),
+                assignment[at],
+                subscribed[at],
+                acknowledged,
+            ],
+            schema=MICRO_OPERATIONS,
+        )
+
+    def _assignments(self, table: pa.Table, process: Ints, outcome: npt.NDArray[np.int8]) -> tuple[Ints, Bools]:
+        """For every position: how many assignments and subscriptions its process has made, up to and with it, and
+        whether the last of them was a subscription."""
+        subscribes = pc.equal(table["f"], "subscribe").to_numpy()
+        moves = (pc.equal(table["f"], "assign").to_numpy() | subscribes) & (outcome == OK)
+        count = np.zeros(len(process), np.int64)
+        subscribed = np.zeros(len(process), np.bool_)
+        if self._assigned:
+            known = np.array(sorted(self._assigned))
+            place = np.minimum(np.searchsorted(known, process), len(known) - 1)
+            before = known[place] == process
+            count[before] = np.array([self._assigned[one][0] for one in known.tolist()])[place[before]]
+            subscribed[before] = np.array([self._assigned[one][1] for one in known.tolist()])[place[before]]
+        if not moves.any():
+            return count, subscribed
+        order = np.argsort(process, kind="stable")
+        begins = np.ones(len(order), np.bool_)
+        begins[1:] = process[order][1:] != process[order][:-1]
+        start = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+        counted = np.cumsum(moves[order])
+        count[order] += counted - (counted[start] - moves[order][start])
+        last = np.maximum.accumulate(np.where(moves[order], np.arange(len(order)), -1))
+        subscribed[order] = np.where(last >= start, subscribes[order][last], subscribed[order])
+        for at in np.flatnonzero(moves).tolist():
+            self._assigned[int(process[at])] = int(count[at]), bool(subscribed[at])
+        return count, subscribed
 
 
-def pair(process: Ints, is_invoke: Bools, path: str = "operations") -> tuple[Ints, Bools]:
+def pair(process: Ints, is_invoke: Bools, path: str = "operations", numbers: Ints | None = None) -> tuple[Ints, Bools]:
     """For every row: the row of its invocation (-1: it is one itself), and whether it is an invocation that nothing
     completes. A completion belongs to the row of its process right before it.
 
     Raises :class:`~highwater_pipeline.files.BadTable` for a history that no single-threaded processes can have made: a
     process invokes while its last operation is open, or completes what it has not invoked. ``path`` is what the error
-    calls the table.
+    calls the table, ``numbers`` are those of its rows in there.
     """
     rows = len(process)
     order = np.argsort(process, kind="stable")
@@ -163,44 +267,10 @@ def pair(process: Ints, is_invoke: Bools, path: str = "operations") -> tuple[Int
         found = f"{who} to complete its open operation first, found another invocation"
         if not is_invoke[row]:
             found = f"{who} to have an open operation, found a completion of none"
-        raise BadTable(f"{path}:{row + 1}: expected {found}")
+        raise BadTable(f"{path}:{(row if numbers is None else int(numbers[row])) + 1}: expected {found}")
     invoke_of = np.full(rows, -1, np.int64)
     completes = np.flatnonzero(after_invoke)
     invoke_of[order[completes]] = order[completes - 1]
     is_open = is_invoke.copy()
     is_open[order[completes - 1]] = False
     return invoke_of, is_open
-
-
-def _assignments(operations: pa.Table, process: Ints, outcome: npt.NDArray[np.int8]) -> tuple[Ints, Bools]:
-    """For every row: how many assignments and subscriptions its process has made, up to and with it, and whether the
-    last of them was a subscription."""
-    subscribes = pc.equal(operations["f"], "subscribe").to_numpy()
-    moves = (pc.equal(operations["f"], "assign").to_numpy() | subscribes) & (outcome == OK)
-    count = np.zeros(len(process), np.int64)
-    subscribed = np.zeros(len(process), np.bool_)
-    if not moves.any():
-        return count, subscribed
-    order = np.argsort(process, kind="stable")
-    begins = np.ones(len(order), np.bool_)
-    begins[1:] = process[order][1:] != process[order][:-1]
-    start = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
-    counted = np.cumsum(moves[order])
-    before = counted[start] - moves[order][start]
-    count[order] = counted - before
-    last = np.maximum.accumulate(np.where(moves[order], np.arange(len(order)), -1))
-    subscribed[order] = (last >= start) & subscribes[order][last]
-    return count, subscribed
-
-
-def _seen(parent: Ints, is_send: Bools, is_poll: Bools, outcome: npt.NDArray[np.int8], value: Ints) -> Bools:
-    """For every micro-operation: whether some send of its operation was read by a poll that completed ok."""
-    doubtful = is_send & (outcome == INFO)
-    if not doubtful.any():
-        return np.zeros(len(parent), np.bool_)
-    read = np.unique(value[is_poll & (outcome == OK)])
-    seen = doubtful.copy()
-    seen[doubtful] = np.isin(value[doubtful], read)
-    operation_seen = np.zeros(int(parent.max()) + 1, np.bool_)
-    operation_seen[parent[seen]] = True
-    return operation_seen[parent]

@@ -1,7 +1,8 @@
 """Rows of the tables as JSON Lines have them: one strict struct per table, and the way to Arrow and back.
 
 A struct says which fields there are and of what type; what a type cannot say (which kinds of events need which fields,
-that a record read has an offset, that order is order) :func:`complaint` functions say, one row at a time.
+that a record read has an offset, that order is order) :func:`complaint` functions say, one row at a time. Rows hold no
+cycles, so the garbage collector leaves them alone (``gc=False``): it would look at all rows again and again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ OperationKind = Literal["send", "poll", "txn", "assign", "subscribe", "crash", "
 MicroKind = Literal["send", "poll", "assign", "read", "write"]
 
 
-class MicroOp(msgspec.Struct, forbid_unknown_fields=True):
+class MicroOp(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """One record sent or read, or one position assigned; see :data:`~highwater_pipeline.schemas.MICRO_OPERATION`."""
 
     op: MicroKind
@@ -32,7 +33,7 @@ class MicroOp(msgspec.Struct, forbid_unknown_fields=True):
     topic_id: str | None = None
 
 
-class Operation(msgspec.Struct, forbid_unknown_fields=True):
+class Operation(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """One row of the history; see :data:`~highwater_pipeline.schemas.OPERATIONS`."""
 
     index: int
@@ -47,7 +48,7 @@ class Operation(msgspec.Struct, forbid_unknown_fields=True):
     attempts: int | None = None
 
 
-class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """One node event; see :data:`~highwater_pipeline.schemas.NODE_EVENT`."""
 
     seq: int
@@ -82,7 +83,7 @@ class NodeEventRow(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tru
     stack: str | None = None
 
 
-class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):
+class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """One record of one replica; see :data:`~highwater_pipeline.schemas.REPLICA_LOG`."""
 
     broker: int
@@ -101,7 +102,7 @@ class ReplicaRecord(msgspec.Struct, forbid_unknown_fields=True):
     found: str | None = None
 
 
-class FaultRow(msgspec.Struct):
+class FaultRow(msgspec.Struct, gc=False):
     """One injected fault; see :data:`~highwater_pipeline.schemas.FAULTS`. Other fields are kept in ``detail``."""
 
     kind: str

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.files import BadTable, read_jsonl, read_parquet
+from highwater_pipeline.files import BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
 from highwater_pipeline.settings import UNKNOWN, Settings
@@ -36,6 +38,31 @@ class _Run(msgspec.Struct, frozen=True):
     settings: Settings
 
 
+class _RunId(msgspec.Struct, frozen=True):
+    """What a line says of the run that it belongs to."""
+
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunParts:
+    """What was recorded of one run, each table in parts that can be gone through once, in order; None: not recorded at
+    all, which is not the same as a table without rows.
+
+    A file is read when its table is gone through: :class:`~highwater_pipeline.files.BadTable` is raised then. Errors
+    call the history ``history_name``.
+    """
+
+    run_id: str
+    operations: Iterable[pa.Table]
+    node_events: Iterable[pa.Table] | None = None
+    replica_log: Iterable[pa.Table] | None = None
+    faults: pa.Table | None = None
+    recorded_events: RecordedEvents | None = None
+    settings: Settings = UNKNOWN
+    history_name: str = "operations"
+
+
 @dataclass(frozen=True, slots=True)
 class RunTables:
     """What was recorded of one run, as Arrow tables of ``highwater_pipeline.schemas``; None: not recorded at all,
@@ -49,9 +76,44 @@ class RunTables:
     recorded_events: RecordedEvents | None = None
     settings: Settings = UNKNOWN
 
+    def parts(self) -> RunParts:
+        """The same, each table as one part."""
+        return RunParts(
+            self.run_id,
+            [self.operations],
+            None if self.node_events is None else [self.node_events],
+            None if self.replica_log is None else [self.replica_log],
+            self.faults,
+            self.recorded_events,
+            self.settings,
+        )
+
 
 def load_run(run_dir: Path | str, settings: Settings | None = None) -> RunTables:
-    """Read a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
+    """Read a run directory into memory, all at once; see :func:`open_run`, whose errors are raised here."""
+    run = open_run(run_dir, settings)
+    operations = _whole(run.operations, OPERATION_ROWS)
+    tables = RunTables(
+        run.run_id,
+        operations,
+        None if run.node_events is None else _whole(run.node_events, NODE_EVENT_ROWS),
+        None if run.replica_log is None else _whole(run.replica_log, REPLICA_LOG_ROWS),
+        run.faults,
+        run.recorded_events,
+        run.settings,
+    )
+    # Refuse a history that no single-threaded processes can have made.
+    is_invoke = pc.equal(operations["type"], "invoke").to_numpy()
+    pair(operations["process"].to_numpy(), is_invoke, run.history_name)
+    return tables
+
+
+def _whole(parts: Iterable[pa.Table], kind: RowKind[Row]) -> pa.Table:
+    return pa.concat_tables([kind.schema.empty_table(), *parts]).combine_chunks()
+
+
+def open_run(run_dir: Path | str, settings: Settings | None = None) -> RunParts:
+    """Open a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
     ``.jsonl`` or ``.parquet``, ``events/recorded.json``, and the settings in ``run.json`` (``settings`` where given).
     Only the history must be there; a file is taken for a history alone.
 
@@ -60,38 +122,69 @@ def load_run(run_dir: Path | str, settings: Settings | None = None) -> RunTables
     """
     directory = Path(run_dir)
     if directory.is_file():
-        return _load_history(directory, settings or UNKNOWN)
-    run_id = directory.resolve().name
-    operations = _read(directory, OPERATIONS_FILE, OPERATION_ROWS, run_id)
-    if operations is None:
+        file = _File(directory, OPERATION_ROWS)
+        run_id = file.run_id() or directory.stem
+        return RunParts(run_id, file.parts(run_id), settings=settings or UNKNOWN, history_name=str(directory))
+    history = _find(directory, OPERATIONS_FILE, OPERATION_ROWS)
+    if history is None:
         raise FileNotFoundError(
             f"{directory}: expected a run directory with {OPERATIONS_FILE}.jsonl or .parquet, found neither"
         )
-    if operations.num_rows:
-        run_id = operations["run_id"][0].as_py()
-    tables = RunTables(
+    run_id = history.run_id() or directory.resolve().name
+    events, replica_log, faults = (
+        None if file is None else file.parts(run_id)
+        for file in (
+            _find(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS),
+            _find(directory, REPLICA_LOG_FILE, REPLICA_LOG_ROWS),
+            _find(directory, FAULTS_FILE, FAULT_ROWS),
+        )
+    )
+    return RunParts(
         run_id,
-        operations,
-        _read(directory, NODE_EVENTS_FILE, NODE_EVENT_ROWS, run_id),
-        _read(directory, REPLICA_LOG_FILE, REPLICA_LOG_ROWS, run_id),
-        _read(directory, FAULTS_FILE, FAULT_ROWS, run_id),
+        history.parts(run_id),
+        events,
+        replica_log,
+        None if faults is None else _whole(faults, FAULT_ROWS),
         _recorded_events(directory / RECORDED_EVENTS_FILE),
         settings or _settings(directory / RUN_FILE),
+        str(directory / OPERATIONS_FILE),
     )
-    for table in (tables.operations, tables.node_events, tables.replica_log, tables.faults):
-        if table is not None:
-            _one_run(directory, table, run_id)
-    _possible(directory / OPERATIONS_FILE, operations)
-    return tables
 
 
-def _load_history(path: Path, settings: Settings) -> RunTables:
-    parquet = path.suffix == ".parquet"
-    operations = read_parquet(path, OPERATION_ROWS) if parquet else read_jsonl(path, OPERATION_ROWS, path.stem)
-    run_id = operations["run_id"][0].as_py() if operations.num_rows else path.stem
-    _one_run(path, operations, run_id)
-    _possible(path, operations)
-    return RunTables(run_id, operations, settings=settings)
+@dataclass(frozen=True, slots=True)
+class _File(Generic[Row]):
+    """One table of a run."""
+
+    path: Path
+    kind: RowKind[Row]
+
+    def run_id(self) -> str | None:
+        """The run that the first row names; None: none, or the row is bad, which reading the parts will tell."""
+        if self.path.suffix == ".parquet":
+            first = next((part for part in parquet_parts(self.path, self.kind) if part.num_rows), None)
+            return None if first is None else str(first["run_id"][0])
+        with self.path.open("rb") as file:
+            try:
+                return msgspec.json.decode(file.readline(), type=_RunId).run_id
+            except msgspec.DecodeError:
+                return None
+
+    def parts(self, run_id: str) -> Iterator[pa.Table]:
+        """The table, part by part. Raises :class:`~highwater_pipeline.files.BadTable`."""
+        parquet = self.path.suffix == ".parquet"
+        parts = parquet_parts(self.path, self.kind) if parquet else jsonl_parts(self.path, self.kind, run_id)
+        for part in parts:
+            found = part["run_id"].unique().to_pylist()
+            if found not in ([], [run_id]):
+                raise BadTable(f"{self.path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
+            yield part
+
+
+def _find(directory: Path, name: str, kind: RowKind[Row]) -> _File[Row] | None:
+    lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
+    if lines.exists() and parquet.exists():
+        raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
+    return _File(lines, kind) if lines.exists() else _File(parquet, kind) if parquet.exists() else None
 
 
 def _recorded_events(path: Path) -> RecordedEvents | None:
@@ -110,25 +203,3 @@ def _settings(path: Path) -> Settings:
         return msgspec.json.decode(path.read_bytes(), type=_Run).settings
     except msgspec.DecodeError as error:
         raise BadTable(f"{path}: expected the run's `settings`: {error}") from error
-
-
-def _read(directory: Path, name: str, kind: RowKind[Row], run_id: str) -> pa.Table | None:
-    lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
-    if lines.exists() and parquet.exists():
-        raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
-    if lines.exists():
-        return read_jsonl(lines, kind, run_id)
-    if parquet.exists():
-        return read_parquet(parquet, kind)
-    return None
-
-
-def _one_run(path: Path, table: pa.Table, run_id: str) -> None:
-    found = table["run_id"].unique().to_pylist()
-    if found not in ([], [run_id]):
-        raise BadTable(f"{path}: expected one run, {run_id}, found {', '.join(sorted(found))}")
-
-
-def _possible(path: Path, operations: pa.Table) -> None:
-    """Refuse a history that no single-threaded processes can have made."""
-    pair(operations["process"].to_numpy(), pc.equal(operations["type"], "invoke").to_numpy(), str(path))

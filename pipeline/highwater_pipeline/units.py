@@ -7,7 +7,7 @@ order of things.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from highwater_pipeline.micro_operations import History, Ints, micro_operations
+from highwater_pipeline.micro_operations import MICRO_OPERATIONS, Flattener
 from highwater_pipeline.schemas import NODE_EVENT, REPLICA_LOG
 from highwater_pipeline.settings import UNKNOWN, Settings
-from highwater_pipeline.tables import RunTables
-from highwater_pipeline.view import Columns, View
+from highwater_pipeline.spool import Spool
+from highwater_pipeline.tables import RunParts, RunTables
+from highwater_pipeline.view import Bools, Ints, View
 
 CLUSTER_EVENTS: Final = (
     "broker-registered",
@@ -91,44 +92,95 @@ class Unit:
     replica_log: View
 
 
-def split(tables: RunTables) -> tuple[RunFacts, Iterator[Unit]]:
-    """A run's facts and its units in order of partition name; a run in which no partition occurs has no units."""
-    history: History = micro_operations(tables.operations)
-    crashed = crashes(tables.node_events)
+def split(run: RunTables | RunParts) -> tuple[RunFacts, Iterator[Unit]]:
+    """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
+
+    Of a run that is read part by part, no more is in memory than the largest unit and what
+    :class:`~highwater_pipeline.spool.Spool` and :class:`~highwater_pipeline.micro_operations.Flattener` keep.
+    """
+    parts = run.parts() if isinstance(run, RunTables) else run
+    flattener = Flattener(parts.history_name)
+    history = Spool(MICRO_OPERATIONS, complete=flattener.settled)
+    for part in parts.operations:
+        history.add(flattener.add(part))
+    history.add(flattener.finish())
+    history.close()
+    events, replica_log = _Events(parts.node_events), _ReplicaLog(parts.replica_log)
     facts = RunFacts(
-        run_id=tables.run_id,
-        operations=history.operations,
-        acknowledged=history.acknowledged,
-        drained=history.drained and not tables.settings.final_reads_cut_short,
-        has_events=tables.node_events is not None and tables.node_events.num_rows > 0,
-        has_replica_log=tables.replica_log is not None and tables.replica_log.num_rows > 0,
-        has_dump_marks=_has_marks(tables.replica_log),
-        read=history.read,
-        settings=tables.settings,
-        duplicates_sends=tables.faults is not None and duplicates_sends(tables.faults),
+        run_id=parts.run_id,
+        operations=flattener.operations,
+        acknowledged=flattener.acknowledged,
+        drained=flattener.drained and not parts.settings.final_reads_cut_short,
+        has_events=events.rows > 0,
+        has_replica_log=replica_log.rows > 0,
+        has_dump_marks=replica_log.has_marks,
+        read=flattener.read,
+        settings=parts.settings,
+        duplicates_sends=parts.faults is not None and duplicates_sends(parts.faults),
         inconclusive_reasons=(
-            *(inconclusive_reasons(tables.faults) if tables.faults is not None else ()),
-            *_nothing_dumped(tables),
+            *(inconclusive_reasons(parts.faults) if parts.faults is not None else ()),
+            *_nothing_dumped(parts, events, replica_log),
         ),
-        recorded_events=None if tables.recorded_events is None else tables.recorded_events.kinds,
-        why_not_recorded="" if tables.recorded_events is None else tables.recorded_events.why,
-        last_event_ns=_last_ns(tables.node_events),
-        crashes=len(crashed),
-        crash_examples=tuple(crashed[:MAX_CRASHES]),
+        recorded_events=None if parts.recorded_events is None else parts.recorded_events.kinds,
+        why_not_recorded="" if parts.recorded_events is None else parts.recorded_events.why,
+        last_event_ns=events.last_ns,
+        crashes=events.crashes,
+        crash_examples=tuple(events.crash_examples),
     )
-    return facts, _units(facts, history.micro_operations, tables)
+    return facts, _units(facts, history, events.spool, replica_log.spool)
 
 
-def _last_ns(events: pa.Table | None) -> int:
-    return int(pc.max(events["time_ns"]).as_py() or 0) if events is not None else 0
+class _Events:
+    """All events, taken in, and what facts need to know of them."""
+
+    def __init__(self, parts: Iterable[pa.Table] | None) -> None:
+        self.rows = 0
+        self.last_ns = 0
+        self.crashes = 0
+        self.crash_examples: list[dict[str, Any]] = []
+        self.passed_high_watermark = False
+        self.deleted = False
+        self.spool = Spool(_read_by_checks(NODE_EVENT), is_shared=_is_of_cluster)
+        for part in parts or ():
+            self._take(part)
+        self.spool.close()
+
+    def _take(self, part: pa.Table) -> None:
+        kind = part["kind"]
+        self.last_ns = max(self.last_ns, int(pc.max(part["time_ns"]).as_py() or 0))
+        self.passed_high_watermark |= bool(pc.any(pc.equal(kind, "high-watermark")).as_py())
+        deleted = pc.and_(pc.equal(kind, "partition-changed"), pc.equal(part["reason"], "deleted"))
+        self.deleted |= bool(pc.any(deleted).as_py())
+        crashed = np.flatnonzero(pc.equal(kind, "node-crashed").to_numpy())
+        self.crashes += len(crashed)
+        shown = crashed[: MAX_CRASHES - len(self.crash_examples)]
+        self.crash_examples += _crashes(part, shown, first_row=self.rows)
+        self.spool.add(_numbered(part, first_row=self.rows))
+        self.rows += part.num_rows
 
 
-def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
-    """An example of ``node-crash`` for each node that ended by an exception of its own, in the order of events."""
-    if events is None:
-        return []
-    rows = np.flatnonzero(pc.equal(events["kind"], "node-crashed").to_numpy())
-    wanted = events.select(["node", "incarnation", "time_ns", "reason", "stack"]).take(pa.array(rows, pa.int64()))
+class _ReplicaLog:
+    """The dumps of all logs, taken in, and what facts need to know of them."""
+
+    def __init__(self, parts: Iterable[pa.Table] | None) -> None:
+        self.rows = 0
+        self.has_marks = False
+        self.spool = Spool(_read_by_checks(REPLICA_LOG))
+        for part in parts or ():
+            self.has_marks |= part["ended"].null_count < part.num_rows
+            self.spool.add(_numbered(part, first_row=self.rows))
+            self.rows += part.num_rows
+        self.spool.close()
+
+
+def _is_of_cluster(events: pa.Table) -> Bools:
+    of_cluster: Bools = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS)).to_numpy()
+    return of_cluster
+
+
+def _crashes(events: pa.Table, rows: Ints, first_row: int) -> list[dict[str, Any]]:
+    """An example of ``node-crash`` for each of some rows: a node that ended by an exception of its own."""
+    crashed = events.select(["node", "incarnation", "time_ns", "reason", "stack"]).take(pa.array(rows, pa.int64()))
     return [
         {
             "node": row["node"],
@@ -137,9 +189,9 @@ def crashes(events: pa.Table | None) -> list[dict[str, Any]]:
             "story": f"{row['node']} (incarnation {row['incarnation']}) crashed at {row['time_ns'] / 1e9:.3f} s:"
             f" {row['reason'].rstrip('.')}.",
             "stack": row["stack"],
-            "rows": [{"table": "node_event", "index": int(index)}],
+            "rows": [{"table": "node_event", "index": first_row + int(index)}],
         }
-        for index, row in zip(rows, wanted.to_pylist(), strict=True)
+        for index, row in zip(rows, crashed.to_pylist(), strict=True)
     ]
 
 
@@ -156,13 +208,11 @@ def inconclusive_reasons(faults: pa.Table) -> Iterator[str]:
             yield f"{title} is not confirmed to be gone"
 
 
-def _nothing_dumped(tables: RunTables) -> Iterator[str]:
+def _nothing_dumped(run: RunParts, events: _Events, replica_log: _ReplicaLog) -> Iterator[str]:
     """A sentence if the dump has nothing at all, though there must have been logs: all may be gone."""
-    events = tables.node_events
-    if tables.replica_log is None or tables.replica_log.num_rows or events is None or tables.recorded_events:
+    if run.replica_log is None or replica_log.rows or run.node_events is None or run.recorded_events:
         return
-    deleted = pc.and_(pc.equal(events["kind"], "partition-changed"), pc.equal(events["reason"], "deleted"))
-    if pc.any(pc.equal(events["kind"], "high-watermark")).as_py() and not pc.any(deleted).as_py():
+    if events.passed_high_watermark and not events.deleted:
         yield "no replica's log was found when the logs were dumped, though records had passed the high watermark"
 
 
@@ -181,45 +231,20 @@ def _rpc(detail: str) -> str | None:
         return None
 
 
-def _has_marks(replica_log: pa.Table | None) -> bool:
-    return replica_log is not None and replica_log["ended"].null_count < replica_log.num_rows
-
-
-def _units(facts: RunFacts, history: pa.Table, tables: RunTables) -> Iterator[Unit]:
-    events = _numbered(tables.node_events, NODE_EVENT)
-    replica_log = _numbered(tables.replica_log, REPLICA_LOG)
-    of_cluster = pc.is_in(events["kind"], pa.array(CLUSTER_EVENTS)).to_numpy()
-    by_history = _Grouped(history)
-    by_events = _Grouped(events, shared=np.flatnonzero(of_cluster))
-    by_log = _Grouped(replica_log)
-    for partition in sorted({*by_history.codes, *by_events.codes, *by_log.codes}):
-        yield Unit(facts, partition, by_history.of(partition), by_events.of(partition), by_log.of(partition))
+def _units(facts: RunFacts, history: Spool, events: Spool, replica_log: Spool) -> Iterator[Unit]:
+    for partition in sorted({*history.partitions(), *events.partitions(), *replica_log.partitions()}):
+        yield Unit(facts, partition, history.of(partition), events.of(partition), replica_log.of(partition))
 
 
 _UNREAD: Final = ("run_id", "node_time_ns", "stack")
 """Columns that no check reads: not worth copying for every partition."""
 
 
-def _numbered(table: pa.Table | None, schema: pa.Schema) -> pa.Table:
-    table = schema.empty_table() if table is None else table
-    table = table.drop_columns([name for name in _UNREAD if name in schema.names])
-    return table.append_column("row", pa.array(np.arange(table.num_rows, dtype=np.int64)))
+def _read_by_checks(schema: pa.Schema) -> pa.Schema:
+    """The columns of events or of dumps as units have them."""
+    return pa.schema([*(field for field in schema if field.name not in _UNREAD), pa.field("row", pa.int64())])
 
 
-class _Grouped:
-    """A table by its column ``partition``, each group in the table's order; ``shared`` rows belong to every group."""
-
-    def __init__(self, table: pa.Table, shared: Ints | None = None) -> None:
-        self._columns = Columns(table)
-        self._shared = np.empty(0, np.int64) if shared is None else shared
-        codes, names = self._columns.codes("partition")
-        self._order = np.argsort(codes, kind="stable")
-        self._starts = np.searchsorted(codes[self._order], np.arange(len(names) + 1))
-        self.codes: dict[str, int] = {name: code for code, name in enumerate(names)}
-
-    def of(self, partition: str) -> View:
-        code = self.codes.get(partition)
-        rows = self._order[:0] if code is None else self._order[self._starts[code] : self._starts[code + 1]]
-        if len(self._shared):
-            rows = np.sort(np.concatenate([rows, self._shared]))
-        return View(self._columns, rows)
+def _numbered(table: pa.Table, *, first_row: int) -> pa.Table:
+    table = table.drop_columns([name for name in _UNREAD if name in table.schema.names])
+    return table.append_column("row", pa.array(np.arange(first_row, first_row + table.num_rows, dtype=np.int64)))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -180,3 +183,20 @@ def test_json_is_the_layout_of_verdicts(story: Any) -> None:
         {"table": "operations", "index": 1},
         {"table": "operations", "index": 3},
     ]
+
+
+WITHOUT_PANDAS = """
+import sys
+import pyarrow
+from highwater_pipeline import judge_run, open_run
+judge_run(open_run(sys.argv[1]))
+assert "pandas" not in sys.modules, "pandas was imported"
+assert pyarrow.table({"a": [1, 2]}).to_pandas()["a"].sum() == 3
+"""
+
+
+def test_judging_does_not_import_pandas(story: Any, tmp_path: Path) -> None:
+    """It would take longer than judging a short run. What needs pandas still gets it."""
+    pytest.importorskip("pandas")
+    run = story.send(1, at=0).poll((0, 1)).moves_hw(0, 1).write(tmp_path / "run")
+    subprocess.run([sys.executable, "-c", WITHOUT_PANDAS, str(run)], check=True)

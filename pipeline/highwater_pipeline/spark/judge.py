@@ -21,7 +21,7 @@ from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selecte
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import read_unit, stored_runs
-from highwater_pipeline.tables import load_run
+from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import RunFacts, Unit, split
 from highwater_pipeline.view import View
 
@@ -129,7 +129,7 @@ def _loader(
 
 def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[pa.RecordBatch]:
     try:
-        facts, units = split(load_run(path, settings))
+        facts, units = split(open_run(path, settings))
     except (BadTable, OSError) as error:
         yield _chunk(run, None, "error", 0, b"", str(error).encode())
         return

@@ -1,0 +1,113 @@
+"""A run that is read part by part, and written away by partition, is judged as one that is in memory as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_pipeline import files, spool
+from highwater_pipeline.files import BadTable
+from highwater_pipeline.judge import judge_run
+from highwater_pipeline.rows import MicroOp, Operation
+from highwater_pipeline.tables import RunParts, RunTables, load_run, open_run
+from highwater_pipeline.units import split
+
+
+@contextmanager
+def nothing_kept_in_memory() -> Iterator[None]:
+    """Every part is written away as soon as it has been read."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(spool, "LIMIT", -1)
+        yield
+
+
+def _cut(table: pa.Table | None, rows: int) -> list[pa.Table] | None:
+    return None if table is None else [table.slice(start, rows) for start in range(0, table.num_rows, rows)]
+
+
+def in_parts(tables: RunTables, rows: int) -> RunParts:
+    """A run in parts of so many rows."""
+    operations = _cut(tables.operations, rows)
+    assert operations is not None
+    return replace(
+        tables.parts(),
+        operations=operations,
+        node_events=_cut(tables.node_events, rows),
+        replica_log=_cut(tables.replica_log, rows),
+    )
+
+
+def test_every_story_is_judged_alike(case: Any) -> None:
+    tables = case.build().tables(case.name)
+    whole = judge_run(tables).to_json()
+    for rows in (1, 3):
+        with nothing_kept_in_memory():
+            assert judge_run(in_parts(tables, rows)).to_json() == whole
+        assert judge_run(in_parts(tables, rows)).to_json() == whole
+
+
+@st.composite
+def histories(draw: Any) -> list[Operation]:
+    """What three processes did at the same time: operations stay open over many rows, or for ever; outcomes are not
+    known; one transaction writes to two partitions; consumers are assigned and subscribe in between."""
+    rows: list[Operation] = []
+    open_now: dict[int, Operation] = {}
+    for index in range(draw(st.integers(0, 30))):
+        process = draw(st.integers(0, 2))
+        begun = open_now.pop(process, None)
+        if begun is not None:
+            kind = draw(st.sampled_from(["ok", "ok", "fail", "info"]))
+            value = begun.value if kind == "ok" or draw(st.booleans()) else None
+            rows.append(Operation(index, index, process, kind, begun.f, value, f"client-{process}"))
+            continue
+        f = draw(st.sampled_from(["send", "send", "poll", "poll", "txn", "assign", "subscribe"]))
+        op = {"txn": "send", "subscribe": "assign"}.get(f, f)
+        value = [
+            MicroOp(op, draw(st.sampled_from(["a-0", "b-0"])), draw(st.integers(0, 5)), draw(st.integers(1, 6)))
+            for _ in range(draw(st.integers(0, 2)))
+        ]
+        open_now[process] = Operation(index, index, process, "invoke", f, value, f"client-{process}")
+        rows.append(open_now[process])
+    return rows
+
+
+@settings(max_examples=100)
+@given(histories(), st.integers(1, 9))
+def test_units_do_not_depend_on_parts(new_story: Any, operations: list[Operation], rows: int) -> None:
+    story = new_story().moves_hw(0, 3)
+    story.operations = operations
+    tables = story.tables()
+    facts, units = split(tables)
+    with nothing_kept_in_memory():
+        facts_of_parts, units_of_parts = split(in_parts(tables, rows))
+        assert facts_of_parts == facts
+        assert list(units_of_parts) == list(units)
+
+
+def test_files_are_read_in_parts(story: Any, tmp_path: Path) -> None:
+    for value in range(1, 60):
+        story.send(value, at=value - 1).moves_hw(0, value)
+    run = story.poll(*((value - 1, value) for value in range(1, 59))).write(tmp_path / "run")
+    whole = judge_run(load_run(run)).to_json()
+    with pytest.MonkeyPatch.context() as patched, nothing_kept_in_memory():
+        patched.setattr(files, "_PART", 300)
+        assert judge_run(open_run(run)).to_json() == whole
+
+
+def test_an_impossible_history_is_told_by_its_line(story: Any, tmp_path: Path) -> None:
+    run = story.send(1, at=0).send(2, at=1).write(tmp_path / "run")
+    file = run / "history" / "operations.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines[:2], lines[3]]))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(files, "_PART", 50)
+        with pytest.raises(BadTable, match=r"operations:3: expected process \d+ to have an open operation"):
+            judge_run(open_run(run))
