@@ -321,7 +321,7 @@ class Admin:
         active = self._active
         image = active.context.image
         unclean = active.rules.unclean
-        decision = leadership.elect_leaders(image, body, unclean=unclean)
+        decision = leadership.elect_leaders(image, body, unclean=lambda _: unclean)
         keys = [
             PartitionKey(image.topics_by_id[record.topic_id].name, record.partition_id) for record in decision.records
         ]
