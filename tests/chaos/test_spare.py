@@ -177,6 +177,17 @@ def test_the_broker_that_is_the_controller_keeps_its_cache_if_it_is_counted_on(z
     assert zookeeper_judge("powerLoss", "broker-1") is None
 
 
+def test_no_cache_is_lost_while_the_controller_may_be_gone(zookeeper_judge, zookeeper_events):
+    """Broker 2 is the controller for ZooKeeper until its session ends, though the process is another by now."""
+    zookeeper_judge.recently.add("broker-2")
+    assert "no controller" in zookeeper_judge("powerLoss", "broker-1")
+    zookeeper_judge.recently.clear()
+    assert zookeeper_judge("powerLoss", "broker-1") is None
+    zookeeper_events.stopped("broker-2", "kill")
+    zookeeper_events.started("broker-2", incarnation=2)
+    assert "no controller" in zookeeper_judge("powerLoss", "broker-1")
+
+
 def test_controller_and_ensemble_are_left_alone_while_there_is_a_suspect(zookeeper_judge, zookeeper_events):
     assert zookeeper_judge("kill", "broker-2") is None
     assert zookeeper_judge("powerLoss", "zookeeper-1") is None

@@ -33,7 +33,8 @@ controller that is elected then keeps it, since it cannot tell that the broker w
 6. A member that lost its cache stays *suspect* until it has left the members and become one again, after its next
    registration.
 7. The active controller does not lose its cache if somebody counts on it: the next controller might read the list of
-   brokers after it has registered again.
+   brokers after it has registered again. No member loses its cache if the controller was touched within a session
+   time-out, or is not the incarnation that is registered.
 8. A broker that its leader has proposed for the ISR does not lose its cache: nothing in the conditional write names the
    life of the broker that it is about (KAFKA-14139).
 9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end.
@@ -119,7 +120,11 @@ def _why_not_controllers(blow: Blow, names: Sequence[str], view: ClusterView, to
     minority = (len(names) - 1) // 2
     if blow.loses_cache and _counted_on(blow.hits, view, touches):
         since = view.active_since_ns()
-        if active is None or since is None or not touches.settled(since) or touches.now(active):
+        untouched = active is not None and not touches.now(active)
+        if zookeeper and active is not None:
+            # The ensemble names a broker that is dead, or that has restarted and is the controller no longer.
+            untouched = not touches.unsteady(active) and view.is_unfenced(node_id(active))
+        if since is None or not touches.settled(since) or not untouched:
             return "no controller has been active and untouched for long enough"
         if sum(touches.now(name) for name in names) > minority:
             return "the active controller might lose its majority"
