@@ -51,6 +51,7 @@ class NodeConfig:
     num_partitions: int = _prop("num.partitions", 1, least=1, most=_INT32_MAX)
     leader_imbalance_check_ms: int = _prop("leader.imbalance.check.interval.ms", 300_000, least=100)
     auto_leader_rebalance: bool = _prop("auto.leader.rebalance.enable", True)
+    unclean_leader_election: bool = _prop("unclean.leader.election.enable", False)
 
     delete_topic_enable: bool = _prop("delete.topic.enable", True)
 

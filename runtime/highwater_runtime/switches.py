@@ -104,7 +104,6 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             ("off", "on"),
             "Detailed Replication Design V3, A step 3.2",
             "a replica outside the ISR never leads",
-            _ZOOKEEPER,
         ),
         Switch(
             "isr-expansion-rule",

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from highwater_runtime.broker.follower_state import FollowerState
-from highwater_runtime.broker.isr import IsrState, Proposal, lagging, may_join, next_high_watermark, next_isr
+from highwater_runtime.broker.isr import (
+    IsrState,
+    Proposal,
+    lagging,
+    may_join,
+    may_join_as_printed,
+    next_high_watermark,
+    next_isr,
+)
 from highwater_runtime.broker.truncation import Cut, EpochEnd, cut_for_divergence
 
 LAG = 1000
@@ -156,3 +164,16 @@ def test_the_maximal_isr_is_committed_plus_proposed():
 )
 def test_where_a_follower_cuts(leader, own, own_end, cut):
     assert cut_for_divergence(leader, own, own_end) == cut
+
+
+@pytest.mark.parametrize(
+    ("end", "least", "joins"),
+    [(0, 100, True), (103, 100, True), (104, 100, False), (200, 100, False)],
+)
+def test_the_printed_rule_lets_in_whoever_has_few_more_records_than_the_least_member(end, least, joins):
+    """Also those that have none: the difference is negative."""
+    late = follower(2, end)
+    assert may_join_as_printed(late, least_isr_end_offset=least, lag_min=4, eligible=lambda _: True) == joins
+    assert not may_join_as_printed(late, least_isr_end_offset=least, lag_min=4, eligible=lambda _: False)
+    unheard = FollowerState.at_epoch_start(2, in_isr=False, now_ns=NOW, lag_max_ns=LAG)
+    assert not may_join_as_printed(unheard, least_isr_end_offset=least, lag_min=4, eligible=lambda _: True)

@@ -264,6 +264,43 @@ def test_a_broker_that_leads_now_cuts_nothing(follower):
     assert end(follower) == 5
 
 
+@pytest.mark.parametrize("rung", ASKING)
+def test_what_a_fetch_brings_after_the_log_was_cut_is_dropped(bench, rung):
+    """The Fetch of leader epoch 3 asked for offset 5. Its records do not follow on the log that was cut to 2."""
+    follower = with_two_epochs(Follower(bench, rung))
+    fetch = len(follower.wire.sent) - 1
+    follower.follow(3, 4, partition_epoch=1)
+    follower.epoch_end(2, 3)
+    assert end(follower) == 2
+    follower.answer(nth=fetch, records=batch(5, 1, 3), high_watermark=6)
+    assert (end(follower), follower.bench.partition.high_watermark) == (2, 2)
+    assert not follower.fetchers.failed
+
+
+def test_an_end_at_the_start_of_the_log_leaves_nothing(follower):
+    """0 is an offset, and not the absence of one."""
+    follower.follow(3, 4, partition_epoch=1)
+    follower.epoch_end(0, 3)
+    assert (end(follower), fetched_offset(follower)) == (0, 0)
+    assert follower.bench.partition.high_watermark == 0, "it may not lie above the end of the log"
+
+
+@pytest.mark.parametrize("rung", ASKING)
+def test_a_partition_that_truncates_is_in_no_fetch(bench, make_bench, rung):
+    """Not even in one that is sent for another partition of the same leader, and not if its log start moves."""
+    follower = with_two_epochs(Follower(bench, rung))
+    follower.follow(3, 4, partition_epoch=1)
+    other = make_bench(topic="payments")
+    other.become(3, epoch=1)
+    follower.epoch_end(0, 3, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    follower.fetchers.follow(other.partition)
+    follower.fetchers.moved(follower.bench.partition.key)
+    follower.pass_time(0)
+    follower.epoch_end(-1, topic="payments")
+    fetches = [request for _, request, _, _ in follower.wire.sent if isinstance(request, FetchRequest)]
+    assert [topic.topic for topic in fetches[-1].topics] == ["payments"]
+
+
 # --- errors and back-off ----------------------------------------------------------------------------------------------
 
 

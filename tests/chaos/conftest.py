@@ -27,6 +27,7 @@ from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
+    ControllerChanged,
     NodeStarted,
     NodeStopped,
     PartitionChanged,
@@ -286,8 +287,8 @@ def scripted():
 class Events:
     """Writes events into a view, with numbers and times of their own."""
 
-    def __init__(self):
-        self.view = ClusterView()
+    def __init__(self, mode="kraft"):
+        self.view = ClusterView(mode)
         self.offset = 0
 
     def put(self, node, event, *, incarnation=1, time_ns=None):
@@ -346,6 +347,18 @@ class Events:
 
     def raft(self, controller, epoch, reason, time_ns=None):
         self.put(controller, RaftStateChanged(epoch=epoch, leader=-1, broker=-1, reason=reason), time_ns=time_ns)
+
+
+@pytest.fixture
+def zookeeper_events():
+    """Broker 2 is the controller. The ISR of orders-0 is {0, 1}."""
+    found = Events("zookeeper")
+    found.started("zookeeper-0", "zookeeper-1", "zookeeper-2", "broker-0", "broker-1", "broker-2")
+    for broker in range(3):
+        found.registered(broker)
+    found.put("zookeeper-0", ControllerChanged(broker=2, epoch=1, metadata_offset=found.next_offset()))
+    found.partition()
+    return found
 
 
 @pytest.fixture

@@ -12,24 +12,36 @@ from highwater_chaos.schedule.spare import Blow, Touches, why_not
 from highwater_runtime.ports.trace import IsrProposed
 
 
+class Judge:
+    """Asks whether a fault may be injected. ``lost`` maps nodes to the event at which they lost their caches."""
+
+    def __init__(self, view, cluster):
+        self.view, self.cluster = view, cluster
+        self.now, self.recently, self.lost, self.moving = set(), set(), {}, {}
+        self.settled = True
+
+    def __call__(self, kind, *nodes, disturbs=()):
+        touches = Touches(
+            self.now.__contains__,
+            self.recently.__contains__,
+            self.lost.get,
+            lambda _: self.settled,
+            lambda partition: self.moving.get(partition, ()),
+        )
+        return why_not(Blow(nodes, disturbs, kind_named(kind).LOSES_CACHE), self.cluster, self.view, touches)
+
+    def loses_cache(self, node):
+        self.lost[node] = self.view.next_seq
+
+
 @pytest.fixture
 def judge(events):
-    now, recently, lost, moving = set(), set(), set(), {}
-    settled = [True]
+    return Judge(events.view, Cluster(brokers=3, controllers=3))
 
-    def reason(kind, *nodes, disturbs=()):
-        touches = Touches(
-            now.__contains__,
-            lambda node: node in recently,
-            lost.__contains__,
-            lambda _: settled[0],
-            lambda partition: moving.get(partition, ()),
-        )
-        blow = Blow(nodes, disturbs, kind_named(kind).LOSES_CACHE)
-        return why_not(blow, Cluster(brokers=3, controllers=3), events.view, touches)
 
-    reason.now, reason.recently, reason.lost, reason.settled, reason.moving = now, recently, lost, settled, moving
-    return reason
+@pytest.fixture
+def zookeeper_judge(zookeeper_events):
+    return Judge(zookeeper_events.view, Cluster(mode="zookeeper", brokers=3, zookeepers=3))
 
 
 def test_a_broker_may_lose_its_cache_while_another_replica_is_sound(judge):
@@ -67,8 +79,8 @@ def test_a_fenced_or_unregistered_replica_is_no_spare(judge, events):
 
 
 def test_while_a_suspect_is_in_the_isr_the_sound_one_is_left_alone(judge, events):
+    judge.loses_cache("broker-1")
     events.stopped("broker-1", "power-loss")
-    judge.lost.add("broker-1")
     assert "depend on" in judge("pause", "broker-0")
     assert "depend on" in judge("partition", "broker-0", "broker-2")
     events.started("broker-1", incarnation=2)
@@ -84,8 +96,8 @@ def test_a_suspect_that_is_only_proposed_counts_too(judge, events):
             partition="orders-0", leader_epoch=0, partition_epoch=0, isr=[0, 1], isr_epochs=[1, 2], reason="expand"
         ),
     )
+    judge.loses_cache("broker-1")
     events.stopped("broker-1", "power-loss")
-    judge.lost.add("broker-1")
     assert "depend on" in judge("kill", "broker-0")
 
 
@@ -97,19 +109,92 @@ def test_a_minority_of_controllers_at_once(judge):
 
 def test_the_active_controller_is_left_alone_while_there_is_a_suspect(judge, events):
     assert judge("kill", "controller-0") is None
+    judge.loses_cache("broker-1")
     events.stopped("broker-1", "power-loss")
-    judge.lost.add("broker-1")
     assert "controller-0" in judge("kill", "controller-0")
     assert judge("kill", "controller-1") is None
 
 
 def test_a_cache_is_lost_only_under_a_settled_controller(judge, events):
-    judge.settled[0] = False
+    judge.settled = False
     assert "no controller" in judge("powerLoss", "broker-0")
     assert judge("kill", "broker-0") is None
-    judge.settled[0] = True
+    judge.settled = True
     judge.now.add("controller-0")
     assert "no controller" in judge("powerLoss", "broker-0")
+
+
+# --- ZooKeeper mode ---
+
+
+def test_a_broker_that_returns_is_a_suspect_until_it_has_rejoined_the_isr(zookeeper_judge, zookeeper_events):
+    judge, events = zookeeper_judge, zookeeper_events
+    assert judge("kill", "broker-0") is None
+    judge.loses_cache("broker-1")
+    events.stopped("broker-1", "power-loss")
+    assert "depend on [1]" in judge("kill", "broker-0")
+    events.started("broker-1", incarnation=2)
+    events.registered(1, incarnation=2)
+    assert "depend on [1]" in judge("kill", "broker-0"), "the controller has not taken it out yet"
+    assert "only replica" in judge("powerLoss", "broker-0")
+    events.partition(isr=[0])
+    assert judge("kill", "broker-0") is None, "nobody depends on broker 1"
+    events.partition(isr=[0, 1])
+    assert judge("powerLoss", "broker-0") is None, "broker 1 has what is committed"
+    events.stopped("broker-1", "kill", incarnation=2)
+    events.started("broker-1", incarnation=3)
+    events.registered(1, incarnation=3)
+    assert judge("powerLoss", "broker-0") is None, "a kill has cost it nothing"
+
+
+def test_a_member_that_a_late_write_has_made_is_a_suspect(zookeeper_judge, zookeeper_events):
+    judge, events = zookeeper_judge, zookeeper_events
+    events.partition(isr=[0])
+    judge.loses_cache("broker-1")
+    events.stopped("broker-1", "power-loss")
+    events.partition(isr=[0, 1])
+    events.started("broker-1", incarnation=2)
+    events.registered(1, incarnation=2)
+    assert "depend on [1]" in judge("kill", "broker-0"), "it joined by what its former life had fetched"
+
+
+def test_a_proposed_broker_keeps_its_cache_where_no_epoch_guards_the_isr(zookeeper_judge, zookeeper_events):
+    zookeeper_events.partition(replicas=[0, 1, 2], isr=[0, 2])
+    zookeeper_events.put(
+        "broker-0",
+        IsrProposed(
+            partition="orders-0", leader_epoch=0, partition_epoch=0, isr=[0, 2, 1], isr_epochs=[], reason="expand"
+        ),
+    )
+    assert "proposed" in zookeeper_judge("powerLoss", "broker-1")
+
+
+def test_the_broker_that_is_the_controller_keeps_its_cache_if_it_is_counted_on(zookeeper_judge, zookeeper_events):
+    assert zookeeper_judge("powerLoss", "broker-2") is None, "it has no replica"
+    zookeeper_events.partition(replicas=[0, 1, 2], isr=[0, 1, 2])
+    assert "was away" in zookeeper_judge("powerLoss", "broker-2")
+    assert zookeeper_judge("kill", "broker-2") is None
+    assert zookeeper_judge("powerLoss", "broker-1") is None
+
+
+def test_no_cache_is_lost_while_the_controller_may_be_gone(zookeeper_judge, zookeeper_events):
+    """Broker 2 is the controller for ZooKeeper until its session ends, though the process is another by now."""
+    zookeeper_judge.recently.add("broker-2")
+    assert "no controller" in zookeeper_judge("powerLoss", "broker-1")
+    zookeeper_judge.recently.clear()
+    assert zookeeper_judge("powerLoss", "broker-1") is None
+    zookeeper_events.stopped("broker-2", "kill")
+    zookeeper_events.started("broker-2", incarnation=2)
+    assert "no controller" in zookeeper_judge("powerLoss", "broker-1")
+
+
+def test_controller_and_ensemble_are_left_alone_while_there_is_a_suspect(zookeeper_judge, zookeeper_events):
+    assert zookeeper_judge("kill", "broker-2") is None
+    assert zookeeper_judge("powerLoss", "zookeeper-1") is None
+    zookeeper_judge.loses_cache("broker-1")
+    zookeeper_events.stopped("broker-1", "power-loss")
+    assert "broker-2" in zookeeper_judge("kill", "broker-2")
+    assert "suspect" in zookeeper_judge("powerLoss", "zookeeper-1")
 
 
 # --- rules about messages ---
@@ -117,8 +202,8 @@ def test_a_cache_is_lost_only_under_a_settled_controller(judge, events):
 
 def test_a_rule_about_heartbeats_may_not_fence_the_sound_replica_of_a_suspect(judge, events):
     assert judge("drop", disturbs=("broker-0",)) is None
+    judge.loses_cache("broker-1")
     events.stopped("broker-1", "power-loss")
-    judge.lost.add("broker-1")
     assert "depend on" in judge("drop", disturbs=("broker-0",))
     assert "controller-0" in judge("drop", disturbs=("controller-0",))
     assert "controller-0" in judge("drop", disturbs=("controller-1",)), "the active one may lose its majority"

@@ -141,7 +141,6 @@ ZOOKEEPER = [
         for name, value in (
             ("controller-epoch-fencing", "off"),
             ("init-leaderless-isr", "on"),
-            ("unclean-leader-election", "on"),
         )
     ),
     ("{zookeeper: 2}", "{zookeeper: 3}", "there is no ZooKeeper server 3: the cluster has servers 0 to 2"),

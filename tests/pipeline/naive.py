@@ -156,6 +156,8 @@ def isr_incomplete(events: list[NodeEventRow]) -> int:
     incarnation: dict[int, int] = defaultdict(int)
     leo: dict[int, int] = {}
     registered: set[int] = set()
+    instructed: set[int] = set()
+    zookeeper = any(event.kind == "partition-changed" and event.node.startswith("zookeeper-") for event in events)
     lacking: set[int] = set()
     count = 0
     for position, event in enumerate(events):
@@ -166,6 +168,9 @@ def isr_incomplete(events: list[NodeEventRow]) -> int:
                 incarnation[broker] = event.incarnation
                 leo.pop(broker, None)
                 registered.discard(broker)
+                instructed.discard(broker)
+            if event.kind in ("became-leader", "became-follower"):
+                instructed.add(broker)
             if event.kind in ("log-loaded", "log-appended", "log-cut"):
                 leo[broker] = event.end_offset
             if event.kind == "log-truncated":
@@ -181,7 +186,8 @@ def isr_incomplete(events: list[NodeEventRow]) -> int:
         following = events[position + 1] if position + 1 < len(events) else None
         if following is not None and (following.node, following.time_ns) == (event.node, event.time_ns):
             continue
-        now_lacking = {b for b in isr if b in registered and b in leo and leo[b] < hw}
+        judged = registered & instructed if zookeeper else registered
+        now_lacking = {b for b in isr if b in judged and b in leo and leo[b] < hw}
         count += len(now_lacking - lacking)
         lacking = now_lacking
     return count

@@ -124,7 +124,8 @@ def _paired_invocations(operations: list[Operation]) -> set[int]:
 
 @st.composite
 def node_events(draw: Any) -> list[NodeEventRow]:
-    """Events of three brokers and two controllers, in any order that one might fear."""
+    """Events of three brokers and two controllers (or ZooKeeper servers), in any order that one might fear."""
+    quorum = draw(st.sampled_from(["controller", "zookeeper"]))
     events: list[NodeEventRow] = []
     lives = {0: 1, 1: 1, 2: 1}
     time = 0
@@ -157,14 +158,14 @@ def node_events(draw: Any) -> list[NodeEventRow]:
                 fields |= {"topic_id": "0", "partition_epoch": 0, "offset": 0, "end_offset": draw(small)}
                 fields |= {"isr": [broker], "replicas": [0, 1, 2]}
             case "partition-changed":
-                node = f"controller-{draw(st.integers(0, 1))}"
+                node = f"{quorum}-{draw(st.integers(0, 1))}"
                 offset = draw(st.integers(0, 8))
                 # A metadata offset means one state: controllers that report it say the same.
                 members = [b for b in range(3) if (offset * 7 + 3) >> b & 1]
                 fields |= {"topic_id": "0", "replicas": [0, 1, 2], "isr": members, "leader": -1, "partition_epoch": 0}
                 fields |= {"metadata_offset": offset, "reason": "changed"}
             case "broker-registered":
-                node = f"controller-{draw(st.integers(0, 1))}"
+                node = f"{quorum}-{draw(st.integers(0, 1))}"
                 offset = 100 + draw(st.integers(0, 8))
                 fields = {"broker": offset % 3, "broker_epoch": offset, "metadata_offset": offset, "reason": "0"}
             case _:

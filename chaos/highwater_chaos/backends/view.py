@@ -55,6 +55,17 @@ class PartitionView:
     proposer: str = ""
     high_watermark: int = 0
     """The highest HW that any leader has reported."""
+    member_since: dict[int, int] = field(default_factory=dict)
+    """For each member of the ISR or of the proposal, the number of the event by which it became one."""
+
+    @property
+    def members(self) -> list[int]:
+        """The committed ISR and what the leader has proposed."""
+        return list(dict.fromkeys((*self.isr, *(self.proposed_isr or ()))))
+
+    def count_members(self, seq: int) -> None:
+        """Note who has become a member by the event ``seq``, and who is one no longer."""
+        self.member_since = {member: self.member_since.get(member, seq) for member in self.members}
 
 
 @dataclass(slots=True)
@@ -80,6 +91,10 @@ class NodeView:
     events: int = 0
     broker_epoch: int = -1
     """The epoch under which this incarnation says it is registered."""
+    registered_last: int = 0
+    """The last incarnation that has registered; 0: none has."""
+    registered_seqs: list[int] = field(default_factory=list)
+    """For each incarnation that has registered, the number of the event by which that was known, in order."""
 
 
 @dataclass(slots=True)
@@ -120,22 +135,24 @@ class ClusterView:
                     if (partition := self.partitions.get(name)) is not None:
                         partition.high_watermark = max(partition.high_watermark, offset)
                 case PartitionChanged() as event:
-                    self._partition_changed(event)
+                    self._partition_changed(event, timed.seq)
                 case IsrProposed(partition=name, isr=isr):
                     if (partition := self.partitions.get(name)) is not None:
                         partition.proposed_isr, partition.proposer = list(isr), timed.node
+                        partition.count_members(timed.seq)
                 case IsrProposalEnded(partition=name):
                     if (partition := self.partitions.get(name)) is not None and partition.proposer == timed.node:
                         partition.proposed_isr = None
+                        partition.count_members(timed.seq)
                 case BrokerRegistered() as event:
-                    self._registered(event)
+                    self._registered(event, timed.seq)
                 case BrokerRegistrationChanged() as event:
                     self._registration_changed(event)
                 case BrokerStateChanged(broker=broker, broker_epoch=epoch) if epoch >= 0:
                     node.broker_epoch = epoch
                     view = self.brokers.get(broker)
                     if view is not None and view.broker_epoch == epoch:
-                        view.registered_incarnation = timed.incarnation
+                        self._registered_as(view, node, timed.incarnation, timed.seq)
                 case RaftStateChanged(epoch=epoch, reason=reason) if timed.node.startswith("controller-"):
                     self._raft[timed.node] = (epoch, reason, timed.time_ns)
                 case ControllerChanged(metadata_offset=offset, broker=broker) if offset > self._controller[0]:
@@ -208,7 +225,7 @@ class ClusterView:
 
     # --- folding ---
 
-    def _partition_changed(self, event: PartitionChanged) -> None:
+    def _partition_changed(self, event: PartitionChanged, seq: int) -> None:
         name, offset = event.partition, event.metadata_offset
         old = self.partitions.get(name)
         if (old is not None and offset <= old.metadata_offset) or offset <= self._deleted.get(name, -1):
@@ -226,7 +243,7 @@ class ClusterView:
         else:
             self._under_replicated.pop(name, None)
         same = old is not None and old.topic_id == event.topic_id
-        self.partitions[name] = PartitionView(
+        partition = self.partitions[name] = PartitionView(
             name,
             event.topic_id,
             list(event.replicas),
@@ -236,7 +253,9 @@ class ClusterView:
             event.partition_epoch,
             offset,
             high_watermark=old.high_watermark if old is not None and same else 0,
+            member_since=old.member_since if old is not None and same else {},
         )
+        partition.count_members(seq)
 
     def _count(self, partition: str, more: int) -> None:
         topic = partition.rpartition("-")[0]
@@ -244,7 +263,7 @@ class ClusterView:
         if not count:
             del self.topics[topic]
 
-    def _registered(self, event: BrokerRegistered) -> None:
+    def _registered(self, event: BrokerRegistered, seq: int) -> None:
         view = self.brokers.setdefault(event.broker, BrokerView())
         if event.metadata_offset <= view.metadata_offset:
             return
@@ -252,7 +271,14 @@ class ClusterView:
         view.fenced, view.shutting_down, view.registered_incarnation = self.mode == "kraft", False, 0
         node = self.nodes.get(broker_name(event.broker))
         if node is not None and node.broker_epoch == view.broker_epoch:
-            view.registered_incarnation = node.incarnation
+            self._registered_as(view, node, node.incarnation, seq)
+
+    @staticmethod
+    def _registered_as(view: BrokerView, node: NodeView, incarnation: int, seq: int) -> None:
+        if incarnation != node.registered_last:
+            node.registered_last = incarnation
+            node.registered_seqs.append(seq)
+        view.registered_incarnation = incarnation
 
     def _registration_changed(self, event: BrokerRegistrationChanged) -> None:
         view = self.brokers.setdefault(event.broker, BrokerView())

@@ -74,7 +74,7 @@ class FaultManager:
         """Faults that have been undone while others were in force, and that no probe has seen healed yet."""
         self._all: dict[str, _Active] = {}
         self._last_touch_ns: dict[str, int] = {}
-        self._lost_cache: set[str] = set()
+        self._lost_cache: dict[str, int] = {}
 
     @property
     def active(self) -> list[FaultRecord]:
@@ -115,6 +115,7 @@ class FaultManager:
         disturbed, lingers_ns = fault.disturbs(self._cluster), fault.lingers_ns(self._cluster)
         active = _Active(fault, context, touched=touched, disturbed=disturbed, lingers_ns=lingers_ns)
         self._active[record.id] = self._all[record.id] = active
+        seq = self._view.next_seq
         try:
             yield from fault.inject(context)
         except (TargetError, BackendError) as error:
@@ -130,7 +131,7 @@ class FaultManager:
             return False
         record.injected_ns = self._backend.now_ns()
         if fault.LOSES_CACHE:
-            self._lost_cache.update(record.targets)
+            self._lost_cache.update(dict.fromkeys(record.targets, seq))
         if lasts is not None:
             active.timer = self._scheduler.spawn(f"end of {record.id}", self._end(record.id, now + lasts))
         # Message faults show by what they catch, later; all others must be confirmed by now.
@@ -256,9 +257,9 @@ class FaultManager:
         last = self._last_touch_ns.get(node)
         return last is not None and self._backend.now_ns() - last < ns
 
-    def lost_cache(self, node: str) -> bool:
-        """Whether the node has ever lost what was not durable (it has it again once it is back in the ISR)."""
-        return node in self._lost_cache
+    def lost_cache(self, node: str) -> int | None:
+        """The number of the next event when the node last lost what was not durable, None if it never has."""
+        return self._lost_cache.get(node)
 
 
 def _probe(active: _Active, touch: Touch) -> Seen:

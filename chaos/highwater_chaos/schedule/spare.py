@@ -26,6 +26,19 @@ These rules keep random schedules inside the promise:
 5. A partition is reassigned only if it has no suspect. A replica that a reassignment under way may remove is not
    steady.
 
+*ZooKeeper mode* has no KIP-903. A broker whose session has ended is taken out of the ISRs by the controller, which is
+itself a broker, after the broker may have registered again. Until then it is a member that lacks records, and a
+controller that is elected then keeps it, since it cannot tell that the broker was ever away. So here:
+
+6. A member that lost its cache stays *suspect* until it has left the members and become one again, after its next
+   registration.
+7. The active controller does not lose its cache if somebody counts on it: the next controller might read the list of
+   brokers after it has registered again. No member loses its cache if the controller was touched within a session
+   time-out, or is not the incarnation that is registered.
+8. A broker that its leader has proposed for the ISR does not lose its cache: nothing in the conditional write names the
+   life of the broker that it is about (KAFKA-14139).
+9. While there is a suspect, no server of the ensemble is hit or disturbed: sessions of sound brokers might end.
+
 *Members* of a partition are its committed ISR and what its leader has proposed and has got no response for yet. A
 replica that was touched lately may become one by a message that is still on its way. A replica is *sound* if it is in
 both the ISR and the proposal, and its present incarnation is up, registered and unfenced; *steady* if in addition no
@@ -55,8 +68,8 @@ class Touches:
 
     now: Callable[[str], bool]
     recently: Callable[[str], bool]
-    lost_cache: Callable[[str], bool]
-    """Whether the node has ever lost its page cache or its disk."""
+    lost_cache: Callable[[str], int | None]
+    """The number of the next event when the node last lost its page cache or its disk; None if it never did."""
     settled: Callable[[int], bool]
     """Whether a run time (ns) lies more than one session time-out back."""
     moving_to: Callable[[str], Sequence[Sequence[int]]] = _nothing_moves
@@ -98,18 +111,25 @@ def why_not_reassign(partition: PartitionView, view: ClusterView, touches: Touch
 
 def _why_not_controllers(blow: Blow, names: Sequence[str], view: ClusterView, touches: Touches) -> str | None:
     active = view.active_controller()
-    disturbed = [name for name in (*blow.hits, *blow.disturbs) if name == active or name in blow.disturbs]
-    if any(name in names for name in disturbed) and any(
-        _suspects(partition, view, touches) for partition in view.partitions.values()
-    ):
+    zookeeper = view.mode == "zookeeper"
+    left_alone = (active, *names) if zookeeper else (active,)
+    disturbed = [name for name in blow.hits if name in left_alone]
+    disturbed += [name for name in blow.disturbs if name in names or name == active]
+    if disturbed and any(_suspects(partition, view, touches) for partition in view.partitions.values()):
         return f"without {active} sound replicas might be fenced before suspect ones"
     minority = (len(names) - 1) // 2
     if blow.loses_cache and _counted_on(blow.hits, view, touches):
         since = view.active_since_ns()
-        if active is None or since is None or not touches.settled(since) or touches.now(active):
+        untouched = active is not None and not touches.now(active)
+        if zookeeper and active is not None:
+            # The ensemble names a broker that is dead, or that has restarted and is the controller no longer.
+            untouched = not touches.unsteady(active) and view.is_unfenced(node_id(active))
+        if since is None or not touches.settled(since) or not untouched:
             return "no controller has been active and untouched for long enough"
         if sum(touches.now(name) for name in names) > minority:
             return "the active controller might lose its majority"
+        if zookeeper and active in blow.hits:
+            return f"the next controller might not notice that {active} was away"
     hit = [name for name in names if name in blow.hits or touches.now(name)]
     if any(name in names for name in blow.hits) and len(hit) > minority:
         return f"{len(hit)} of {len(names)} controllers would be hit at once"
@@ -118,9 +138,12 @@ def _why_not_controllers(blow: Blow, names: Sequence[str], view: ClusterView, to
 
 def _why_not_here(blow: Blow, node: str, partition: PartitionView, view: ClusterView, touches: Touches) -> str | None:
     broker = node_id(node)
-    if broker not in _members(partition) and not _may_join(broker, partition, touches):
+    if broker not in partition.members and not _may_join(broker, partition, touches):
         return None
     proposed = partition.isr if partition.proposed_isr is None else partition.proposed_isr
+    only_proposed = broker in proposed and broker not in partition.isr
+    if view.mode == "zookeeper" and blow.loses_cache and node in blow.hits and only_proposed:
+        return f"broker {broker} is proposed for the ISR, whatever becomes of it"
     targets = touches.moving_to(partition.partition)
     steady = [
         other
@@ -130,6 +153,7 @@ def _why_not_here(blow: Blow, node: str, partition: PartitionView, view: Cluster
         and broker_name(other) not in blow.disturbs
         and view.is_unfenced(other)
         and not touches.unsteady(broker_name(other))
+        and not _is_suspect(other, partition, view, touches)
         and all(other in replicas for replicas in targets)
     ]
     if steady:
@@ -152,19 +176,20 @@ def _counted_on(nodes: Sequence[str], view: ClusterView, touches: Touches) -> bo
     )
 
 
-def _members(partition: PartitionView) -> list[int]:
-    """The committed ISR and what its leader has proposed."""
-    return list(dict.fromkeys((*partition.isr, *(partition.proposed_isr or ()))))
-
-
 def _may_join(broker: int, partition: PartitionView, touches: Touches) -> bool:
     """Whether a message that is still on its way may make a replica a member."""
     return broker in partition.replicas and touches.unsteady(broker_name(broker))
 
 
 def _suspects(partition: PartitionView, view: ClusterView, touches: Touches) -> list[int]:
-    return [
-        member
-        for member in _members(partition)
-        if touches.lost_cache(broker_name(member)) and not view.is_registered(member)
-    ]
+    return [member for member in partition.members if _is_suspect(member, partition, view, touches)]
+
+
+def _is_suspect(member: int, partition: PartitionView, view: ClusterView, touches: Touches) -> bool:
+    lost = touches.lost_cache(broker_name(member))
+    if lost is None:
+        return False
+    if view.mode == "kraft":
+        return not view.is_registered(member)
+    back = next((seq for seq in view.nodes[broker_name(member)].registered_seqs if seq >= lost), None)
+    return back is None or partition.member_since[member] < back

@@ -29,6 +29,11 @@ def is_any(table: View, name: str, *words: str) -> Bools:
     return table.is_any(name, words)
 
 
+def is_zookeeper(events: View) -> bool:
+    """Whether ZooKeeper servers, not controllers, report what is committed."""
+    return any(name.startswith("zookeeper-") for name in codes(of_kind(events, "partition-changed"), "node")[1])
+
+
 def dumped_records(replica_log: View) -> View:
     """The records of a dump, without its marks (``ended``)."""
     return replica_log.where(~replica_log.is_known("ended"))

@@ -4,6 +4,10 @@ Every member of the ISR may be elected, so every member must have all committed 
 judged once their *current incarnation* has registered: before that the controller cannot know that the broker came back
 with less, and at that moment it must take it out of the ISR. An instance is a member and the time for which it lacks
 records.
+
+In ZooKeeper mode a broker registers by itself, and the controller takes it out of the ISR when it has noticed. It then
+sends the broker its roles. So members are judged there from the first role of their current incarnation on. Who is a
+leader until then leads no more: the incarnation has no role.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ def isr_incomplete(unit: Unit) -> Finding:
     for broker in replay.brokers():
         log_end, registered = replay.log_end(broker), replay.registered(broker)
         lacks = replay.member(broker) & (registered >= 0) & (log_end >= 0) & (ends[log_end] < replay.high_watermark)
+        lacks &= replay.instructed(broker)
         at = lacks[settled]
         began = at.copy()
         began[1:] &= ~at[:-1]

@@ -24,6 +24,7 @@ from highwater_pipeline.checks.columns import (
     first_per,
     ints,
     is_any,
+    is_zookeeper,
     listing,
     of_kind,
     rows_of,
@@ -41,7 +42,7 @@ def two_leaders(unit: Unit) -> Finding:
         return NOTHING
     node, names = codes(appended, "node")
     incarnation, epoch = ints(appended, "incarnation"), ints(appended, "leader_epoch")
-    life = np.zeros_like(incarnation) if _is_zookeeper(unit.events) else incarnation
+    life = np.zeros_like(incarnation) if is_zookeeper(unit.events) else incarnation
     first = np.flatnonzero(_first_of_each(epoch, node, life))
     _, group, sizes = np.unique(epoch[first], return_inverse=True, return_counts=True)
     several = np.flatnonzero(sizes > 1)
@@ -66,11 +67,6 @@ def two_leaders(unit: Unit) -> Finding:
             }
 
     return finding(len(several), examples())
-
-
-def _is_zookeeper(events: View) -> bool:
-    """Whether ZooKeeper servers, not controllers, report what is committed."""
-    return any(name.startswith("zookeeper-") for name in codes(of_kind(events, "partition-changed"), "node")[1])
 
 
 def leader_not_in_isr(unit: Unit) -> Finding:

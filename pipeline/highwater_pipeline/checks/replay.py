@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import codes, distinct, first_per, ints, is_any, last_known
+from highwater_pipeline.checks.columns import codes, distinct, first_per, ints, is_any, is_zookeeper, last_known
 from highwater_pipeline.view import Bools, Ints, View
 
 
@@ -65,6 +65,16 @@ class Replay:
         first = first_per(np.where(registered, ints(self.events, "metadata_offset"), -1))
         at = last_known(first)
         return np.where(at >= self._began(self._of_node(broker)), at, -1)
+
+    def instructed(self, broker: int) -> Bools:
+        """ZooKeeper mode: where ``broker``'s current incarnation has had its role from a controller. In KRaft mode
+        everywhere: a registration and what it means for ISRs are in one step of the metadata."""
+        if not is_zookeeper(self.events):
+            return np.ones(len(self.state), np.bool_)
+        mine = self._of_node(broker)
+        at = last_known(mine & is_any(self.events, "kind", "became-leader", "became-follower"))
+        instructed: Bools = (at >= 0) & (at >= self._began(mine))
+        return instructed
 
     def _is_state(self) -> Bools:
         is_state: Bools = self.state == np.arange(len(self.state))

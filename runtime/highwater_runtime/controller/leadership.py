@@ -1,18 +1,21 @@
 """Leadership on request: ElectLeaders, the periodic return to preferred leaders, and reassignments (KIP-455).
 
-An unclean election is refused unless the switch ``unclean-leader-election`` is on: a replica outside the ISR never
-leads here.
+An unclean election on request is refused unless the topic allows it (``unclean.leader.election.enable``, or the switch
+``unclean-leader-election``). Apache Kafka carries it out for whoever may ask.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from highwater_runtime.controller.decision import Decision, Refused
 from highwater_runtime.controller.partition_change import (
     Election,
     PartitionTarget,
+    UncleanAllowed,
     change_partition,
+    never_unclean,
     reassign,
     revert_reassignment,
 )
@@ -49,11 +52,11 @@ MOST_ELECTIONS: Final = 1000
 
 
 def elect_leaders(
-    image: MetadataImage, request: ElectLeadersRequest, *, unclean: bool = False
+    image: MetadataImage, request: ElectLeadersRequest, *, unclean: UncleanAllowed = never_unclean
 ) -> Decision[ElectLeadersResponse]:
     """Move leaderships to the preferred replicas, of the partitions named or of all.
 
-    An unclean election is needed only where there is no leader, and is refused there unless ``unclean``.
+    An unclean election is needed only where there is no leader, and is refused there unless ``unclean`` of its topic.
 
     Raises:
         Refused: INVALID_REQUEST for an election of an unknown type.
@@ -64,7 +67,7 @@ def elect_leaders(
         )
     elect = _elect_preferred
     if request.election_type == UNCLEAN_ELECTION:
-        elect = _elect_unclean if unclean else _refuse_unclean
+        elect = partial(_elect_unclean, unclean)
     decision = Decision(ElectLeadersResponse())
     everything = request.topic_partitions is None
     if request.topic_partitions is None:
@@ -92,9 +95,9 @@ def elect_leaders(
 _Elected = tuple[ErrorCode, str | None, PartitionChangeRecord | None]
 
 
-def _elect_unclean(image: MetadataImage, name: str, index: int) -> _Elected:
+def _elect_unclean(unclean: UncleanAllowed, image: MetadataImage, name: str, index: int) -> _Elected:
     error, message, _ = _refuse_unclean(image, name, index)
-    if error is not ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE:
+    if error is not ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE or not unclean(name):
         return error, message, None
     topic = image.topics_by_name[name]
     partition = topic.partitions[index]
@@ -118,7 +121,7 @@ def _refuse_unclean(image: MetadataImage, name: str, index: int) -> _Elected:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {name}-{index}", None
     if partition.leader != NO_LEADER:
         return ErrorCode.ELECTION_NOT_NEEDED, f"{name}-{index} has a leader, {partition.leader}", None
-    message = f"no member of the ISR {list(partition.isr)} of {name}-{index} is active, and nobody else ever leads here"
+    message = f"no member of the ISR {list(partition.isr)} of {name}-{index} is active, and no other replica may lead"
     return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, message, None
 
 

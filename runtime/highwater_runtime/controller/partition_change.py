@@ -25,6 +25,15 @@ from highwater_runtime.metadata import NO_LEADER, LeaderRecoveryState, MetadataV
 from highwater_runtime.metadata.registrations import NO_LEADER_CHANGE
 from highwater_runtime.wire.messages.partition_change_record import PartitionChangeRecord
 
+UncleanAllowed = Callable[[str], bool]
+"""Whether a replica outside the ISR may lead partitions of a topic, given its name."""
+
+
+def never_unclean(topic: str) -> bool:
+    """No topic allows an unclean election."""
+    del topic
+    return False
+
 
 class Election(Enum):
     """How a leader is chosen."""

@@ -14,7 +14,12 @@ from typing import Any, Final
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.metadata.image import MetadataImage
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
-from highwater_runtime.metadata.topic_config import DYNAMIC_BROKER_PROPERTIES, TOPIC_PROPERTIES, Kind
+from highwater_runtime.metadata.topic_config import (
+    DYNAMIC_BROKER_PROPERTIES,
+    TOPIC_PROPERTIES,
+    UNCLEAN_LEADER_ELECTION,
+    Kind,
+)
 
 ALL_BROKERS: Final = ""
 """Name of the broker resource that stands for all brokers."""
@@ -87,6 +92,16 @@ def broker_overrides(image: MetadataImage, broker_id: int) -> dict[str, str]:
             if key in DYNAMIC_BROKER_PROPERTIES:
                 overrides[DYNAMIC_BROKER_PROPERTIES[key]] = value
     return overrides
+
+
+def allows_unclean_election(image: MetadataImage, node: NodeConfig, topic: str) -> bool:
+    """Whether a replica outside the ISR of a topic's partition may lead it, if no member can.
+
+    The topic's own value, or that of all brokers, or what the controller was started with (Apache Kafka 4.0).
+    """
+    of_all = image.configs.get(ConfigResource(BROKER_RESOURCE, ALL_BROKERS), {})
+    value = image.topic_config(topic).get(UNCLEAN_LEADER_ELECTION, of_all.get(UNCLEAN_LEADER_ELECTION))
+    return node.unclean_leader_election if value is None else value == "true"
 
 
 def describe_topic(

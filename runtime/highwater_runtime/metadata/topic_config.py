@@ -15,6 +15,7 @@ from enum import IntEnum
 from typing import Final
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+UNCLEAN_LEADER_ELECTION: Final = "unclean.leader.election.enable"
 CLEANUP_POLICY: Final = "cleanup.policy"
 
 _LONG_MAX: Final = 2**63 - 1
@@ -112,11 +113,12 @@ TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
     "segment.ms": TopicProperty(
         Kind.LONG, "604800000", "How long a segment is written before the next begins.", "log.roll.ms", 1
     ),
-    "unclean.leader.election.enable": TopicProperty(
+    UNCLEAN_LEADER_ELECTION: TopicProperty(
         Kind.BOOLEAN,
         "false",
-        "Whether a replica outside the ISR may become leader, with loss of records. It never may here.",
-        values=("false",),
+        "Whether a replica outside the ISR may become leader if no member can, with loss of records.",
+        UNCLEAN_LEADER_ELECTION,
+        values=("false", "true"),
     ),
 }
 """Topic property → what it is."""

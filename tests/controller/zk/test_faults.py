@@ -20,6 +20,11 @@ from highwater_runtime.metadata.znodes import (
 )
 from highwater_runtime.ports.coordination import Check, Create, Delete, Exists, Failure, Set, Stat
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 
 
 def followers(c: Cluster) -> list[int]:
@@ -336,6 +341,16 @@ def test_unclean_elections_make_leaders_that_lack_records() -> None:
     state = c.state("orders")
     assert state is not None
     assert (state[0].leader, state[0].isr, state[0].leader_recovery_state) == (second, (second,), 1)
+
+
+def test_a_topic_may_come_to_allow_an_unclean_election() -> None:
+    """``unclean.leader.election.enable``; a new controller reads it where it was written."""
+    c = Cluster(brokers=4).up()
+    _, second = lose_the_isr(c)
+    value = AlterableConfig(name="unclean.leader.election.enable", value="true")
+    resource = AlterConfigsResource(resource_type=2, resource_name="orders", configs=[value])
+    c.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert c.leader_and_isr("orders") == (second, (second,))
 
 
 def test_partition_keys_of_commands() -> None:

@@ -150,10 +150,11 @@ class Story:
         same_time: bool = False,
         topic_id: str = TOPIC_ID,
         partition: str = P0,
+        quorum: str = "controller",
     ) -> Story:
         """A committed partition state at metadata ``offset``."""
         return self.event(
-            f"controller-{controller}", "partition-changed", partition=partition, topic_id=topic_id, replicas=[0, 1, 2],
+            f"{quorum}-{controller}", "partition-changed", partition=partition, topic_id=topic_id, replicas=[0, 1, 2],
             isr=isr, leader=leader, leader_epoch=leader_epoch, partition_epoch=offset, metadata_offset=offset,
             reason="changed", same_time=same_time,
         )  # fmt: skip
@@ -174,10 +175,10 @@ class Story:
             leader_epoch=leader_epoch, partition_epoch=0, offset=hw, end_offset=leo, isr=[broker], replicas=[0, 1, 2],
         )  # fmt: skip
 
-    def follows(self, broker: int, leader: int, leader_epoch: int, *, leo: int, hw: int) -> Story:
+    def follows(self, broker: int, leader: int, leader_epoch: int, *, leo: int, hw: int, incarnation: int = 1) -> Story:
         return self.event(
-            f"broker-{broker}", "became-follower", partition=P0, topic_id=TOPIC_ID, leader=leader,
-            leader_epoch=leader_epoch, offset=hw, end_offset=leo,
+            f"broker-{broker}", "became-follower", incarnation=incarnation, partition=P0, topic_id=TOPIC_ID,
+            leader=leader, leader_epoch=leader_epoch, offset=hw, end_offset=leo,
         )  # fmt: skip
 
     def appends(

@@ -51,6 +51,28 @@ def restarted_member_not_registered_yet(story: Story) -> None:
     story.registered(1, epoch=11, controller=1)
 
 
+def _returns_to_zookeeper(story: Story) -> Story:
+    """Broker 1 is killed, loses its log and registers by itself. The controller has not taken it out of the ISR."""
+    happy(story).started(0, epoch=10, leo=0).started(1, epoch=11, leo=0)
+    story.state([0, 1], offset=20, controller=0, quorum="zookeeper")
+    story.leads(0, 0, leo=0).follows(1, 0, 0, leo=0, hw=0)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    return story.started(1, epoch=30, leo=0, incarnation=2)
+
+
+@case("pass")
+def returned_member_that_zookeeper_mode_has_not_noticed(story: Story) -> None:
+    """Until the controller sends a role, the broker can neither lead nor follow."""
+    _returns_to_zookeeper(story).state([0], offset=40, quorum="zookeeper")
+    story.follows(1, 0, 0, leo=0, hw=0, incarnation=2)
+
+
+@case(isr_incomplete=1)
+def returned_member_that_a_new_controller_keeps(story: Story) -> None:
+    """A controller that was elected after the registration took broker 1 for one that never went."""
+    _returns_to_zookeeper(story).follows(1, 0, 0, leo=0, hw=0, incarnation=2)
+
+
 @case(isr_incomplete=1)
 def truncated_below_hw(story: Story) -> None:
     """KIP-101: a follower in the ISR cuts its log below the true HW, and for a while it could be elected without it."""

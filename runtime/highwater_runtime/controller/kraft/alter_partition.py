@@ -32,7 +32,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from highwater_runtime.controller.decision import Refused, check_broker_epoch
-from highwater_runtime.controller.partition_change import PartitionTarget, change_partition, leader_changes
+from highwater_runtime.controller.partition_change import (
+    PartitionTarget,
+    UncleanAllowed,
+    change_partition,
+    leader_changes,
+    never_unclean,
+)
 from highwater_runtime.controller.placement import is_active
 from highwater_runtime.metadata import (
     LeaderRecoveryState,
@@ -86,6 +92,7 @@ def alter_partition(
     epochs_match: EpochsMatch,
     *,
     refusal_moves_epoch: bool,
+    unclean: UncleanAllowed = never_unclean,
 ) -> AlterPartitionDecision:
     """Judge every proposal of one request, sent in ``version`` of the API."""
     decision = AlterPartitionDecision(AlterPartitionResponse())
@@ -115,7 +122,15 @@ def alter_partition(
                 judged.add((topic.name, proposal.partition_index))
                 result.partitions.append(
                     _judge(
-                        image, request.broker_id, topic, proposal, version, epochs_match, decision, refusal_moves_epoch
+                        image,
+                        request.broker_id,
+                        topic,
+                        proposal,
+                        version,
+                        epochs_match,
+                        decision,
+                        refusal_moves_epoch,
+                        unclean(topic.name),
                     )
                 )
     return decision
@@ -130,6 +145,7 @@ def _judge(
     epochs_match: EpochsMatch,
     decision: AlterPartitionDecision,
     refusal_moves_epoch: bool,
+    unclean: bool,
 ) -> ProposalResult:
     index = proposal.partition_index
     members = _members(proposal, version)
@@ -153,6 +169,7 @@ def _judge(
                     index=index,
                     may_lead=lambda replica: is_active(image, replica),
                     metadata_version=image.metadata_version,
+                    unclean=unclean,
                 )
     if record is not None and partition is not None:
         decision.records.append(record)

@@ -21,6 +21,7 @@ from typing import Any, assert_never
 from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.controller.kraft import broker_state
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
+from highwater_runtime.controller.partition_change import UncleanAllowed, never_unclean
 from highwater_runtime.metadata import BrokerRegistration, MetadataImage, MetadataVersion
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME
 from highwater_runtime.wire.errors import ErrorCode
@@ -44,6 +45,7 @@ def register_broker(
     cluster_id: str,
     base_offset: int,
     session_alive: bool,
+    unclean: UncleanAllowed = never_unclean,
 ) -> Decision[BrokerRegistrationResponse]:
     """Register a broker; ``base_offset`` is where the first record will be. That of its registration is its epoch.
 
@@ -69,7 +71,7 @@ def register_broker(
         if not _same_registration(existing, request):
             records.append(_registration_record(request, existing.epoch, existing))
         return Decision(BrokerRegistrationResponse(broker_epoch=existing.epoch), records)
-    records = [] if existing is None else [*broker_state.remove_from_isrs(image, request.broker_id)]
+    records = [] if existing is None else [*broker_state.remove_from_isrs(image, request.broker_id, unclean)]
     epoch = base_offset + len(records)
     records.append(_registration_record(request, epoch, None))
     return Decision(BrokerRegistrationResponse(broker_epoch=epoch), records)
@@ -137,7 +139,12 @@ class Heartbeat:
     state: BrokerControlState
 
 
-def heartbeat(image: MetadataImage, request: BrokerHeartbeatRequest, sessions: BrokerSessions) -> Decision[Heartbeat]:
+def heartbeat(
+    image: MetadataImage,
+    request: BrokerHeartbeatRequest,
+    sessions: BrokerSessions,
+    unclean: UncleanAllowed = never_unclean,
+) -> Decision[Heartbeat]:
     """Judge one heartbeat; the caller keeps the session as :class:`Heartbeat` says.
 
     Raises:
@@ -149,13 +156,13 @@ def heartbeat(image: MetadataImage, request: BrokerHeartbeatRequest, sessions: B
     records: list[Any]
     match state:
         case BrokerControlState.FENCED:
-            records = [] if broker.fenced else broker_state.fence(image, broker.id)
+            records = [] if broker.fenced else broker_state.fence(image, broker.id, unclean)
         case BrokerControlState.SHUTDOWN_NOW:
-            records = broker_state.fence(image, broker.id)
+            records = broker_state.fence(image, broker.id, unclean)
         case BrokerControlState.UNFENCED:
-            records = broker_state.unfence(image, broker.id) if broker.fenced else []
+            records = broker_state.unfence(image, broker.id, unclean) if broker.fenced else []
         case BrokerControlState.CONTROLLED_SHUTDOWN:
-            records = broker_state.begin_controlled_shutdown(image, broker.id)
+            records = broker_state.begin_controlled_shutdown(image, broker.id, unclean)
         case _:
             assert_never(state)
     response = BrokerHeartbeatResponse(
@@ -201,7 +208,9 @@ def _known_to_all(image: MetadataImage, broker_id: int, sessions: BrokerSessions
     return lowest >= session.shutdown_offset
 
 
-def unregister_broker(image: MetadataImage, request: UnregisterBrokerRequest) -> Decision[UnregisterBrokerResponse]:
+def unregister_broker(
+    image: MetadataImage, request: UnregisterBrokerRequest, unclean: UncleanAllowed = never_unclean
+) -> Decision[UnregisterBrokerResponse]:
     """Take a broker out of the cluster.
 
     Raises:
@@ -209,4 +218,4 @@ def unregister_broker(image: MetadataImage, request: UnregisterBrokerRequest) ->
     """
     if request.broker_id not in image.brokers:
         raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"broker {request.broker_id} is not registered")
-    return Decision(UnregisterBrokerResponse(), broker_state.unregister(image, request.broker_id))
+    return Decision(UnregisterBrokerResponse(), broker_state.unregister(image, request.broker_id, unclean))

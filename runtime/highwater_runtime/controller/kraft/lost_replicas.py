@@ -18,6 +18,7 @@ from uuid import UUID
 
 from highwater_runtime.controller.decision import Decision, Refused, check_broker_epoch
 from highwater_runtime.controller.kraft.broker_state import leave_isr
+from highwater_runtime.controller.partition_change import UncleanAllowed, never_unclean
 from highwater_runtime.metadata import NO_LEADER, MetadataImage
 from highwater_runtime.metadata.registrations import LOST_DIRECTORY
 from highwater_runtime.wire.errors import ErrorCode
@@ -32,7 +33,7 @@ from highwater_runtime.wire.messages.partition_change_record import PartitionCha
 
 
 def assign_replicas_to_dirs(
-    image: MetadataImage, request: AssignReplicasToDirsRequest
+    image: MetadataImage, request: AssignReplicasToDirsRequest, unclean: UncleanAllowed = never_unclean
 ) -> Decision[AssignReplicasToDirsResponse]:
     """Take lost replicas out of leaderships and ISRs.
 
@@ -54,7 +55,7 @@ def assign_replicas_to_dirs(
             result.topics.append(answer)
             for partition in topic.partitions:
                 key = (topic.topic_id, partition.partition_index)
-                error, record = _lose(image, request.broker_id, *key)
+                error, record = _lose(image, request.broker_id, *key, unclean)
                 if record is not None and key not in changed:
                     changed[key] = None
                     decision.records.append(record)
@@ -65,7 +66,7 @@ def assign_replicas_to_dirs(
 
 
 def _lose(
-    image: MetadataImage, broker_id: int, topic_id: UUID, index: int
+    image: MetadataImage, broker_id: int, topic_id: UUID, index: int, unclean: UncleanAllowed
 ) -> tuple[ErrorCode, PartitionChangeRecord | None]:
     topic = image.topics_by_id.get(topic_id)
     if topic is None:
@@ -77,4 +78,4 @@ def _lose(
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
     if broker_id not in partition.isr or (partition.isr == (broker_id,) and partition.leader == NO_LEADER):
         return ErrorCode.NONE, None  # it is so
-    return ErrorCode.NONE, leave_isr(image, topic, index, partition, broker_id)
+    return ErrorCode.NONE, leave_isr(image, topic, index, partition, broker_id, unclean)

@@ -12,6 +12,7 @@ from highwater_runtime.metadata import (
     BrokerChanged,
     ConfigChanged,
     FeatureChanged,
+    LeaderRecoveryState,
     MetadataImage,
     NothingChanged,
     PartitionChanged,
@@ -25,8 +26,13 @@ from highwater_runtime.ports.trace import BrokerRegistered, BrokerRegistrationCh
 from highwater_runtime.ports.trace import PartitionChanged as PartitionChangedEvent
 
 _PREFIX: Final = "kafka_controller_kafkacontroller_"
+_UNCLEAN: Final = "kafka_controller_controllerstats_uncleanleaderelections_total"
 BROKER_FENCED: Final = "highwater_controller_broker_fenced"
 """1 of a fenced broker, 0 of one that is not, by its id."""
+
+
+def _is_recovering(partition: PartitionRegistration | None) -> bool:
+    return partition is not None and partition.leader_recovery_state is LeaderRecoveryState.RECOVERING
 
 
 class PublishedState:
@@ -37,7 +43,7 @@ class PublishedState:
         self._trace = trace
         self._metrics = metrics
         self._counts = PartitionCounts(node_min_isr)
-        metrics.counter("kafka_controller_controllerstats_uncleanleaderelections_total", 0)
+        metrics.counter(_UNCLEAN, 0)
         self.set_active(False)
         self.publish_gauges()
 
@@ -53,6 +59,8 @@ class PublishedState:
             case PartitionChanged() as change:
                 self._counts.changed(self.image, change.topic, change.before, change.after)
                 reason = "created" if change.before is None else "changed"
+                if _is_recovering(change.after) and not _is_recovering(change.before):
+                    self._metrics.counter(_UNCLEAN)
                 self._emit_partition(change.topic, change.topic_id.hex, change.partition, change.after, offset, reason)
             case TopicDeleted(topic):
                 self._counts.deleted(topic)

@@ -31,7 +31,9 @@ from highwater_runtime.controller.kraft.published import PublishedState
 from highwater_runtime.controller.kraft.quorum import ControllerOptions, MetadataQuorum, QuorumOpener, open_quorum
 from highwater_runtime.controller.kraft.scram_control import alter_user_scram_credentials
 from highwater_runtime.controller.kraft.sessions import BrokerSessions
-from highwater_runtime.metadata import MetadataImage, image_of, replica_epoch_matches, snapshot_records
+from highwater_runtime.controller.partition_change import UncleanAllowed
+from highwater_runtime.metadata import NO_LEADER, MetadataImage, image_of, replica_epoch_matches, snapshot_records
+from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.metadata.reading import handle_metadata_read
 from highwater_runtime.ports import MS, ApiMessage, InboundRequest, Ports, Timer
 from highwater_runtime.ports.trace import AlterPartitionHandled, TransitionTaken
@@ -258,7 +260,7 @@ class QuorumController:
             case BrokerRegistrationRequest() as body:
                 return self._register(latest, body)
             case UnregisterBrokerRequest() as body:
-                unregistration = cluster_control.unregister_broker(latest, body)
+                unregistration = cluster_control.unregister_broker(latest, body, self._unclean(latest))
                 self._write(unregistration.records)
                 self._sessions.forget(body.broker_id)
                 return unregistration.response
@@ -269,7 +271,7 @@ class QuorumController:
         decision: Any
         match request.body:
             case AssignReplicasToDirsRequest() as body:
-                decision = assign_replicas_to_dirs(latest, body)
+                decision = assign_replicas_to_dirs(latest, body, self._unclean(latest))
             case AllocateProducerIdsRequest() as body:
                 decision = settings.allocate_producer_ids(latest, body)
             case CreateTopicsRequest() as body:
@@ -279,7 +281,7 @@ class QuorumController:
             case CreatePartitionsRequest() as body:
                 decision = topics.create_partitions(latest, body)
             case ElectLeadersRequest() as body:
-                decision = leadership.elect_leaders(latest, body)
+                decision = leadership.elect_leaders(latest, body, unclean=self._unclean(latest))
             case AlterPartitionReassignmentsRequest() as body:
                 decision = leadership.alter_partition_reassignments(latest, body)
             case ListPartitionReassignmentsRequest() as body:
@@ -310,6 +312,7 @@ class QuorumController:
             cluster_id=self.options.cluster_id,
             base_offset=self.raft.log_end_offset,
             session_alive=self._sessions.is_alive(body.broker_id, self._ports.clock.now_ns()),
+            unclean=self._unclean(latest),
         )
         self._write(registration.records)
         if latest.brokers[body.broker_id].fenced:
@@ -317,7 +320,7 @@ class QuorumController:
         return registration.response
 
     def _heartbeat(self, latest: MetadataImage, body: BrokerHeartbeatRequest) -> ApiMessage:
-        decision = cluster_control.heartbeat(latest, body, self._sessions)
+        decision = cluster_control.heartbeat(latest, body, self._sessions, self._unclean(latest))
         self._write(decision.records)
         self._keep_session(body, decision.response, latest.offset)
         return decision.response.response
@@ -351,7 +354,7 @@ class QuorumController:
             return
         for broker_id in self._sessions.expired(self._ports.clock.now_ns()):
             self._ports.trace.emit(TransitionTaken(reason="session-expired"))
-            self._write(broker_state.fence(self._latest, broker_id))
+            self._write(broker_state.fence(self._latest, broker_id, self._unclean(self._latest)))
             self._sessions.forget(broker_id)
         self._arm_session_timer()
 
@@ -365,6 +368,7 @@ class QuorumController:
             version,
             lambda claimed, registered: replica_epoch_matches(claimed, registered, switches.replica_epoch_check),
             refusal_moves_epoch=switches.refusal_moves_epoch == "on",
+            unclean=self._unclean(latest),
         )
         self._report(body.broker_id, decision, self._write(decision.records))
         return decision.response
@@ -385,6 +389,11 @@ class QuorumController:
                 )
             )
 
+    def _unclean(self, image: MetadataImage) -> UncleanAllowed:
+        if self.options.switches.unclean_leader_election == "on":
+            return lambda _: True
+        return lambda topic: allows_unclean_election(image, self.options.config, topic)
+
     def _arm_rebalance_timer(self) -> None:
         if self.options.config.auto_leader_rebalance:
             delay = self.options.config.leader_imbalance_check_ms * MS
@@ -395,4 +404,5 @@ class QuorumController:
         if self._latest is None or not self.raft.is_leader:
             return
         self._write(list(leadership.rebalance_leaders(self._latest)))
+        self._write(broker_state.elect_leaderless(self._latest, NO_LEADER, self._unclean(self._latest)))
         self._arm_rebalance_timer()

@@ -9,6 +9,7 @@ and not told, because this controller dies in between, its successor tells: it s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -84,7 +85,7 @@ class ActiveController:
     @property
     def rules(self) -> Rules:
         """Those of every event but the first."""
-        return Rules(unclean=self.options.switches.unclean_leader_election == "on")
+        return Rules(self.options.switches.unclean_leader_election == "on", self.options.config)
 
     def begin(self) -> None:
         """Load everything and take over."""
@@ -172,7 +173,7 @@ class ActiveController:
         everything.tell_all(context.all_keys())
         self.tell(everything)
 
-        rules = Rules(self.rules.unclean, self.options.switches.init_leaderless_isr == "on")
+        rules = replace(self.rules, init_leaderless=self.options.switches.init_leaderless_isr == "on")
         changed = yield from self.decide(context.all_keys(), rules)
         commands = Commands(context)
         commands.changed(changed)

@@ -20,7 +20,6 @@ from highwater_runtime.controller.partition_change import Election
 from highwater_runtime.controller.zk.active import ActiveController
 from highwater_runtime.controller.zk.commands import Commands
 from highwater_runtime.controller.zk.context import PartitionKey
-from highwater_runtime.controller.zk.decisions import Rules
 from highwater_runtime.controller.zk.work import Deposed, Work, in_batches, read
 from highwater_runtime.controller.zk.writes import order_path
 from highwater_runtime.metadata import NO_LEADER
@@ -320,15 +319,15 @@ class Admin:
     def _elect(self, body: ElectLeadersRequest) -> Work[ApiMessage]:
         active = self._active
         image = active.context.image
-        unclean = active.rules.unclean
-        decision = leadership.elect_leaders(image, body, unclean=unclean)
+        rules = active.rules
+        decision = leadership.elect_leaders(
+            image, body, unclean=lambda topic: rules.may_be_unclean(active.context, topic)
+        )
         keys = [
             PartitionKey(image.topics_by_id[record.topic_id].name, record.partition_id) for record in decision.records
         ]
         preferred = body.election_type == leadership.PREFERRED_ELECTION
-        changed = yield from active.decide(
-            keys, Rules(unclean=unclean), Election.PREFERRED if preferred else Election.ONLINE
-        )
+        changed = yield from active.decide(keys, rules, Election.PREFERRED if preferred else Election.ONLINE)
         commands = Commands(active.context)
         commands.changed(changed)
         active.tell(commands)
@@ -438,6 +437,10 @@ class Admin:
             if any(isinstance(outcome, Aborted) and outcome.index == 0 for outcome in outcomes):
                 raise Deposed
             if all(isinstance(outcome, tuple) for outcome in outcomes):
+                for resource, own in altered.items():
+                    active.context.configure(resource, own)
+                # A topic may allow an unclean election now.
+                yield from active.decide_and_tell(active.context.keys_at(active.context.image.index.leaderless()))
                 return cast(ApiMessage, decision.response)
 
     def _can_be_configured(self, kind: int, name: str) -> bool:

@@ -17,7 +17,9 @@ twice is a decision on what is there now. The rules for leader, ISR and reassign
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
+from highwater_runtime.config import NodeConfig
 from highwater_runtime.controller.partition_change import (
     Election,
     PartitionTarget,
@@ -28,8 +30,11 @@ from highwater_runtime.controller.partition_change import (
 )
 from highwater_runtime.controller.zk.context import NO_NODE, ControllerContext, PartitionKey, Target
 from highwater_runtime.metadata import NO_LEADER, MetadataVersion, PartitionRegistration
+from highwater_runtime.metadata.effective_config import allows_unclean_election
 from highwater_runtime.metadata.image import merge_partition_change
 from highwater_runtime.metadata.registrations import NO_LEADER_CHANGE
+
+_DEFAULTS: Final = NodeConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +42,14 @@ class Rules:
     """Which of the document's holes are open."""
 
     unclean: bool = False
+    """Any live replica may lead where no member of the ISR can; else, only of topics that allow it by ``config``."""
+    config: NodeConfig = _DEFAULTS
     init_leaderless: bool = False
     """All live replicas become the ISR of a partition that has lost its leader; only while a new controller begins."""
+
+    def may_be_unclean(self, context: ControllerContext, topic: str) -> bool:
+        """Whether a replica outside the ISR may lead partitions of this topic."""
+        return self.unclean or allows_unclean_election(context.image, self.config, topic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +106,7 @@ def next_state(
         may_lead=lambda replica: replica == staying or context.may_lead(replica, key),
         metadata_version=MetadataVersion.minimum(),
         election=election,
-        unclean=rules.unclean,
+        unclean=rules.may_be_unclean(context, key.topic),
     )
     if record is None:
         return _finished(key, before, order)

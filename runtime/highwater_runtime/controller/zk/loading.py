@@ -11,13 +11,16 @@ from highwater_runtime.controller.zk.context import ControllerContext, Partition
 from highwater_runtime.controller.zk.election import Elected
 from highwater_runtime.controller.zk.work import Deposed, EventQueue, Work, read
 from highwater_runtime.controller.zk.writes import take_up
+from highwater_runtime.metadata.registrations import TOPIC_RESOURCE, ConfigResource
 from highwater_runtime.metadata.znodes import (
     BrokerNode,
+    ConfigNode,
     TopicNode,
     broker_path,
     decode_node,
     encode_node,
     leader_and_isr_path,
+    topic_config_path,
     topic_path,
 )
 from highwater_runtime.ports.coordination import Aborted, Children, Data, Get, Listing, Multi, Set
@@ -37,13 +40,16 @@ def read_brokers(names: list[str]) -> Work[dict[int, tuple[BrokerNode, int]]]:
 def read_topics(
     context: ControllerContext, elected: Elected, names: list[str], new_uuid: Callable[[], UUID]
 ) -> Work[None]:
-    """Take up topics that are not known, with the state of their partitions. A topic that should have an id and has
-    none gets one, as Kafka does it."""
+    """Take up topics that are not known, with their configuration and the state of their partitions.
+
+    A topic that should have an id and has none gets one, as Kafka does it.
+    """
     todo = names
     while todo:
         nodes = yield from read([Get(topic_path(topic)) for topic in todo])
         again: list[str] = []
         added: list[PartitionKey] = []
+        configured: list[str] = []
         for topic, data in zip(todo, nodes, strict=True):
             if not isinstance(data, Data):
                 continue
@@ -57,7 +63,13 @@ def read_topics(
                 again.append(topic)
                 continue
             context.add_topic(topic, node, data.stat.version, data.stat.czxid)
+            configured.append(topic)
             added += [PartitionKey(topic, index) for index in sorted(node.partitions)]
+        configs = yield from read([Get(topic_config_path(topic)) for topic in configured])
+        for topic, config in zip(configured, configs, strict=True):
+            if isinstance(config, Data):
+                values = decode_node(ConfigNode, topic_config_path(topic), config.data).config
+                context.configure(ConfigResource(TOPIC_RESOURCE, topic), values)
         states = yield from read([Get(leader_and_isr_path(*key)) for key in added])
         for key, state in zip(added, states, strict=True):
             if isinstance(state, Data):
