@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from conformance import JARS, RealPlace, real_server
 
-from highwater_runtime.host.zookeeper import _failure_of
 from highwater_runtime.ports.coordination import (
     Create,
     Created,
@@ -19,32 +18,6 @@ from highwater_runtime.ports.coordination import (
     WatchEvent,
     WatchKind,
 )
-
-
-@pytest.mark.skipif(not all(Path(jar).exists() for jar in JARS.split(":")), reason="no ZooKeeper here")
-def test_a_session_outlives_kazoos_own_failure(tmp_path: Path) -> None:
-    """A server dropped a request and answered the next one: kazoo's thread ends by an error."""
-    with real_server(tmp_path) as port:
-        place = RealPlace(port)
-        told = place.open()
-        created = told.submit(Create("/owner", ephemeral=True))
-        place.until(lambda: bool(created))
-        key, kazoo = told.session.key, told.session._kazoo
-        kazoo._pending.append((None, kazoo.handler.async_result(), 99))  # it will never be answered
-        lost = told.submit(Exists("/owner"))
-        place.until(lambda: bool(lost))
-        assert lost == [Failure.CONNECTION_LOSS]
-        place.until(lambda: told.events[-2:] == [SessionEvent.SUSPENDED, SessionEvent.CONNECTED])
-        assert told.session.key == key
-        found = told.submit(Exists("/owner"))
-        place.until(lambda: bool(found))
-        assert found[0].ephemeral_owner == key.id
-        closed: list[bool] = []
-        told.session.close(lambda: closed.append(True))
-        place.until(lambda: bool(closed))
-        place.close()
-    mismatch = RuntimeError("xids do not match, expected %r received %r", 1, 2)
-    assert _failure_of(mismatch) is Failure.CONNECTION_LOSS
 
 
 @pytest.mark.skipif(not all(Path(jar).exists() for jar in JARS.split(":")), reason="no ZooKeeper here")

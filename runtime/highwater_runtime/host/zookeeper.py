@@ -71,9 +71,6 @@ _WATCH_KINDS: Final = {
     EventType.DELETED: WatchKind.DELETED,
     EventType.CHILD: WatchKind.CHILDREN,
 }
-_MISMATCH: Final = "xids do not match"
-"""What kazoo says if a response is not that of the first request that waits for one. A server drops requests of a
-session that somebody else takes over or closes (``MissingSessionException``), and may answer a later one."""
 _EPHEMERAL: Final = 1
 _SEQUENTIAL: Final = 2
 _RECONNECT: Final = {"max_tries": -1, "delay": 0.1, "max_delay": 1.0}
@@ -139,9 +136,15 @@ class KazooSession:
         self._numbers = 0
         self._in_flight: dict[int, Callable[[Any], None]] = {}
         self._watches: dict[int, tuple[str, Callable[[WatchEvent], None]]] = {}
-        self._servers = ",".join(str(server) for server in servers)
-        self._timeout_s = timeout_ms / 1000
-        self._kazoo = self._start_kazoo()
+        self._kazoo = KazooClient(
+            ",".join(str(server) for server in servers),
+            timeout=timeout_ms / 1000,
+            client_id=key,
+            handler=_NoQueues(),
+            connection_retry=dict(_RECONNECT),
+        )
+        self._kazoo.add_listener(self._from_kazoo)
+        self._kazoo.start_async()
 
     @property
     def key(self) -> SessionKey | None:
@@ -195,40 +198,24 @@ class KazooSession:
         self._watches.clear()
         self._send(lambda: self._stop_kazoo(lambda: self._post(on_closed)))
 
-    def _start_kazoo(self) -> KazooClient:
-        kazoo = KazooClient(
-            self._servers,
-            timeout=self._timeout_s,
-            client_id=self._key,
-            handler=_NoQueues(),
-            connection_retry=dict(_RECONNECT),
-        )
-        kazoo.add_listener(lambda state: self._from_kazoo(kazoo, state))
-        kazoo.start_async()
-        return kazoo
-
     def _stop_kazoo(self, then: Callable[[], None]) -> None:
         """In a thread of its own: kazoo waits for its own one, and for the server."""
 
-        kazoo = self._kazoo
-
         def stop() -> None:
-            kazoo.stop()
-            kazoo.close()
+            self._kazoo.stop()
+            self._kazoo.close()
             then()
 
         threading.Thread(target=stop, name="zookeeper-stop", daemon=True).start()
 
     # --- from kazoo ---
 
-    def _from_kazoo(self, kazoo: KazooClient, state: str) -> None:
+    def _from_kazoo(self, state: str) -> None:
         """Kazoo's thread: the connection was made, or lost, or the session ended."""
-        keeper_state, key = kazoo.client_state, kazoo.client_id
-        self._post(lambda: self._changed(kazoo, state, keeper_state, key))
+        keeper_state, key = self._kazoo.client_state, self._kazoo.client_id
+        self._post(lambda: self._changed(state, keeper_state, key))
 
-    def _changed(self, kazoo: KazooClient, state: str, keeper_state: str, key: tuple[int, bytes] | None) -> None:
-        if kazoo is not self._kazoo:
-            return
+    def _changed(self, state: str, keeper_state: str, key: tuple[int, bytes] | None) -> None:
         if self._is_over:
             if state != KazooState.CONNECTED:
                 self._fail_all(Failure.CONNECTION_LOSS)
@@ -249,14 +236,6 @@ class KazooSession:
                 self._stop_kazoo(lambda: None)
                 self._fail_all(Failure.SESSION_EXPIRED)
                 self._on_event(SessionEvent.EXPIRED)
-            case _ if keeper_state == KeeperState.CLOSED:
-                # Kazoo's thread has ended by an error: see _MISMATCH. The session may live; another client goes on.
-                was_connected, self._is_connected = self._is_connected, False
-                self._stop_kazoo(lambda: None)
-                self._kazoo = self._start_kazoo()
-                self._fail_all(Failure.CONNECTION_LOSS)
-                if was_connected:
-                    self._on_event(SessionEvent.SUSPENDED)
             case _:
                 raise ZooKeeperError(f"kazoo has given up the session, in state {keeper_state}: see its log")
 
@@ -361,8 +340,6 @@ def _result(operation: Operation[Any], response: Any) -> Any:
 
 def _failure_of(error: BaseException) -> Failure:
     failure = _FAILURES.get(type(error))  # type: ignore[arg-type]
-    if failure is None and isinstance(error, RuntimeError) and _MISMATCH in str(error):
-        return Failure.CONNECTION_LOSS
     if failure is None:
         raise ZooKeeperError(f"ZooKeeper answered with {type(error).__name__}") from error
     return failure
