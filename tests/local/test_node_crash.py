@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from highwater_chaos import engine
-from highwater_chaos.backends.local import backend as local_backend
+from highwater_chaos.backends.local import programs
 from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.endings import Ending
 from highwater_chaos.backends.local.highwater_program import HighwaterProgram
@@ -45,7 +45,7 @@ class Planted(HighwaterProgram):
 def test_an_exception_in_a_process_is_a_finding(
     experiment: Callable[..., ChaosExperiment], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_backend, "program_of", lambda _: Planted())
+    monkeypatch.setattr(programs, "program_of", lambda _: Planted())
     monkeypatch.setattr("highwater_chaos.judged_run.make_backend", lambda *_, **__: LocalBackend(root=state))
     for bound in ("_DRAIN_NS", "_END_NS"):  # nothing more comes of the only broker
         monkeypatch.setattr(engine, bound, SECOND)
