@@ -224,7 +224,7 @@ class _Life:
         began = time.monotonic()
         self.cluster.start()
         meter = Meter([])
-        # The controller's log ends as it did before: the last state is whole once all have registered anew.
+        # The controller's log ends as it did before: the last state is whole once all have registered again.
         self._await_whole(f"{what}: whole", began, _TWICE, registered=before.registered + self.plan.brokers)
         self._add("processor time of all nodes", meter.take(self._pids()), "s", of=f"{what}: whole")
         self._add_pulse(f"{what}: whole")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -18,9 +19,21 @@ from highwater_chaos.assertions import PhaseRow, write_phases
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.run_result import RunResult
+from highwater_chaos.user_error import UserError
 
 _OWNED: Final = "harness-lives.lock"
 """A file of a spool directory that its harness holds a lock on, as long as it lives."""
+
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class CannotWriteError(UserError):
+    """The place for run directories takes none. What there was of the run is removed again."""
+
+    def __init__(self, parent: Path, error: OSError) -> None:
+        advice = "free some space, or give" if error.errno in _NO_ROOM else "give"
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        super().__init__(f"{parent}: expected a directory that takes a run; found: {reason}; {advice} another --out")
 
 
 @contextmanager
@@ -30,11 +43,15 @@ def new_spool_directory(parent: Path, name: str) -> Iterator[Path]:
     Those of harnesses that were killed are removed too.
 
     Raises:
-        OSError: where ``parent`` cannot be written to.
+        CannotWriteError: ``parent`` cannot be written to.
     """
-    parent.mkdir(parents=True, exist_ok=True)
-    _remove_ownerless(parent)
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve()) as directory:
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        _remove_ownerless(parent)
+        made = tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent.resolve())
+    except OSError as error:
+        raise CannotWriteError(parent, error) from error
+    with made as directory:
         spool = Path(directory)
         with (spool / f"{_OWNED}.part").open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -57,18 +74,23 @@ def new_run_directory(parent: Path, name: str) -> Iterator[tuple[Path, Path]]:
     nothing stays behind. An existing directory is never touched: the new one gets a number.
 
     Raises:
-        OSError: where ``parent`` cannot be written to.
+        CannotWriteError: ``parent`` cannot be written to, or its disk is full.
     """
-    parent.mkdir(parents=True, exist_ok=True)
-    final = _reserve(parent, name)
-    partial = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        final = _reserve(parent, name)
+        partial = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+    except OSError as error:
+        raise CannotWriteError(parent, error) from error
     try:
         partial.chmod(0o755)
         yield partial, final
         partial.rename(final)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         final.rmdir()
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            raise CannotWriteError(parent, error) from error
         raise
 
 
@@ -127,7 +149,7 @@ def _log(result: RunResult) -> list[tuple[int, str]]:
     ]
     entries += result.journal
     entries += [(violation.time_ns, f"invariant {violation.name}: {violation.what}") for violation in result.violations]
-    entries += [(result.run_ns, f"doubt: {doubt}") for doubt in result.inconclusive_reasons]
+    entries += [(result.run_ns, f"inconclusive: {reason}") for reason in result.inconclusive_reasons]
     return sorted(entries, key=lambda entry: entry[0])
 
 

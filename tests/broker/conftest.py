@@ -13,7 +13,7 @@ import pytest
 from highwater_runtime.broker import Broker, BrokerOptions, KraftBroker, Partition
 from highwater_runtime.broker.isr import Proposal
 from highwater_runtime.broker.leadership import Leadership
-from highwater_runtime.broker.partition import PartitionContext
+from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.config import NodeConfig, PropertyValue
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.log.config import LogConfig
@@ -355,7 +355,7 @@ class Bench:
             broker_epoch=lambda: 11,
             eligible=lambda f: f.broker_id in self.registered and f.replica_epoch in (-1, self.registered[f.broker_id]),
             min_isr=lambda _: self.min_isr,
-            propose=lambda _, proposal: self.proposals.append(proposal),
+            propose=lambda _, proposal, __: self.proposals.append(proposal),
             withdraw=self.withdrawn.append,
             changed=self.changed.append,
             appended=self.changed.append,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from highwater_runtime.broker.apis import fetch
 from highwater_runtime.broker.fetch_sessions import FetchSessions
 from highwater_runtime.broker.isr import Answer
-from highwater_runtime.broker.partition import Partition, PartitionContext
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import Purgatory, WakeUps
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
@@ -68,7 +69,7 @@ class World:
             broker_epoch=lambda: 11,
             eligible=lambda f: f.replica_epoch in (-1, self.registered[f.broker_id]),
             min_isr=lambda _: 1,
-            propose=lambda p, proposal: self.proposals.append((p.index, proposal.isr, proposal.isr_epochs)),
+            propose=lambda key, proposal, _: self.proposals.append((key[1], proposal.isr, proposal.isr_epochs)),
             withdraw=lambda _: None,
             changed=self.wake_ups.mark,
             appended=self.wake_ups.mark_appended,
@@ -197,7 +198,7 @@ class World:
         self.after()
 
     def ask_stale(self):
-        """What the follower sent before it registered anew."""
+        """What the follower sent before it registered again."""
         now = self.registered[FOLLOWER]
         client, self.registered[FOLLOWER] = self.clients[FOLLOWER], now
         request = FetchRequest(session_id=client.id, session_epoch=client.epoch, max_wait_ms=0, min_bytes=1)

@@ -305,7 +305,7 @@ def test_a_session_of_too_many_unknown_partitions_is_closed(desk):
 
 
 def test_a_session_that_is_left_behind_takes_nothing_from_the_one_in_use():
-    """A follower that began anew is in sync by what its new session asks, whatever becomes of the old one."""
+    """A follower that began again is in sync by what its new session asks, whatever becomes of the old one."""
     now = 0
     sessions = FetchSessions(10, Random(1), lambda: now, Values())
     follower = FollowerState.at_epoch_start(2, in_isr=True, now_ns=0, lag_max_ns=30 * SECOND)

@@ -43,7 +43,7 @@ spec:
 
 
 class Candidate:
-    """A broker that registers and stands for election, and does so anew when its session has ended."""
+    """A broker that registers and stands for election, and does so again when its session has ended."""
 
     def __init__(self, cluster, name, ports):
         self.id, self.ports = node_id(name), ports
@@ -129,7 +129,7 @@ def test_the_controller_loses_its_session_and_another_is_elected(cluster):
     assert cluster.until(lambda: cluster.view.active_controller() is not None)
     cluster.heal()
     assert record.healed
-    assert cluster.view.brokers[node_id(before)].broker_epoch > epoch, "it has registered anew"
+    assert cluster.view.brokers[node_id(before)].broker_epoch > epoch, "it has registered again"
     assert cluster.met({"activeController": {"is": node_id(cluster.view.active_controller())}})
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -233,3 +236,20 @@ def test_spool_directories_go_with_their_harness(tmp_path: Path) -> None:
         with new_spool_directory(tmp_path, "tiny") as other:
             assert sorted(tmp_path.iterdir()) == sorted([living, other, foreign]), f"{killed.name} is gone"
     assert list(tmp_path.iterdir()) == [foreign]
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_stays(tiny_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    program = Path(sys.executable).with_name("highwater")
+    done = subprocess.run(
+        ["prlimit", "--fsize=4096", program, "run", tiny_file, "--out", out],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 254, done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"{out}: expected a directory that takes a run; found: File too large; free some space, or give another --out"
+    )
+    assert list(out.iterdir()) == []

@@ -1,6 +1,6 @@
 """Whatever happens in whatever order, the image keeps its invariants.
 
-Random histories of brokers that come, go, crash and register anew, of leaders that propose (with present and stale
+Random histories of brokers that come, go, crash and register again, of leaders that propose (with present and stale
 epochs), of administrators that create, reassign and elect, and of controllers that lose and regain the leadership.
 After every step the committed image must satisfy what :func:`check` says.
 """
@@ -197,7 +197,7 @@ class World:
         return members if leader in members else [leader, *members]
 
     def _deliver(self, held: Any) -> None:
-        """KIP-903: a proposal from long ago brings in nobody who has registered anew since."""
+        """KIP-903: a proposal from long ago brings in nobody who has registered again since."""
         before = self.cluster.image.copy()
         response = self.cluster.ask(held)
         if response.error_code == ErrorCode.NONE:

@@ -67,7 +67,7 @@ def test_the_first_generation_waits_and_again_when_somebody_came(make_bench):
     bench.clock.advance(2000)
     b = bench.enter()
     bench.clock.advance(1000)
-    assert (a, b) == ([], []), "somebody came within the delay: it begins anew"
+    assert (a, b) == ([], []), "somebody came within the delay: it begins again"
     bench.clock.advance(3000)
     assert [a[0].generation, b[0].generation] == [1, 1]
 

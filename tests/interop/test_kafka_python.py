@@ -106,7 +106,7 @@ def test_a_group_shares_partitions_and_its_offsets_outlive_its_members(topic_of,
     first.commit()
     second = consumer_of(topic, **options)
     # Each in a thread of its own, as they would be: polled in turns, one that runs out of its time between JoinGroup
-    # and SyncGroup joins anew, and the other has to follow, which can go on for ever.
+    # and SyncGroup joins again, and the other has to follow, which can go on for ever.
     deadline = time.monotonic() + 60
 
     def poll_until_shared(consumer):

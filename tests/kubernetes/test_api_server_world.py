@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
 from api_server import ApiServer
 from api_server.world import PENDING, READY, UNREADY, World, finished
 from kubernetes import client
-from kubernetes.client.exceptions import ApiException
 
 PATIENCE = 30.0
 LOG_CLUSTER = {
@@ -120,18 +118,6 @@ def test_on_delete_leaves_pods_until_they_are_deleted(bare_kube_api):
         assert bare_kube_api.get(*PLACE)["status"]["updatedReplicas"] == 1
 
 
-def test_a_rolling_update_goes_down_the_ordinals(bare_kube_api):
-    with World(bare_kube_api) as world:
-        bare_kube_api.create(_set(updateStrategy={"type": "RollingUpdate"}))
-        world.settle()
-        world.pods.stopped.clear()
-        bare_kube_api.patch(*PLACE, NEW_IMAGE)
-        world.settle()
-        assert [name for _, name in world.pods.stopped] == ["web-2", "web-1", "web-0"]
-        status = bare_kube_api.get(*PLACE)["status"]
-        assert status["currentRevision"] == status["updateRevision"]
-
-
 def test_scaling_down_takes_the_highest_and_keeps_the_data(bare_kube_api):
     with World(bare_kube_api) as world:
         bare_kube_api.create(_set())
@@ -143,17 +129,6 @@ def test_scaling_down_takes_the_highest_and_keeps_the_data(bare_kube_api):
         bare_kube_api.patch(*PLACE, {"spec": {"replicas": 2}})
         world.settle()
         assert list(_pods(bare_kube_api)) == ["web-0", "web-1"]
-
-
-def test_one_after_the_other_where_the_set_says_so(bare_kube_api):
-    with World(bare_kube_api) as world:
-        world.pods.decide = lambda pod: UNREADY if pod["metadata"]["name"] == "web-1" else READY
-        bare_kube_api.create(_set(podManagementPolicy="OrderedReady"))
-        world.settle()
-        assert list(_pods(bare_kube_api)) == ["web-0", "web-1"]
-        world.pods.become("default", "web-1", READY)
-        world.settle()
-        assert list(_pods(bare_kube_api)) == ["web-0", "web-1", "web-2"]
 
 
 def test_pods_end_in_their_own_time(bare_kube_api):
@@ -199,27 +174,6 @@ def test_pods_are_what_a_test_says(bare_kube_api):
         assert container["lastState"]["terminated"]["exitCode"] == 137
 
 
-def test_an_eviction_respects_the_budget(bare_kube_api):
-    core = client.CoreV1Api(client.ApiClient(bare_kube_api.configuration()))
-    budget = {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-    }
-    with World(bare_kube_api) as world:
-        world.pods.lingers = lambda pod: True
-        bare_kube_api.create(budget)
-        bare_kube_api.create(_set())
-        world.settle()
-        eviction = {"metadata": {"name": "web-0"}}
-        core.create_namespaced_pod_eviction("web-0", "default", eviction)
-        with pytest.raises(ApiException) as refused:
-            core.create_namespaced_pod_eviction("web-1", "default", {"metadata": {"name": "web-1"}})
-        assert refused.value.status == 429
-        assert "would violate the pod's disruption budget" in refused.value.body
-
-
 def test_a_job_completes_and_its_log_is_read(bare_kube_api):
     core = client.CoreV1Api(client.ApiClient(bare_kube_api.configuration()))
     with World(bare_kube_api) as world:
@@ -262,20 +216,6 @@ def test_pods_of_a_job_outlive_it_unless_told_otherwise(bare_kube_api):
     assert left == ["kept"]
 
 
-def test_a_job_has_only_so_much_time(bare_kube_api):
-    with World(bare_kube_api) as world:
-        world.pods.decide = lambda pod: UNREADY
-        bare_kube_api.create(_job("slow", activeDeadlineSeconds=1))
-
-        def reason() -> Any:
-            status = bare_kube_api.get("batch/v1", "Job", "slow", "default")["status"]
-            return [condition["reason"] for condition in status.get("conditions", ())]
-
-        _until(lambda: "DeadlineExceeded" in reason(), "the Job fails")
-        world.settle()
-        assert _pods(bare_kube_api) == {}
-
-
 def test_owners_take_sets_and_pods_along(kube_api):
     with World(kube_api) as world:
         owner = kube_api.create(LOG_CLUSTER)
@@ -289,61 +229,3 @@ def test_owners_take_sets_and_pods_along(kube_api):
         world.settle()
         assert kube_api.get(*PLACE) is None
         assert _pods(kube_api) == {}
-
-
-def test_fifty_sets_come_up_quickly(bare_kube_api):
-    """Not a timed test: the limit is that of any other test, and far above what it takes."""
-    with World(bare_kube_api) as world:
-        for index in range(50):
-            bare_kube_api.create(_set(f"web-{index}"))
-        world.settle(PATIENCE)
-        assert len(_pods(bare_kube_api)) == 150
-        assert all(item["status"]["readyReplicas"] == 3 for item in bare_kube_api.objects("apps/v1", "StatefulSet"))
-
-
-def _workload(kind: str, **spec: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "agent", "namespace": "default"},
-        "spec": {
-            "selector": {"matchLabels": {"app": "agent"}},
-            "template": {
-                "metadata": {"labels": {"app": "agent"}},
-                "spec": {"containers": [{"name": "node", "image": "node:1"}]},
-            },
-            **spec,
-        },
-    }
-
-
-def test_a_daemon_set_has_one_pod_a_node(bare_kube_api):
-    place = ("apps/v1", "DaemonSet", "agent", "default")
-    with World(bare_kube_api, nodes=3) as world:
-        bare_kube_api.create(_workload("DaemonSet"))
-        world.settle()
-        pods = _pods(bare_kube_api).values()
-        assert sorted(pod["spec"]["nodeName"] for pod in pods) == ["node-0", "node-1", "node-2"]
-        assert bare_kube_api.get(*place)["status"]["numberReady"] == 3
-        bare_kube_api.patch(*place, NEW_IMAGE)
-        world.settle()
-        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:2"] * 3
-
-
-@pytest.mark.parametrize("strategy", ["Recreate", "RollingUpdate"])
-def test_a_deployment_changes_over_to_a_new_template(bare_kube_api, strategy):
-    place = ("apps/v1", "Deployment", "agent", "default")
-    with World(bare_kube_api) as world:
-        bare_kube_api.create(_workload("Deployment", replicas=2, strategy={"type": strategy}))
-        world.settle()
-        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:1"] * 2
-        bare_kube_api.patch(*place, NEW_IMAGE)
-        world.settle()
-        assert [_image(pod) for pod in _pods(bare_kube_api).values()] == ["node:2"] * 2
-        status = bare_kube_api.get(*place)["status"]
-        assert (status["updatedReplicas"], status["availableReplicas"], status["observedGeneration"]) == (2, 2, 2)
-        conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
-        assert conditions == {"Available": "True", "Progressing": "True"}
-        bare_kube_api.delete(*place)
-        world.settle()
-        assert _pods(bare_kube_api) == {}

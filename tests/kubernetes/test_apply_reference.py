@@ -42,7 +42,7 @@ def _bare(obj: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: str(len(story)))
 def test_a_story_ends_as_recorded(story):
     from api_server import ApiError, apply
-    from api_server.field_sets import decode
+    from api_server.field_sets import decoded
     from api_server.schema import Schema
 
     schema, live = Schema(SHAPE), {}
@@ -53,18 +53,14 @@ def test_a_story_ends_as_recorded(story):
             if step["op"] == "apply":
                 new = apply.apply(schema, live, sent, manager, "now", force=step["force"])
             else:
-                entries = apply.after_update(schema, live, sent, manager, "v1", "now")
-                new = {**sent, "metadata": {"managedFields": entries}}
+                new = apply.update(schema, live, sent, manager, "v1", "now")
         except ApiError as error:
             found = {"conflicts": sorted(cause["field"] for cause in error.details["causes"])}
             assert found == step["becomes"], f"step {number}: {step}"
             continue
-        owned = {
-            f"{one.name}/{one.operation.lower()}": fields.fields
-            for one, fields in apply.Ownership.of(new).managers.items()
-        }
+        owned = {f"{one.name}/{one.operation.lower()}": fields.fields for one, fields in apply.owners_of(new).items()}
         assert _bare(new) == step["becomes"].get("object"), f"step {number}: {step}"
-        expected = {name: decode(fields) for name, fields in step["becomes"]["managers"].items()}
+        expected = {name: decoded(fields) for name, fields in step["becomes"]["managers"].items()}
         assert owned == expected, f"step {number}: {step}"
         live = new
 

@@ -313,8 +313,8 @@ def test_a_deleted_partition_is_gone_at_once_and_its_files_later(world, start, f
     (name,) = [n for n in world.disk.list() if n.endswith("-delete")]
     assert parse_partition_dir(name) is None
     assert len(name) == len("orders-0..-delete") - 1 + 32
-    anew = world.create(manager, "orders", 0, UUID(int=1))
-    assert (anew.log_start_offset, anew.log_end_offset) == (0, 0)
+    again = world.create(manager, "orders", 0, UUID(int=1))
+    assert (again.log_start_offset, again.log_end_offset) == (0, 0)
     assert manager.checkpointed_high_watermark("orders", 0) == 0
     world.advance(500)
     assert not world.disk.exists(name)

@@ -215,7 +215,7 @@ def test_a_prospective_voter_goes_back_when_the_leader_calls(cluster) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_who_cannot_win_does_not_keep_others_from_standing(cluster, seed: int) -> None:
-    """A voter that lags stands again and again, quicker than the others; their time-outs must not begin anew."""
+    """A voter that lags stands again and again, quicker than the others; their time-outs must not begin again."""
     c = cluster(3, switches=OFF, seed=seed, config=NodeConfig())
     leader = c.await_leader()
     c.await_everywhere([])

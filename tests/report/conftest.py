@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from highwater_chaos.report.files import RunFiles
+from highwater_pipeline.rows import EVENT_FIELDS
 
 EXPERIMENT = """\
 apiVersion: highwater.dev/v1alpha1
@@ -21,6 +22,12 @@ spec:
     topics: [{name: orders, assignment: [[0, 1]]}]
 """
 MS = 1_000_000
+
+
+OTHER = {"topic_id": "0" * 32, "partition_epoch": 0, "min_isr": 1, "reason": "", "broker_epoch": 1, "epoch": 0}
+OTHER |= {"replicas": [0, 1], "isr": [0], "isr_epochs": [-1], "registered_epochs": [-1], "offset": 0, "end_offset": 0}
+OTHER |= {"leader": 0, "leader_epoch": 0, "broker": 0, "metadata_offset": 0, "crc": 0, "stack": "", "partition": "x-0"}
+"""Fields that an event of some kind must have, and that a test does not care about."""
 
 
 class Recording:
@@ -54,7 +61,8 @@ class Recording:
 
     def event(self, ms: int, node: str, kind: str, **fields: Any) -> Recording:
         row = {"seq": len(self.events), "time_ns": ms * MS, "node_time_ns": ms * MS, "node": node, "incarnation": 1}
-        self.events.append({**row, "kind": kind, **fields})
+        other = {name: OTHER[name] for name in EVENT_FIELDS[kind] if name not in {*row, *fields}}
+        self.events.append({**row, "kind": kind, **other, **fields})
         return self
 
     def on_partition(self, ms: int, node: str, kind: str, **fields: Any) -> Recording:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -183,3 +184,14 @@ def test_the_page_says_how_to_run_it_again(kafka_14139: JudgedRun) -> None:
     assert f"highwater replay {kafka_14139.directory}" in page.text
     assert f"highwater run {kafka_14139.directory}/experiment.yaml" in page.text
     assert "seed 7 · backend sim · replica-epoch-check=off" in page.text
+
+
+def test_nothing_is_written_through_a_link(kafka_14139: JudgedRun, tmp_path: Path) -> None:
+    run = shutil.copytree(kafka_14139.directory, tmp_path / "run")
+    mine = tmp_path / "mine.txt"
+    mine.write_text("not a report")
+    (run / "report.html").unlink()
+    (run / "report.html").symlink_to(mine)
+    assert write_report(run).read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert mine.read_text() == "not a report"
+    assert not [path for path in run.iterdir() if path.name.startswith(".report")]

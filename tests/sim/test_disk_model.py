@@ -143,7 +143,7 @@ class SimDiskMachine(RuleBasedStateMachine):
             assert any(
                 here == {path for path in names if directory_of(path) == directory} for names in [*past, durable]
             )
-        # From here on the disk itself says what there is: the model begins anew.
+        # From here on the disk itself says what there is: the model begins again.
         self.names = {}
         for path, content in found.items():
             self.names[path] = file = ModelFile()

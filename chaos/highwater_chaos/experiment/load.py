@@ -15,9 +15,8 @@ from highwater_chaos.experiment.consistency import problems_of
 from highwater_chaos.experiment.errors import ExperimentError, Problem
 from highwater_chaos.experiment.faults import FaultKindError, Inject, with_all_kinds
 from highwater_chaos.experiment.model import ChaosExperiment
+from highwater_chaos.experiment.yaml_text import read_documents, read_text
 
-_DEEPEST: Final = 100
-"""Mappings and lists within each other: some thirty steps. Validation recurses, and must not depend on who calls it."""
 _KEPT: Final = 60
 """Characters of a found value that an error shows."""
 
@@ -28,36 +27,19 @@ def load_experiment(path: Path, *, references: bool = False) -> ChaosExperiment:
     Raises:
         ExperimentError: unreadable, not YAML, not one ``ChaosExperiment``, or wrong in any field.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ExperimentError(
-            str(path), [Problem("", f"expected an experiment file, found: {error.strerror or error}")]
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ExperimentError(str(path), [Problem("", f"is not UTF-8 text: {error.reason}")]) from error
-    return parse_experiment(text, str(path), references=references)
+    return parse_experiment(read_text(path), str(path), references=references)
 
 
 def parse_experiment(text: str, source: str, *, references: bool = False) -> ChaosExperiment:
     """Validate the text of an experiment; ``source`` names it in errors (see :func:`load_experiment`)."""
-    try:
-        documents = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
-        if len(documents) != 1:
-            found = "none" if not documents else f"{len(documents)}"
-            raise ExperimentError(source, [Problem("", f"expected one ChaosExperiment document; found {found}")])
-        lines = _Lines(documents[0], source)
-        data = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 0
-        raise ExperimentError(source, [Problem("", f"is not YAML: {error.problem}", line)]) from error
-    except yaml.YAMLError as error:
-        raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
+    documents = read_documents(text, source)
+    if len(documents) != 1:
+        found = "none" if not documents else f"{len(documents)}"
+        raise ExperimentError(source, [Problem("", f"expected one ChaosExperiment document; found {found}")])
+    root, data = documents[0]
+    lines = _Lines(root, source)
     if not isinstance(data, dict):
         raise ExperimentError(source, [Problem("", f"expected a mapping with apiVersion, kind …; found {_show(data)}")])
-    if (deep := _too_deep(data)) is not None:
-        message = f"is nested too deeply: expected at most {_DEEPEST} mappings and lists within each other"
-        raise ExperimentError(source, lines.placed([Problem(deep, message)]))
     try:
         experiment = ChaosExperiment.model_validate(data)
     except ValidationError as error:
@@ -75,24 +57,6 @@ def dump_experiment(experiment: ChaosExperiment) -> str:
     """The experiment as YAML, defaults written out, such that loading it gives the same experiment."""
     data = experiment.model_dump(mode="json", by_alias=True, exclude_none=True)
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _too_deep(data: Mapping[Any, Any]) -> str | None:
-    """Return the path (two fields at most) below which ``data`` is nested too deeply, or None."""
-    waiting: list[tuple[str, Any, int]] = [("", data, 0)]
-    while waiting:
-        path, value, depth = waiting.pop()
-        if depth > _DEEPEST:
-            return path
-        match value:
-            case Mapping():
-                fields = [(_join(path, str(key)) if depth < 2 else path, one) for key, one in value.items()]
-            case list():
-                fields = [(path, one) for one in value]
-            case _:
-                continue
-        waiting += [(name, one, depth + 1) for name, one in fields]
-    return None
 
 
 def _details(error: ValidationError) -> list[ErrorDetails]:

@@ -6,6 +6,7 @@ In memory a duration is integer nanoseconds and a rate is events a second; both 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -17,12 +18,16 @@ _PART: Final = re.compile(r"([0-9]+)(?:\.([0-9]+))?(ns|us|ms|s|m|h)")
 _RATE_PATTERN: Final = r"^[0-9]+(\.[0-9]+)?/(s|m)$"
 _RATE: Final = re.compile(r"^([0-9]+(?:\.[0-9]+)?)/(s|m)$")
 
+_LONGEST_TEXT: Final = 40
+_LONGEST_NS: Final = 8760 * _UNITS["h"]
+_HIGHEST_RATE: Final = 1_000_000
+
 
 def parse_duration(text: object) -> int:
     """Nanoseconds of a duration such as ``"1m30s"`` or ``"2.5s"``; raises ``ValueError`` on anything else."""
     if isinstance(text, int) and not isinstance(text, bool) and text == 0:
         return 0
-    if not isinstance(text, str) or not _DURATION.match(text):
+    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not _DURATION.match(text):
         raise ValueError("expected a duration such as 500ms, 20s or 1m30s (units: ns, us, ms, s, m, h)")
     total = 0
     for whole, fraction, unit in _PART.findall(text):
@@ -30,6 +35,8 @@ def parse_duration(text: object) -> int:
         total += int(whole) * scale
         if fraction:
             total += int(fraction) * scale // 10 ** len(fraction)
+    if total > _LONGEST_NS:
+        raise ValueError(f"expected a duration of at most {format_duration(_LONGEST_NS)}")
     return total
 
 
@@ -66,7 +73,7 @@ Duration = Annotated[
                 {
                     "type": "string",
                     "pattern": _DURATION_PATTERN,
-                    "maxLength": 40,
+                    "maxLength": _LONGEST_TEXT,
                     "description": "a duration such as 500ms, 20s or 1m30s (or 0)",
                 },
                 {"type": "integer", "const": 0},
@@ -89,6 +96,8 @@ def parse_rate(text: object) -> float:
     value = float(found[1]) / (60 if found[2] == "m" else 1)
     if value <= 0:
         raise ValueError("expected a rate above zero, such as 200/s; leave producers at 0 for no writes")
+    if value > _HIGHEST_RATE:
+        raise ValueError(f"expected a rate of at most {_HIGHEST_RATE}/s")
     return value
 
 
@@ -99,7 +108,8 @@ def _rate(found: object) -> float:
 
 
 def _format_rate(rate: float) -> str:
-    return f"{rate:g}/s"
+    # All digits, and no exponent: what is written is read again, as the same rate.
+    return f"{Decimal(repr(float(rate))).normalize():f}/s"
 
 
 Rate = Annotated[

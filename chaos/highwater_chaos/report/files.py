@@ -1,4 +1,8 @@
-"""What a report is drawn from: a run directory's files."""
+"""What a report is drawn from: a run directory's files.
+
+A recording may come from a stranger. Each row and the verdict are checked first: they have the fields that a report
+needs, with values of their types.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
 
 import msgspec
 
+from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
+from highwater_pipeline.rows import Row as Typed
+
 Row = Mapping[str, Any]
+Checked = TypeVar("Checked")
 _TAIL: Final = 1 << 16
 """Bytes in which the last line of a file is looked for."""
 _SHOWN: Final = 160
@@ -23,26 +31,119 @@ class BadRunFile(ValueError):  # noqa: N818 - what is wrong is the file
     """A file of a run directory is missing or torn; the message says which, where, and what was found."""
 
 
-class FileRows:
-    """Rows of a file of JSON Lines, decoded as they are gone through: a run may have recorded more than fits into
-    memory. A line that holds ``skip`` is passed over. Raises :class:`BadRunFile` where the file is missing or torn."""
+class _Evidence(msgspec.Struct):
+    what: str
 
-    def __init__(self, path: Path, skip: bytes | None = None) -> None:
-        self._path = path
-        self._skip = skip
+
+class _EvidenceOfBoth(msgspec.Struct):
+    inject: list[_Evidence]
+    heal: list[_Evidence]
+
+
+class _Fault(msgspec.Struct):
+    """What a report shows of a fault."""
+
+    kind: str
+    name: str | None
+    targets: list[str]
+    parameters: dict[str, Any]
+    started_ns: int
+    injected_ns: int | None
+    healed_ns: int | None
+    confirmed: bool
+    evidence: _EvidenceOfBoth
+    error: str | None
+
+
+class _Example(msgspec.Struct):
+    story: str = ""
+    partition: str | None = None
+    offset: int | None = None
+    stack: str | None = None
+
+
+class _Anomaly(msgspec.Struct):
+    count: int
+    examples: list[_Example]
+
+
+class _Found(msgspec.Struct):
+    what: str
+    value: Any
+
+
+class _Broken(msgspec.Struct):
+    time_ns: int
+    found: list[_Found]
+
+
+class _Assertion(msgspec.Struct):
+    name: str
+    promql: str
+    must: str
+    during: str
+    reason: str
+    holds: bool | None
+    example: _Broken | None
+
+
+class _Expected(msgspec.Struct, rename="camel"):
+    why_not: str | None
+
+
+class _Load(msgspec.Struct, rename="camel"):
+    asked_per_second: float
+    seconds: float
+    offered: int
+    held_back: int
+    acknowledged: int
+
+
+class _Verdict(msgspec.Struct, rename="camel"):
+    """What a report shows of a verdict."""
+
+    verdict: Literal["pass", "fail", "inconclusive"]
+    as_expected: bool
+    expected: _Expected
+    seed: int
+    backend: str
+    inconclusive_reasons: list[str]
+    reasons: list[str]
+    anomalies: dict[str, _Anomaly]
+    assertions: list[_Assertion]
+    checks: dict[str, str]
+    load: _Load | None = None
+
+
+class FileRows(Generic[Typed]):
+    """Rows of a file of JSON Lines, decoded as they are gone through: a run may have recorded more than fits into
+    memory. A line that holds ``skip`` is passed over. Raises :class:`BadRunFile` if the file is missing or torn, or a
+    row is not one of its kind."""
+
+    def __init__(self, path: Path, kind: RowKind[Typed], skip: bytes | None = None) -> None:
+        self._path: Path = path
+        self._kind: RowKind[Typed] = kind
+        self._skip: bytes | None = skip
         with _opened(path):
             pass
 
     def __iter__(self) -> Iterator[Row]:
-        skip = self._skip
+        skip, complaint, check = self._skip, self._kind.complaint, msgspec.json.Decoder(self._kind.row)
+        previous: Typed | None = None
         with _opened(self._path) as file:
             for number, line in enumerate(file, start=1):
-                if skip is None or skip not in line:
-                    yield _object(line, self._path, number)
+                if skip is not None and skip in line:
+                    continue
+                row, typed = _checked(line, self._path, number, check)
+                if wrong := complaint(typed, previous):
+                    raise BadRunFile(f"{self._path}:{number}: {wrong}; the line: {_start(line)}")
+                previous = typed
+                yield row
 
     def last(self) -> Row | None:
         """The last row, skipped or not; None where there is none."""
         lines: list[bytes] = []
+        check = msgspec.json.Decoder(self._kind.row)
         with _opened(self._path) as file:
             end = file.seek(0, os.SEEK_END)
             for back in (_TAIL, end):
@@ -53,10 +154,10 @@ class FileRows:
             if not lines:
                 return None
             try:
-                return _object(lines[-1], self._path)
+                return _object(lines[-1], self._path, None, check)
             except BadRunFile:  # find out which line it is
                 file.seek(0)
-                return _object(lines[-1], self._path, sum(1 for _ in file))
+                return _object(lines[-1], self._path, sum(1 for _ in file), check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +177,46 @@ class RunFiles:
         """Read a run directory; raises :class:`BadRunFile` where a file is missing or torn."""
         return cls(
             verdict=_document(directory / "verdict.json"),
-            operations=FileRows(directory / "history" / "operations.jsonl"),
-            events=FileRows(directory / "events" / "nodes.jsonl", skip=b'"kind":"batch-committed"'),
-            faults=list(FileRows(directory / "faults.jsonl")),
-            experiment=_read(directory / "experiment.yaml").decode("utf-8"),
+            operations=FileRows(directory / "history" / "operations.jsonl", OPERATION_ROWS),
+            events=FileRows(directory / "events" / "nodes.jsonl", NODE_EVENT_ROWS, skip=b'"kind":"batch-committed"'),
+            faults=_faults(directory / "faults.jsonl"),
+            experiment=_text(directory / "experiment.yaml"),
         )
 
 
 def _document(path: Path) -> Row:
-    return _object(_read(path), path)
+    return _object(_read(path), path, None, msgspec.json.Decoder(_Verdict))
 
 
-def _object(data: bytes, path: Path, line: int | None = None) -> Row:
+def _faults(path: Path) -> Sequence[Row]:
+    check = msgspec.json.Decoder(_Fault)
+    return [_object(line, path, number, check) for number, line in enumerate(_read(path).splitlines(), start=1)]
+
+
+def _object(data: bytes, path: Path, line: int | None, check: msgspec.json.Decoder[Any]) -> Row:
+    return _checked(data, path, line, check)[0]
+
+
+def _checked(data: bytes, path: Path, line: int | None, check: msgspec.json.Decoder[Checked]) -> tuple[Row, Checked]:
+    """Return one object with all its fields, and what ``check`` makes of it."""
     try:
-        return _DECODE(data)
-    except msgspec.DecodeError as error:
+        return _DECODE(data), check.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         place = path if line is None else f"{path}:{line}"
-        start = data[:_SHOWN].decode("utf-8", "replace").rstrip("\n")
-        raise BadRunFile(f"{place}: expected a JSON object, found: {start} ({error})") from error
+        if isinstance(error, msgspec.ValidationError):
+            raise BadRunFile(f"{place}: {error}; found: {_start(data)}") from error
+        raise BadRunFile(f"{place}: expected a JSON object, found: {_start(data)} ({error})") from error
+
+
+def _start(data: bytes) -> str:
+    return data[:_SHOWN].decode("utf-8", "replace").rstrip("\n")
+
+
+def _text(path: Path) -> str:
+    try:
+        return _read(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadRunFile(f"{path}: is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
 def _read(path: Path) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +40,17 @@ def write_report(directory: Path, shown_as: Path | None = None) -> Path:
     ``shown_as`` is the directory's name in the commands that the page prints, where it is about to be renamed.
     """
     path = directory / "report.html"
-    path.write_text(render(RunFiles.read(directory), shown_as or directory), encoding="utf-8")
+    page = render(RunFiles.read(directory), shown_as or directory)
+    # Under another name first: a link that stands in its place is replaced, and nothing is written through it.
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=directory, prefix=".report-", delete=False) as file:
+        try:
+            file.write(page)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
     return path
 
 

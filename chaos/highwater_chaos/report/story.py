@@ -73,7 +73,7 @@ def _client_steps(run: RunFiles, partition: str, value: int | None) -> Iterator[
     first_read: Row | None = None
     row: Row | None = None
     for row in run.operations:
-        for element in row["value"] or ():
+        for element in row.get("value") or ():
             if element.get("value") != value or element.get("key") != partition:
                 continue
             if element["op"] == "send" and row["f"] == "send":

@@ -120,7 +120,7 @@ def _clients(
             case "invoke":
                 begun[row["process"]] = row["time"]
             case "ok":
-                acked[bucket] += len(row["value"] or ())
+                acked[bucket] += len(row.get("value") or ())
                 if (start := begun.pop(row["process"], None)) is not None:
                     latencies[bucket].add((row["time"] - start) / 1e6)
             case _:
@@ -268,4 +268,4 @@ def _fault_span(row: Row, end_ns: int) -> Span:
 def fault_label(row: Row) -> str:
     """``powerLoss broker-1``; what an RPC fault is about stands in its parameters."""
     rpc = row["parameters"].get("rpc")
-    return " ".join([row["kind"], *([rpc] if rpc else []), ", ".join(row["targets"])]).strip()
+    return " ".join([row["kind"], *([str(rpc)] if rpc else []), ", ".join(row["targets"])]).strip()

@@ -138,7 +138,7 @@ def _unassigned_since(history: list[dict[str, Any]], broker: int) -> dict[str, A
 
 
 def _running_since(events: list[dict[str, Any]], broker: int) -> int | None:
-    """When the broker's present life came to run, or was registered anew; None: it does not run."""
+    """When the broker's present life came to run, or was registered again; None: it does not run."""
     since: int | None = None
     for event in events:
         if broker_of(event["node"]) != broker:

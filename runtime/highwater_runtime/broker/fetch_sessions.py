@@ -6,12 +6,12 @@ Rules in words:
 * A request with session id 0 and epoch 0 is a full fetch that asks for a session; with epoch −1 it wants none. A full
   fetch that names a session closes it. Any other epoch continues the session named: an unknown one is answered
   FETCH_SESSION_ID_NOT_FOUND, another epoch than the next one INVALID_FETCH_SESSION_EPOCH, and topics told by name in a
-  session that was opened by id, or the other way round, FETCH_SESSION_TOPIC_ID_ERROR. The client then begins anew.
+  session that was opened by id, or the other way round, FETCH_SESSION_TOPIC_ID_ERROR. The client then begins again.
 * A partition is in an incremental answer if it has records, an error or a diverging epoch, or if its HW or log start
   has moved since it was told. An error makes the next answer tell the HW again.
 * Partitions that had records go to the end of the line, so that all get their share of ``max_bytes``.
 * A session that names more than :data:`MOST_UNKNOWN` partitions that are unknown here is closed: its client begins
-  anew, or goes on with full fetches. Kafka keeps however many are named.
+  again, or goes on with full fetches. Kafka keeps however many are named.
 * There are at most ``max.incremental.fetch.session.cache.slots`` sessions. A new one takes the place of one that was
   not used for two minutes; else of one that is older than that and has fewer partitions. Followers come before
   consumers. Where there is no place, the client is told session 0 and goes on with full fetches.

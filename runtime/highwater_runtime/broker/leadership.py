@@ -1,13 +1,14 @@
 """What the leader of a partition does, for the length of one leader epoch: append, watch followers, move the HW.
 
 The rules of ISR and HW are pure functions in :mod:`highwater_runtime.broker.isr`; here they meet the log, the clock
-and the trace. A leadership ends by being dropped by its :class:`~highwater_runtime.broker.partition.Partition`.
+and the trace. A leadership ends when its replica drops it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
+from uuid import UUID
 
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import (
@@ -21,6 +22,9 @@ from highwater_runtime.broker.isr import (
     next_isr,
     proposal_reason,
 )
+from highwater_runtime.broker.partition_context import PartitionContext
+from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.log.log import Log
 from highwater_runtime.log.results import BatchMark
 from highwater_runtime.ports import MS
 from highwater_runtime.ports.trace import (
@@ -32,9 +36,6 @@ from highwater_runtime.ports.trace import (
     WriteAcknowledged,
 )
 from highwater_runtime.wire.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from highwater_runtime.broker.partition import Partition
 
 PRINTED_LAG_MIN: Final = 10
 """Records: ``MIN_BYTES_LAG`` of Design V3."""
@@ -66,6 +67,52 @@ class Appended(NamedTuple):
     """When the leader dated the records (``message.timestamp.type=LogAppendTime``); −1 if their producer did."""
 
 
+class LedReplica(Protocol):
+    """What a leadership reads and changes of the replica that leads."""
+
+    partition_epoch: int
+    isr: IsrState
+
+    @property
+    def context(self) -> PartitionContext:
+        """The broker's part."""
+
+    @property
+    def name(self) -> str:
+        """Topic, dash, index."""
+
+    @property
+    def key(self) -> PartitionKey:
+        """Topic id and index."""
+
+    @property
+    def topic_id(self) -> UUID:
+        """Id of the topic."""
+
+    @property
+    def log(self) -> Log:
+        """The replica's log."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """The epoch in force."""
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        """The assignment."""
+
+    @property
+    def min_isr(self) -> int:
+        """``min.insync.replicas``, at most the number of replicas."""
+
+    @property
+    def high_watermark(self) -> int:
+        """Exclusive end of what is committed."""
+
+    def move_high_watermark(self, to: int) -> None:
+        """Set the high watermark, forward only."""
+
+
 class Leadership:
     """One leader epoch of one partition, as lived by its leader."""
 
@@ -80,7 +127,7 @@ class Leadership:
         "start_offset",
     )
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(self, partition: LedReplica) -> None:
         self._partition = partition
         self._lag_max_ns = partition.context.config.replica_lag_time_max_ms * MS
         self._uncommitted: deque[BatchMark] = deque()
@@ -119,7 +166,7 @@ class Leadership:
 
     def _match_followers(self) -> None:
         p, now = self._partition, self._partition.context.clock.now_ns()
-        p.context.review_later(p)
+        p.context.review_later(p.key)
         known, self.followers = self.followers, {}
         members_before, self._members = self._members, p.isr.committed
         for b in p.replicas:
@@ -139,7 +186,7 @@ class Leadership:
         if not info.duplicate:
             self._uncommitted.extend(info.marks)
             p.context.appended(p.name)
-            p.context.review_later(p)
+            p.context.review_later(p.key)
             self.advance_high_watermark()
         dated = info.max_timestamp if p.log.config.log_append_time else -1
         return Appended(info.first_offset, info.end_offset, info.duplicate, info.log_start_offset, dated)
@@ -173,7 +220,7 @@ class Leadership:
         leader_end = p.log.log_end_offset
         assert offset <= leader_end, f"{p.name}: broker {broker_id} fetched at {offset}, beyond the LEO {leader_end}"
         if offset < follower.log_end_offset:
-            p.context.review_later(p)
+            p.context.review_later(p.key)
         if log_start_offset > max(follower.log_start_offset, 0):
             p.context.changed(p.name)  # a deletion of records may wait for that
         follower.fetched(offset, log_start_offset, replica_epoch, leader_end, p.context.clock.now_ns())
@@ -295,7 +342,7 @@ class Leadership:
                 reason=proposal.reason,
             )
         )
-        p.context.propose(p, proposal)
+        p.context.propose(p.key, proposal, self.proposal_answered)
 
     def _replica_epoch(self, broker_id: int) -> int:
         if broker_id == self._partition.context.broker_id:

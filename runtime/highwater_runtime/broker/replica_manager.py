@@ -21,7 +21,8 @@ from highwater_runtime.broker.fetcher import FetchContext
 from highwater_runtime.broker.fetcher_manager import FetcherManager
 from highwater_runtime.broker.follower_state import FollowerState
 from highwater_runtime.broker.isr import OnAnswer, Proposal
-from highwater_runtime.broker.partition import Partition, PartitionContext
+from highwater_runtime.broker.partition import Partition
+from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
 from highwater_runtime.broker.slices import Slices
@@ -120,7 +121,7 @@ class ReplicaManager:
         self.deletions = deletions
         self._wake_ups = wake_ups
         self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
-        self._to_review: dict[PartitionKey, Partition] = {}
+        self._to_review: dict[PartitionKey, None] = {}
         """Those whose ISR or HW may change with time."""
         self._closed = False
         self.on_changed: Callable[[PartitionKey], None] = lambda _: None
@@ -436,10 +437,9 @@ class ReplicaManager:
                 return int(configured)
         return self.options.config.min_insync_replicas
 
-    def _propose(self, partition: Partition, proposal: Proposal) -> None:
+    def _propose(self, key: PartitionKey, proposal: Proposal, on_answer: OnAnswer) -> None:
         assert self._isr_writer is not None
-        assert partition.leading is not None
-        self._isr_writer.propose(partition.key, proposal, partition.leading.proposal_answered)
+        self._isr_writer.propose(key, proposal, on_answer)
 
     def _withdraw(self, key: PartitionKey) -> None:
         assert self._isr_writer is not None
@@ -455,8 +455,8 @@ class ReplicaManager:
     def _start_moved(self, key: PartitionKey) -> None:
         self._fetchers.moved(key)
 
-    def _review_later(self, partition: Partition) -> None:
-        self._to_review[partition.key] = partition
+    def _review_later(self, key: PartitionKey) -> None:
+        self._to_review[key] = None
 
     def _schedule_isr_pass(self) -> None:
         # Half the lag time, as in Kafka: a replica leaves after one and a half times the lag time at the latest.
@@ -472,13 +472,11 @@ class ReplicaManager:
             return
         for _ in range(min(_REVIEWED_TOGETHER, len(self._under_review))):
             key = self._under_review.pop()
-            partition = self._to_review.get(key)
-            if partition is None:
-                continue
-            if partition.leading is not None:
-                partition.leading.review_isr()
-            if partition.leading is None or partition.leading.is_fully_replicated:
-                del self._to_review[key]
+            leading = self.partitions[key].leading if key in self.partitions else None
+            if leading is not None:
+                leading.review_isr()
+            if leading is None or leading.is_fully_replicated:
+                self._to_review.pop(key, None)
         if self._under_review:
             self.ports.clock.call_later(0, self._review_slice)
             return

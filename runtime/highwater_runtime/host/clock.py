@@ -5,7 +5,7 @@ were set; and a skewed clock moves every pending timer, which is one change of r
 the whole heap, armed for its head.
 
 Skew, as in the simulator: the node's time runs at ``rate`` × true speed, its wall clock is ``offset_ns`` ahead on top.
-The node's monotonic time never goes back; setting the skew anew also lets the wall clock jump to the new offset.
+The node's monotonic time never goes back; setting the skew again also lets the wall clock jump to the new offset.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def without_joined_before(data: bytes, offset: int) -> bytes:
 
 
 class Rewriter:
-    """Makes the batches of one segment anew; :meth:`take` what is ready."""
+    """Makes the batches of one segment again; :meth:`take` what is ready."""
 
     def __init__(self, last_of: Mapping[bytes, int], tombstones_before_ms: int) -> None:
         self._last_of = last_of

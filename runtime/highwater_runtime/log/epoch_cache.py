@@ -7,7 +7,7 @@ It answers "where does epoch e end here?", by which a follower finds the point w
 * It is truncated with the log, at both ends, and again after loading: after a power loss the checkpoint may know epochs
   that the log has forgotten.
 * Changes are made in memory, and the checkpoint is written later (``is_stale``). Batches carry their leader epoch, so
-  what is missing in the checkpoint is made anew from those that recovery reads. What it does not read lies below the
+  what is missing in the checkpoint is made again from those that recovery reads. What it does not read lies below the
   recovery point: so **the checkpoint of a recovery point is written only once the epochs below it are durable**, and so
   is the marker of a clean shutdown. :class:`.manager.LogManager` sees to that. Kafka 4.0 writes each new epoch durably
   before it goes on and only leaves cutting for later (KAFKA-16541): a broker that becomes the leader of 3,000
@@ -21,7 +21,7 @@ the checkpoint                                         the cache
 lacks epochs that have batches above recovery point    gets them from these batches
 lacks an epoch without any batch                       lacks it too: no follower can have batches of it
 has epochs at or behind the end of the log             loses them
-has epochs of a tail that was cut and written anew     loses those above the recovery point, which a truncation has
+has epochs of a tail that was cut and written again     loses those above the recovery point, which a truncation has
                                                        lowered before; the batches there tell what is right
 is missing or makes no sense                           is made from the headers of all batches
 =====================================================  ============================================================

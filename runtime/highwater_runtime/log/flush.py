@@ -1,7 +1,7 @@
 """The recovery point: below which offset a log is known to be durable, while flushes and truncations overlap.
 
 A flush covers what was written before it began and ends as an event of its own, later. A truncation in between takes
-back what the flush would have vouched for: offsets that are written anew after it are other bytes.
+back what the flush would have vouched for: offsets that are written again after it are other bytes.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ class Log(AppendableLog):
         return True
 
     def truncate_fully_and_start_at(self, offset: int, *, leader_epoch: int = -1) -> None:
-        """Drop everything and begin anew, empty, at ``offset``: the leader has deleted all that this replica has.
+        """Drop everything and begin again, empty, at ``offset``: the leader has deleted all that this replica has.
 
         Raises:
             LogOffline: the disk failed.

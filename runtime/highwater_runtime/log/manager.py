@@ -5,7 +5,7 @@ as tasks behind the broker's back (:mod:`.write_behind`), in the order in which 
 
 * On start it takes the clean-shutdown marker away (durably, before anything else: a marker that outlives its truth
   would switch recovery off), then opens every log (:mod:`.loading`), with recovery unless the marker was there. All
-  recovery points are written after loading: stale and too high, one would vouch for bytes that were written anew since.
+  recovery points are written after loading: stale and too high, one would vouch for bytes that have been written again.
   Until then nothing is written, so a stop or a crash in between leaves things as they were.
 * From time to time it writes the recovery points, log start offsets and high watermarks (:mod:`.offset_checkpoints`).
 * A log is created off the broker's events, many in one batch, and is there once it is durable.

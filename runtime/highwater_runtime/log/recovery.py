@@ -12,7 +12,7 @@ byte. There the log ends before the first batch that
   batches that were not).
 
 What is behind it goes, in this segment and in all later ones. Indexes, epoch cache and producer state are made
-anew from the batches that stay, and whatever of them points past the end is cut too. Every loss is a :class:`Cut`.
+again from the batches that stay, and whatever of them points past the end is cut too. Every loss is a :class:`Cut`.
 """
 
 from __future__ import annotations

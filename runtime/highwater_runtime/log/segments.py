@@ -1,7 +1,7 @@
 """The segments of one log as a chain: each begins where the one before it ends, the last one takes the appends.
 
 Everything that a log does with files is here: which segment holds an offset, how the chain grows, is cut at either end
-and begins anew, what a flush has to cover, and what is removed when. Files that leave the chain are renamed at once
+and begins again, what a flush has to cover, and what is removed when. Files that leave the chain are renamed at once
 (``….deleted``) and unlinked ``file.delete.delay.ms`` later. The log (:mod:`.log`) decides; nothing is checked here.
 """
 
@@ -188,7 +188,7 @@ class SegmentChain:
             self.sync_directory()
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin anew at ``offset``; durably, unless the switch is off."""
+        """Drop everything and begin again at ``offset``; durably, unless the switch is off."""
         self.cuts += 1
         while self.segments:
             self._set_aside(self.segments.pop())
@@ -264,7 +264,7 @@ class SegmentChain:
     def unflushed_files(self, recovery_point: int, *, sealed_only: bool = False) -> list[DiskFile]:
         """What an fsync has to cover so that everything is durable, beside the directory.
 
-        The indexes of the active segment are left out: whoever finds its end above the recovery point makes them anew.
+        The indexes of the active segment are left out: whoever finds its end above the recovery point makes them again.
         """
         files: list[DiskFile] = []
         for segment in self._above(recovery_point):

@@ -8,7 +8,7 @@ Rules in words, as in Kafka's ``FetchSessionHandler``:
   wanted no more. An answer tells only what has changed.
 * After an error of the session, or a request without an answer, nobody knows what the leader holds: the next request is
   full, and closes the old session by naming it.
-* Whoever is asked for anew goes to the end of the line, so that in full requests, too, all get their share of
+* Whoever is asked for again goes to the end of the line, so that in full requests, too, all get their share of
   ``max_bytes``.
 """
 

@@ -175,7 +175,7 @@ class ZooKeeperServer:
     # --- RaftListener ---------------------------------------------------------------------------------------------
 
     def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
-        """Begin anew with a snapshot. What its state has changed fires no watch: so no connection stays."""
+        """Begin again with a snapshot. What its state has changed fires no watch: so no connection stays."""
         self._drop_all()
         self.state = EnsembleState.load(end_offset, records)
         if self._witness is not None:

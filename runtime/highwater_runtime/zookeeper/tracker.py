@@ -30,7 +30,7 @@ class SessionTracker:
         self._sessions: dict[int, _Tracked] = {}
 
     def track(self, session: int, timeout_ms: int, now_ns: int, connection: int = 0) -> None:
-        """A session begins, or begins anew under this leader."""
+        """A session begins, or begins again under this leader."""
         self._sessions[session] = _Tracked(timeout_ms * MS, now_ns + timeout_ms * MS, connection=connection)
 
     def forget(self, session: int) -> None:

@@ -53,7 +53,7 @@ class Witness:
         self._controller_epoch = 0
 
     def load(self, nodes: Iterable[Change]) -> None:
-        """Begin anew with a whole tree, and report nothing: others have seen how it came about."""
+        """Begin again with a whole tree, and report nothing: others have seen how it came about."""
         fresh = Witness(_Silence())
         fresh.applied(0, nodes)
         for name, value in vars(fresh).items():

@@ -236,7 +236,7 @@ def test_a_stray_that_a_stop_has_left_is_deleted_after_the_next_start(make_order
 
 
 def test_a_name_is_not_enough_where_topic_ids_differ(make_orders):
-    """The list has ``orders-0`` of another topic id: what is here under that name is stray, and made anew."""
+    """The list has ``orders-0`` of another topic id: what is here under that name is stray, and made again."""
     c, orders = make_orders()
     orders.topic_id = UUID(int=77)
     orders.lead(1, leader_epoch=0, partition_epoch=0, kind=FULL, isr=(0, 1, 2))

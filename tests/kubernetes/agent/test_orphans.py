@@ -178,7 +178,7 @@ def test_nothing_is_removed_while_the_api_server_is_silent(around: Surroundings)
             collector.look()
     around.silent = False
     look_for(collector, around, GRACE)
-    assert around.names() == [ORPHAN.name], "the while begins anew"
+    assert around.names() == [ORPHAN.name], "the while begins again"
     look_for(collector, around, LOOK_EVERY)
     assert around.names() == []
 

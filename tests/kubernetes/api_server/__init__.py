@@ -1,9 +1,9 @@
 """A stand-in for a Kubernetes API server: real HTTP on loopback, no cluster behind it.
 
-For tests of what talks to Kubernetes. It keeps the promises that clients rely on (resource versions, watches that
-resume, patch types, field ownership, finalizers, garbage collection, validation of custom resources), breaks them on
-request (``faults``), and remembers who asked for what (``rbac``). ``world`` adds the controllers and the node that make
-pods run.
+It does what the operator, the agent, the runner and the CLI ask of a server, and no more: what it does not know it
+refuses loudly. It keeps the promises that they rely on (resource versions, watches that resume, server-side apply,
+finalizers, garbage collection, validation of custom resources), breaks them on request (``faults``), and notes who
+asked for what (``rbac``). ``world`` adds the controllers and the node that make pods run.
 """
 
 from .errors import ApiError

@@ -1,291 +1,182 @@
-"""Server-side apply and field ownership.
+"""Server-side apply and field ownership (``metadata.managedFields``).
 
-An applier owns the fields that it sets; what it no longer sets and nobody else owns goes; what another owns and it sets
-to another value is a conflict, unless it forces. Every other write makes its author the owner of what it changed.
+An applier owns the fields that it sets. A field that it no longer sets, and nobody else owns, goes. A field that it
+sets to another value than another manager, who owns it, is a conflict, unless it forces. Every other write makes its
+author the owner of what it changed.
+
+``test_apply_reference`` compares this with what Kubernetes' own library makes of random applies and updates.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from .errors import ApiError
-from .field_sets import (
-    Fields,
-    Path,
-    compare,
-    decode,
-    element_of,
-    encoded,
-    fields_of,
-    is_granular_list,
-    spelled,
-    with_named_parents,
-)
-from .schema import ANYTHING, Json, Schema
-
-Operation = Literal["Apply", "Update"]
-
-_META: Final = "f:metadata"
-_NOT_OWNED: Final[frozenset[Path]] = frozenset(
-    {
-        ("f:apiVersion",),
-        ("f:kind",),
-        (_META,),
-        *(
-            (_META, f"f:{name}")
-            for name in (
-                "name",
-                "namespace",
-                "creationTimestamp",
-                "selfLink",
-                "uid",
-                "generation",
-                "managedFields",
-                "resourceVersion",
-                "deletionTimestamp",
-                "deletionGracePeriodSeconds",
-            )
-        ),
-    }
-)
-_MANAGED_FIELDS: Final = (_META, "f:managedFields")
+from .errors import ApiError, Json
+from .field_sets import Fields, compare, decoded, encoded, fields_of, spelled, with_named_parents
+from .schema import ANYTHING, Schema
 
 
 class Manager(NamedTuple):
-    """Who writes: one name may apply and update, and do so to a subresource too."""
+    """One name may apply and update, and do either to a subresource."""
 
     name: str
-    operation: Operation
-    subresource: str
+    operation: str
+    subresource: str = ""
 
 
-@dataclass(frozen=True)
-class Owned:
-    """The fields of one manager."""
-
+class _Owned(NamedTuple):
     fields: Fields
     api_version: str
     time: str
 
 
-@dataclass
-class Ownership:
-    """``metadata.managedFields``."""
+Owners = dict[Manager, _Owned]
 
-    managers: dict[Manager, Owned] = field(default_factory=dict)
 
-    @staticmethod
-    def of(obj: Json | None) -> Ownership:
-        """As an object tells it."""
-        entries = ((obj or {}).get("metadata") or {}).get("managedFields") or []
-        return Ownership(
-            {
-                Manager(entry["manager"], entry["operation"], entry.get("subresource", "")): Owned(
-                    decode(entry.get("fieldsV1") or {}), entry.get("apiVersion", ""), entry.get("time", "")
-                )
-                for entry in entries
-            }
+def owners_of(obj: Json) -> Owners:
+    """Read ``managedFields``."""
+    return {
+        Manager(one["manager"], one["operation"], one.get("subresource", "")): _Owned(
+            decoded(one["fieldsV1"]), one["apiVersion"], one["time"]
         )
-
-    def entries(self) -> list[Json]:
-        """For ``metadata.managedFields``, in the order in which servers list them."""
-        kept = sorted(self.managers.items(), key=lambda pair: (pair[0].operation, pair[1].time, pair[0].name))
-        return [
-            {
-                "manager": manager.name,
-                "operation": manager.operation,
-                "apiVersion": owned.api_version,
-                **({"time": owned.time} if owned.time else {}),
-                "fieldsType": "FieldsV1",
-                "fieldsV1": encoded(frozenset(owned.fields)),
-                **({"subresource": manager.subresource} if manager.subresource else {}),
-            }
-            for manager, owned in kept
-            if owned.fields
-        ]
-
-
-def _without_managed(obj: Json) -> Json:
-    metadata = obj.get("metadata") or {}
-    if "managedFields" not in metadata:
-        return obj
-    return {**obj, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
-
-
-def after_update(schema: Schema, live: Json, new: Json, manager: Manager, api_version: str, now: str) -> list[Json]:
-    """``managedFields`` once ``new`` has replaced ``live`` (``{}`` on create)."""
-    # Whoever sends an object without managedFields, or with an empty list, resets or keeps them: the server keeps.
-    metadata = new.get("metadata") or {}
-    sent = metadata.get("managedFields")
-    ownership = Ownership() if sent in ([], [{}]) else Ownership.of(live)
-    change = compare(schema, _without_managed(live), _without_managed(new))
-    changed = {path for path in change.added | change.modified if not _ignored(path)}
-    removed = change.removed
-    if not changed and not removed:
-        return ownership.entries()
-    for other, owned in list(ownership.managers.items()):
-        if other != manager and not owned.fields.isdisjoint(changed | removed):
-            ownership.managers[other] = replace(owned, fields=owned.fields - changed - removed)
-    before = ownership.managers.get(manager)
-    mine = ((before.fields if before else set()) - removed) | changed
-    if before is None or mine != before.fields or changed:
-        ownership.managers[manager] = Owned(mine, api_version, now)
-    return ownership.entries()
-
-
-def _ignored(path: Path) -> bool:
-    return path in _NOT_OWNED or path[:2] == _MANAGED_FIELDS
-
-
-def apply(
-    schema: Schema,
-    live: Json,
-    config: Json,
-    manager: Manager,
-    now: str,
-    *,
-    force: bool,
-) -> Json:
-    """The object once ``config`` is applied to ``live`` (``{}`` where there is none), with its ``managedFields``."""
-    ownership = Ownership.of(live)
-    config = _without_managed(config)
-    new = merge(schema, _without_managed(live), config)
-    wanted = {path for path in fields_of(schema, config) if not _ignored(path)}
-    last = ownership.managers.get(manager)
-    ownership.managers[manager] = Owned(wanted, config["apiVersion"], now)
-    if last is not None and last.fields:
-        new = _pruned(schema, new, last.fields, ownership)
-    change = compare(schema, _without_managed(live), new)
-    changed = change.added | change.modified
-    conflicts = {
-        other: owned.fields & changed
-        for other, owned in ownership.managers.items()
-        if other != manager and owned.fields & changed
+        for one in obj.get("metadata", {}).get("managedFields", ())
     }
-    if conflicts and not force:
-        raise _conflict(conflicts, ownership)
-    for other, owned in list(ownership.managers.items()):
-        if other != manager:
-            ownership.managers[other] = replace(owned, fields=owned.fields - changed - change.removed)
-    if last is not None and last.fields == wanted and not changed and not change.removed:
-        ownership.managers[manager] = last
-    new = dict(new)
-    entries = ownership.entries()
-    new["metadata"] = {**(new.get("metadata") or {}), **({"managedFields": entries} if entries else {})}
-    return new
 
 
-def _pruned(schema: Schema, merged: Json, last: Fields, ownership: Ownership) -> Json:
-    """Without what the applier set before and nobody owns any more, and without what that leaves empty."""
-    owned = with_named_parents({path for one in ownership.managers.values() for path in one.fields})
-    before, there = with_named_parents(last) - _NOT_OWNED, with_named_parents(fields_of(schema, merged))
-    left: Json = _removed(schema, merged, (before - owned) & there)
-    gone = (there - with_named_parents(fields_of(schema, left))) & before
-    result: Json = _removed(schema, merged, gone)
-    return result
-
-
-def _conflict(conflicts: dict[Manager, Fields], ownership: Ownership) -> ApiError:
-    def said(manager: Manager) -> str:
-        text = f'"{manager.name}"'
-        if manager.subresource:
-            text += f' with subresource "{manager.subresource}"'
-        if manager.operation == "Update":
-            owned = ownership.managers[manager]
-            text += f" using {owned.api_version}" + (f" at {owned.time}" if owned.time else "")
-        return text
-
-    causes = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {said(manager)}", "field": spelled(path)}
-        for manager in sorted(conflicts)
-        for path in sorted(conflicts[manager])
+def _with_owners(obj: Json, owners: Owners) -> Json:
+    """Entries in the order in which servers list them."""
+    metadata = {key: value for key, value in obj.get("metadata", {}).items() if key != "managedFields"}
+    entries = [
+        {
+            "manager": manager.name,
+            "operation": manager.operation,
+            "apiVersion": owned.api_version,
+            "time": owned.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": encoded(owned.fields),
+            **({"subresource": manager.subresource} if manager.subresource else {}),
+        }
+        for manager, owned in sorted(owners.items(), key=lambda pair: (pair[0].operation, pair[1].time, pair[0].name))
+        if owned.fields
     ]
-    if len(causes) == 1:
-        message = f"Apply failed with 1 conflict: {causes[0]['message']}: {causes[0]['field']}"
-    else:
-        lines = []
-        for manager in sorted(conflicts):
-            lines.append(f"conflicts with {said(manager)}:")
-            lines += [f"- {spelled(path)}" for path in sorted(conflicts[manager])]
-        message = f"Apply failed with {len(causes)} conflicts: " + "\n".join(lines)
-    return ApiError(409, "Conflict", message, {"causes": causes})
+    return obj | {"metadata": metadata | ({"managedFields": entries} if entries else {})}
 
 
-def merge(schema: Schema, live: Any, config: Any) -> Any:
-    """What is configured over what is there: maps and keyed lists by their keys, everything else as a whole."""
-    match live, config:
-        case dict(), dict():
-            if schema.atomic_map:
-                return config
-            merged = dict(live)
-            for name, value in config.items():
-                merged[name] = merge(schema.field(name) or ANYTHING, live[name], value) if name in live else value
-            return merged
-        case list(), list() if is_granular_list(schema):
-            return _merged_items(schema, live, config)
-        case _:
-            return config
+def update(schema: Schema, live: Json, new: Json, manager: Manager, api_version: str, now: str) -> Json:
+    """Return ``new``, which replaces ``live`` (empty for a creation), with its owners."""
+    owners = owners_of(live)
+    changed, removed = compare(schema, live, new)
+    for other, owned in owners.items():
+        owners[other] = owned._replace(fields=owned.fields - changed - removed)
+    if changed:
+        mine = owners[manager].fields if manager in owners else frozenset()
+        owners[manager] = _Owned(mine | changed, api_version, now)
+    return _with_owners(new, owners)
+
+
+def apply(schema: Schema, live: Json, config: Json, manager: Manager, now: str, *, force: bool) -> Json:
+    """Return the object with ``config`` applied to ``live`` (empty: there is none), with its owners.
+
+    Raises:
+        ApiError: 409 for a conflict with another manager, unless ``force``.
+    """
+    owners = owners_of(live)
+    wanted = fields_of(schema, config)
+    last = owners.pop(manager, None)
+    new = _merged(schema, live, config)
+    if last is not None:
+        kept = wanted.union(*(owned.fields for owned in owners.values()))
+        new = _pruned(schema, new, last.fields, kept)
+    changed, removed = compare(schema, live, new)
+    conflicts = {other: owned.fields & changed for other, owned in owners.items() if owned.fields & changed}
+    if conflicts and not force:
+        raise _conflict(conflicts, owners)
+    for other, owned in owners.items():
+        owners[other] = owned._replace(fields=owned.fields - changed - removed)
+    rests = last is not None and last.fields == wanted and not changed and not removed
+    owners[manager] = last if rests and last is not None else _Owned(wanted, config["apiVersion"], now)
+    return _with_owners(new, owners)
+
+
+def _merged(schema: Schema, live: Any, config: Any) -> Any:
+    """Maps and keyed lists are merged by their keys; everything else is replaced."""
+    if isinstance(live, dict) and isinstance(config, dict) and not schema.atomic_map:
+        both = {
+            name: _merged(schema.field(name) or ANYTHING, live[name], value) if name in live else value
+            for name, value in config.items()
+        }
+        return live | both
+    if isinstance(live, list) and isinstance(config, list) and schema.keyed:
+        return _merged_items(schema, live, config)
+    return config
 
 
 def _merged_items(schema: Schema, live: list[Any], config: list[Any]) -> list[Any]:
     """Items of the configuration in its order; those of others stay where they were among them."""
-    before = {element_of(schema, item): item for item in live}
-    wanted = {element_of(schema, item): item for item in config}
-    there, asked = list(before), list(wanted)
-    shared = [element for element in asked if element in before]
-    done: set[str] = set()
-    merged: list[Any] = []
-
-    def take(element: str) -> None:
-        done.add(element)
-        if shared and shared[0] == element:
-            shared.pop(0)
-        item = wanted[element]
-        merged.append(merge(schema.items, before[element], item) if element in before else item)
-
-    left = right = 0
-    while left < len(there) or right < len(asked):
-        if left < len(there):
-            element = there[left]
-            if element not in wanted:
-                merged.append(before[element])
-                left += 1
-                continue
-            if right < len(asked) and asked[right] == element:
-                take(element)
-                left, right = left + 1, right + 1
-                continue
-            if element in done or (shared and shared[0] != element):
-                left += 1  # another of the shared items comes first
-                continue
-        take(asked[right])
-        right += 1
+    before = {schema.element(item): item for item in live}
+    wanted = {schema.element(item): item for item in config}
+    shared = [element for element in wanted if element in before]
+    there, asked, merged = list(before), list(wanted), list[Any]()
+    while there or asked:
+        if there and there[0] not in wanted:
+            merged.append(before[there.pop(0)])
+        elif there and (not asked or asked[0] != there[0]) and there[0] != (shared[0] if shared else None):
+            there.pop(0)  # it is taken in the order of the configuration
+        else:
+            element = asked.pop(0)
+            if there and there[0] == element:
+                there.pop(0)
+            if shared and shared[0] == element:
+                shared.pop(0)
+            item = wanted[element]
+            merged.append(_merged(schema.items, before[element], item) if element in before else item)
     return merged
 
 
-def _removed(schema: Schema, value: Any, gone: Fields) -> Any:
-    """The object without some of its fields; a map or list that this empties goes too."""
+def _pruned(schema: Schema, new: Json, last: Fields, kept: Fields) -> Json:
+    """Without what the applier set before and nobody owns any more, and without what that leaves empty."""
+    before, there = with_named_parents(last), with_named_parents(fields_of(schema, new))
+    left = _without(schema, new, (before - with_named_parents(kept)) & there)
+    emptied = there - with_named_parents(fields_of(schema, left))
+    pruned: Json = _without(schema, new, emptied & before)
+    return pruned
+
+
+def _without(schema: Schema, value: Any, gone: Fields) -> Any:
+    """Take fields away, and the maps that this empties."""
     if not gone:
         return value
-    below: dict[str, Fields] = {}
-    for path in gone:
-        below.setdefault(path[0], set()).add(path[1:])
+
+    def below(element: str) -> Fields:
+        return frozenset(path[1:] for path in gone if path[0] == element)
+
     if isinstance(value, dict):
-        kept = {}
+        made = {}
         for name, inner in value.items():
-            rest = below.get(f"f:{name}", set())
-            if () in rest:
-                continue
-            left = _removed(schema.field(name) or ANYTHING, inner, rest)
-            if left or not rest:
-                kept[name] = left
-        return kept
-    if isinstance(value, list) and is_granular_list(schema):
-        items = []
-        for item in value:
-            rest = below.get(element_of(schema, item), set())
+            rest = below(f"f:{name}")
             if () not in rest:
-                items.append(_removed(schema.items, item, rest))
-        return items
+                left = _without(schema.field(name) or ANYTHING, inner, rest)
+                if left or not rest:
+                    made[name] = left
+        return made
+    if isinstance(value, list) and schema.keyed:
+        rests = [(item, below(schema.element(item))) for item in value]
+        return [_without(schema.items, item, rest) for item, rest in rests if () not in rest]
     return value
+
+
+def _conflict(conflicts: dict[Manager, Fields], owners: Owners) -> ApiError:
+    causes = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {_named(one, owners)}", "field": spelled(path)}
+        for one in sorted(conflicts)
+        for path in sorted(conflicts[one])
+    ]
+    lines = [f"{cause['message']}: {cause['field']}" for cause in causes]
+    count = f"{len(causes)} conflict{'s' if len(causes) > 1 else ''}"
+    return ApiError(409, "Conflict", f"Apply failed with {count}: " + "\n".join(lines), {"causes": causes})
+
+
+def _named(manager: Manager, owners: Owners) -> str:
+    text = f'"{manager.name}"' + (f' with subresource "{manager.subresource}"' if manager.subresource else "")
+    owned = owners[manager]
+    return text if manager.operation == "Apply" else f"{text} using {owned.api_version} at {owned.time}"

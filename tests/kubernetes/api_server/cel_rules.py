@@ -1,188 +1,55 @@
-"""``x-kubernetes-validations``: rules in CEL over ``self`` and, for what is updated, ``oldSelf``.
+"""``x-kubernetes-validations`` of CRDs: rules in CEL over ``self`` and, for an update, ``oldSelf``.
 
-Evaluated by the Rust implementation of CEL (PyPI ``common-expression-language``) with the functions of the strings,
-lists and sets libraries. A rule that names ``oldSelf`` is a transition rule and runs only where there was a value.
+The Rust implementation of CEL evaluates them (PyPI ``common-expression-language``).
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-import re
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 import cel
 from cel.stdlib import add_stdlib_to_context
 
-from .errors import FieldError, invalid_value
-from .field_sets import element_of
-from .schema import Json, Schema
-
-_RESERVED: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
-_REASONS: Final = {
-    "FieldValueRequired": "Required value",
-    "FieldValueForbidden": "Forbidden",
-    "FieldValueDuplicate": "Duplicate value",
-}
-
-
-def has_rules(raw: Any) -> bool:
-    """Whether a schema holds any rule at any depth."""
-    match raw:
-        case dict():
-            return "x-kubernetes-validations" in raw or any(has_rules(value) for value in raw.values())
-        case list():
-            return any(has_rules(value) for value in raw)
-        case _:
-            return False
+from .errors import FieldError, Json, invalid_value
+from .schema import Schema
 
 
 @functools.cache
 def compiled(rule: str) -> cel.Program:
-    """A rule; ``ValueError`` says what is wrong with one that is none."""
+    """Raises ValueError for what is no rule."""
     return cel.compile(rule)
 
 
 @functools.cache
-def _uses_old(rule: str) -> bool:
+def _is_transition(rule: str) -> bool:
     return "oldSelf" in compiled(rule).variables()
 
 
-@functools.lru_cache(maxsize=65536)
-def _escaped(name: str) -> str:
-    """A property's name as CEL sees it."""
-    if name in _RESERVED:
-        return f"__{name}__"
-    escaped = name.replace("__", "__underscores__") if "__" in name else name
-    return escaped.replace(".", "__dot__").replace("-", "__dash__").replace("/", "__slash__")
-
-
-def _as_cel(schema: Schema, value: Any) -> Any:
-    """Fields of structs are escaped, keys of maps are not; unknown fields are not seen."""
-    match value:
-        case dict():
-            if "properties" in schema.raw or schema.embedded:
-                return {
-                    _escaped(name): _as_cel(below, inner)
-                    for name, inner in value.items()
-                    if (below := schema.field(name)) is not None
-                }
-            if schema.additional is not None:
-                return {name: _as_cel(schema.additional, inner) for name, inner in value.items()}
-            return value
-        case list():
-            return [_as_cel(schema.items, item) for item in value]
-        case float() | int() if schema.type == "number" and not isinstance(value, bool):
-            return float(value)
-        case _:
-            return value
-
-
-def check(schema: Schema, value: Any, old: Any, path: str) -> Iterator[FieldError]:
-    """What the rules at this node and below say."""
-    if value is None or not _within(schema):
+def check(schema: Schema, value: Any, old: Any, path: str = "") -> Iterator[FieldError]:
+    """Yield what the rules at this node and below find wrong."""
+    if schema.open:
         return
-    unchanged = old is not None and value == old
     for rule in schema.raw.get("x-kubernetes-validations", ()):
-        yield from _evaluate(schema, rule, value, old, path, unchanged=unchanged)
+        transition = _is_transition(rule["rule"])
+        if (transition and old is None) or (not transition and old is not None and value == old):
+            continue
+        context = cel.Context(variables={"self": value, "oldSelf": old} if transition else {"self": value})
+        add_stdlib_to_context(context)
+        kind = schema.types[0] if len(schema.types) == 1 else "object"
+        try:
+            if compiled(rule["rule"]).execute(context) is not True:
+                yield invalid_value(path or "<nil>", kind, rule["message"])
+        except (KeyError, TypeError, RuntimeError, ValueError) as error:
+            yield invalid_value(path or "<nil>", kind, f"{error} evaluating rule: {rule['message']}")
     match value:
         case dict():
-            before = old if isinstance(old, dict) else {}
+            before: Json = old if isinstance(old, dict) else {}
             for name, inner in value.items():
                 below = schema.field(name)
-                if below is not None and name != "metadata":
-                    here = f"{path}.{name}" if schema.is_fixed(name) and path else f"{path}[{name}]" if path else name
-                    yield from check(below, inner, before.get(name), here)
+                if below is not None and name != "metadata" and inner is not None:
+                    yield from check(below, inner, before.get(name), f"{path}.{name}" if path else name)
         case list():
-            correlated = (
-                {element_of(schema, item): item for item in old}
-                if isinstance(old, list) and schema.list_type == "map"
-                else {}
-            )
             for index, item in enumerate(value):
-                previous = correlated.get(element_of(schema, item)) if correlated else None
-                yield from check(schema.items, item, previous, f"{path}[{index}]")
-
-
-_KNOWN: dict[int, tuple[Schema, bool]] = {}
-
-
-def _within(schema: Schema) -> bool:
-    """Whether there are rules at a node or below it, remembered per node."""
-    known = _KNOWN.get(id(schema))
-    if known is None or known[0] is not schema:
-        known = _KNOWN[id(schema)] = (schema, has_rules(schema.raw))
-    return known[1]
-
-
-def _evaluate(schema: Schema, rule: Json, value: Any, old: Any, path: str, *, unchanged: bool) -> Iterator[FieldError]:
-    text = rule["rule"]
-    transition = _uses_old(text)
-    optional = bool(rule.get("optionalOldSelf"))
-    if (transition and old is None and not optional) or (unchanged and not transition):
-        return
-    variables: Json = {"self": _as_cel(schema, value)}
-    if transition:
-        variables["oldSelf"] = None if old is None else _as_cel(schema, old)
-        if optional:
-            variables["oldSelf"] = (
-                cel.OptionalValue.none() if old is None else cel.OptionalValue.of(variables["oldSelf"])
-            )
-    kind = schema.type or "object"
-    try:
-        held = compiled(text).execute(_context(variables))
-    except (KeyError, TypeError, RuntimeError, ValueError) as error:
-        yield invalid_value(path or "<nil>", kind, f"{error} evaluating rule: {rule.get('message') or text}")
-        return
-    if held is True:
-        return
-    message = str(rule.get("message") or f"failed rule: {text}").strip()
-    if "messageExpression" in rule:
-        said = compiled(rule["messageExpression"]).execute(_context(variables))
-        if isinstance(said, str) and said.strip():
-            message = said.strip()
-    where = path + rule["fieldPath"] if "fieldPath" in rule else path
-    reason = rule.get("reason", "FieldValueInvalid")
-    if reason == "FieldValueInvalid":
-        yield invalid_value(where or "<nil>", kind, message)
-    else:
-        value_shown = f': "{kind}"' if reason == "FieldValueDuplicate" else ""
-        yield FieldError(reason, where, f"{_REASONS[reason]}{value_shown}: {message}")
-
-
-_FUNCTIONS_OF_KUBERNETES: Final[dict[str, Callable[..., Any]]] = {
-    "isSorted": lambda items: all(a <= b for a, b in itertools.pairwise(items)),
-    "find": lambda text, pattern: found.group() if (found := re.search(pattern, text)) else "",
-    "findAll": lambda text, pattern: re.findall(pattern, text),
-}
-
-
-def _context(variables: Json) -> cel.Context:
-    context = cel.Context(variables=variables, functions=dict(_FUNCTIONS_OF_KUBERNETES))
-    add_stdlib_to_context(context)
-    return context
+                yield from check(schema.items, item, None, f"{path}[{index}]")

@@ -1,7 +1,4 @@
-"""Refusals, as a Kubernetes API server words them.
-
-Clients decide by ``code`` and ``reason``, people by ``message``: both follow ``k8s.io/apimachinery/pkg/api/errors``.
-"""
+"""Refusals, as a Kubernetes API server words them: programs decide by code and reason, people by message."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ Json = dict[str, Any]
 
 
 class ApiError(Exception):
-    """A ``metav1.Status`` of kind failure, thrown by whatever finds the fault and written by the HTTP side."""
+    """A ``metav1.Status`` of a failure; HTTP writes it as the response."""
 
     def __init__(
         self, code: int, reason: str, message: str, details: Json | None = None, retry_after: int | None = None
@@ -25,140 +22,71 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
     def status(self) -> Json:
-        """The body of the answer."""
-        details = dict(self.details)
-        if self.retry_after is not None:
-            details["retryAfterSeconds"] = self.retry_after
-        return {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "metadata": {},
-            "status": "Failure",
-            "message": self.message,
-            "reason": self.reason,
-            **({"details": details} if details else {}),
-            "code": self.code,
-        }
+        details = self.details | ({} if self.retry_after is None else {"retryAfterSeconds": self.retry_after})
+        made = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        return made | {"reason": self.reason, "code": self.code} | ({"details": details} if details else {})
 
 
 class FieldError(NamedTuple):
-    """One thing wrong with one field (``field.Error``)."""
+    """One mistake in one field."""
 
     reason: str
-    """``FieldValueRequired``, ``FieldValueInvalid`` …"""
     field: str
     message: str
-    """Without the field."""
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}"
 
 
 def shown(value: Any) -> str:
-    """A value as error messages print it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def invalid_value(field: str, value: Any, detail: str) -> FieldError:
-    """``spec.a: Invalid value: 3: detail``."""
     return FieldError("FieldValueInvalid", field, f"Invalid value: {shown(value)}: {detail}")
 
 
-def required(field: str, detail: str = "") -> FieldError:
-    """``spec.a: Required value``."""
-    return FieldError("FieldValueRequired", field, "Required value" + (f": {detail}" if detail else ""))
+def required(field: str) -> FieldError:
+    return FieldError("FieldValueRequired", field, "Required value")
 
 
 def forbidden_field(field: str, detail: str) -> FieldError:
-    """``spec: Forbidden: detail``."""
     return FieldError("FieldValueForbidden", field, f"Forbidden: {detail}")
 
 
-def duplicate(field: str, value: Any) -> FieldError:
-    """``spec.list[1]: Duplicate value: …``."""
-    return FieldError("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
-
-
-def qualified(group: str, plural: str) -> str:
-    """``logclusters.highwater.dev``; plain ``pods`` in the core group."""
-    return f"{plural}.{group}" if group else plural
-
-
-def _details(group: str, kind: str, name: str) -> Json:
-    return {key: value for key, value in (("name", name), ("group", group), ("kind", kind)) if value}
+def about(code: int, reason: str, group: str, resource: str, name: str, detail: str) -> ApiError:
+    """An error that names an object; ``resource`` is a plural or a kind."""
+    qualified = f"{resource}.{group}" if group else resource
+    details = {key: value for key, value in (("name", name), ("group", group), ("kind", resource)) if value}
+    return ApiError(code, reason, detail.format(f'{qualified} "{name}"' if name else qualified), details)
 
 
 def not_found(group: str, plural: str, name: str) -> ApiError:
-    """404 for an object."""
-    return ApiError(404, "NotFound", f'{qualified(group, plural)} "{name}" not found', _details(group, plural, name))
+    return about(404, "NotFound", group, plural, name, "{} not found")
 
 
 def no_such_page() -> ApiError:
-    """404 for a resource type or path that is not served."""
     return ApiError(404, "NotFound", "the server could not find the requested resource")
 
 
-def already_exists(group: str, plural: str, name: str) -> ApiError:
-    """409 on create."""
-    message = f'{qualified(group, plural)} "{name}" already exists'
-    return ApiError(409, "AlreadyExists", message, _details(group, plural, name))
-
-
-def conflict(group: str, plural: str, name: str, detail: str) -> ApiError:
-    """409 on a precondition."""
-    message = f'Operation cannot be fulfilled on {qualified(group, plural)} "{name}": {detail}'
-    return ApiError(409, "Conflict", message, _details(group, plural, name))
-
-
-def modified_meanwhile(group: str, plural: str, name: str) -> ApiError:
-    """409 for a resourceVersion that is not the stored one."""
-    return conflict(
-        group,
-        plural,
-        name,
-        "the object has been modified; please apply your changes to the latest version and try again",
-    )
+def conflict(group: str, plural: str, name: str, detail: str = "") -> ApiError:
+    """A precondition does not hold; by default the ``resourceVersion``."""
+    detail = detail or ("the object has been modified; please apply your changes to the latest version and try again")
+    return about(409, "Conflict", group, plural, name, "Operation cannot be fulfilled on {}: " + detail)
 
 
 def invalid(group: str, kind: str, name: str, errors: list[FieldError]) -> ApiError:
-    """422 with every cause."""
     texts = [str(error) for error in errors]
-    said = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
-    causes = [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors]
-    message = f'{qualified(group, kind)} "{name}" is invalid: {said}'
-    return ApiError(422, "Invalid", message, {**_details(group, kind, name), "causes": causes})
+    error = about(422, "Invalid", group, kind, name, "{} is invalid: ")
+    error.message += texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
+    error.details["causes"] = [{"reason": one.reason, "message": one.message, "field": one.field} for one in errors]
+    return error
 
 
 def bad_request(message: str) -> ApiError:
-    """400."""
     return ApiError(400, "BadRequest", message)
 
 
-def forbidden(group: str, plural: str, name: str, detail: str) -> ApiError:
-    """403."""
-    subject = f'{qualified(group, plural)} "{name}"' if name else qualified(group, plural)
-    return ApiError(403, "Forbidden", f"{subject} is forbidden: {detail}", _details(group, plural, name))
-
-
 def expired(message: str) -> ApiError:
-    """410: the past that was asked for has been compacted away."""
+    """The history that was asked for has been compacted."""
     return ApiError(410, "Expired", message)
-
-
-def method_not_allowed(group: str, plural: str) -> ApiError:
-    """405."""
-    return ApiError(
-        405,
-        "MethodNotAllowed",
-        "the server does not allow this method on the requested resource",
-        _details(group, plural, ""),
-    )
-
-
-def unsupported_media(accepted: str, got: str) -> ApiError:
-    """415 for a patch of an unknown type."""
-    return ApiError(
-        415,
-        "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - accepted media types include: {accepted} (found {got!r})",
-    )

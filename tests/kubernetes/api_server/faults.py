@@ -1,8 +1,7 @@
 """Faults on request: what an API server does to its clients on a bad day.
 
-A fault names the requests that it meets (verb, resource, name, user agent, or any test of the request) and what happens
-to them, how often, and whether before or after the server has done what was asked: a write whose answer is lost is the
-one that clients get wrong.
+A fault names the requests that it meets and what happens to them, how often, and whether before or after the server has
+done what was asked: a write whose response is lost is the one that clients get wrong.
 """
 
 from __future__ import annotations
@@ -10,76 +9,51 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Literal
 
 from .errors import ApiError
 from .http_request import Asked
 
-When = Literal["before", "after"]
-
 
 @dataclass
 class Fault:
-    """One rule. ``times`` is how many requests it meets before it is spent; none for all."""
+    """One rule."""
 
     verb: str | None = None
     resource: str | None = None
     """``pods``, ``logclusters/status``."""
     name: str | None = None
-    namespace: str | None = None
-    matches: Callable[[Asked], bool] | None = None
+    matches: Callable[[Asked], bool] = lambda asked: True
     times: int | None = 1
+    """How many requests it meets; None: all."""
     skip: int = 0
-    """How many requests of the kind are let through first."""
-    when: When = "before"
+    """How many requests of the kind pass first."""
+    when: Literal["before", "after"] = "before"
 
     status: int | None = None
-    """Answer with this status: 409, 429, 500, 503, 504 …"""
+    """Answer with this status."""
     retry_after: int | None = None
-    """Seconds, as the header of a 429 or 503."""
-    delay: float = 0.0
-    """Seconds until the request goes on."""
+    """Seconds, as a header."""
     reset: bool = False
-    """The connection is cut instead of an answer."""
-    hang: bool = False
-    """No answer ever comes, until the client gives up."""
+    """Cut the connection."""
     end_watch_after: int | None = None
-    """For watches: the stream is cut after so many events."""
+    """Cut a watch after so many events."""
     expire_watch_after: int | None = None
-    """For watches: an ERROR event 410 comes after so many events."""
+    """End a watch with an ERROR event 410 after so many events."""
 
     hits: list[Asked] = field(default_factory=list)
     """The requests that it met."""
 
     def meets(self, asked: Asked) -> bool:
-        """Whether it is about a request."""
-        return (
-            (self.verb is None or self.verb == asked.verb)
-            and (self.resource is None or self.resource == asked.resource)
-            and (self.name is None or self.name == asked.name)
-            and (self.namespace is None or self.namespace == asked.namespace)
-            and (self.matches is None or self.matches(asked))
-        )
+        named = (self.verb, asked.verb), (self.resource, asked.resource), (self.name, asked.name)
+        return all(wanted in (None, found) for wanted, found in named) and self.matches(asked)
 
     def error(self, asked: Asked) -> ApiError:
-        """The answer with ``status``."""
-        reasons = {
-            401: "Unauthorized",
-            403: "Forbidden",
-            404: "NotFound",
-            409: "Conflict",
-            410: "Expired",
-            422: "Invalid",
-            429: "TooManyRequests",
-            500: "InternalError",
-            503: "ServiceUnavailable",
-            504: "Timeout",
-        }
+        """The response with ``status``."""
         assert self.status is not None
-        message = f"injected for a test: {self.status} to {asked}"
-        if self.status == 500:
-            message = f"Internal error occurred: {message}"
-        return ApiError(self.status, reasons.get(self.status, "Unknown"), message, retry_after=self.retry_after)
+        reason = {409: "Conflict", 410: "Expired"}.get(self.status, HTTPStatus(self.status).phrase.replace(" ", ""))
+        return ApiError(self.status, reason, f"injected for a test: {self.status} to {asked}", None, self.retry_after)
 
 
 class Faults:
@@ -90,30 +64,24 @@ class Faults:
         self._lock = threading.Lock()
 
     def add(self, fault: Fault) -> Fault:
-        """In force from now on; ask it later for its ``hits``."""
         with self._lock:
             self._faults.append(fault)
         return fault
 
     def clear(self) -> None:
-        """None any more."""
         with self._lock:
             self._faults.clear()
 
     def meet(self, asked: Asked) -> Fault | None:
-        """The first fault that a request meets; it counts as met."""
-        if not self._faults:
-            return None
+        """The first fault that a request meets; it counts."""
         with self._lock:
             for fault in self._faults:
-                if not fault.meets(asked):
+                if fault.times == 0 or not fault.meets(asked):
                     continue
                 if fault.skip:
                     fault.skip -= 1
                     continue
                 if fault.times is not None:
-                    if fault.times <= 0:
-                        continue
                     fault.times -= 1
                 fault.hits.append(asked)
                 return fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+_VERBS: Final = {"POST": "create", "PATCH": "patch", "DELETE": "delete"}
 
 
 @dataclass(frozen=True)
@@ -13,13 +13,12 @@ class Asked:
     """One request, as authorization and fault injection see it."""
 
     verb: str
-    """``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; HTTP's own
-    method in lower case for what is no resource."""
+    """``get``, ``list``, ``watch``, ``create``, ``patch``, ``delete``; else the method of HTTP in lower case."""
     path: str
     group: str = ""
     version: str = ""
     plural: str = ""
-    """Empty for what is no resource: discovery, health."""
+    """Empty for what is no resource, as discovery."""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -41,7 +40,7 @@ class Asked:
 
 
 def read(method: str, path: str, query: dict[str, str], user: str, agent: str) -> Asked:
-    """By the layout of the API: ``/apis/<group>/<version>[/namespaces/<ns>]/<plural>[/<name>[/<subresource>]]``."""
+    """Read ``/apis/<group>/<version>[/namespaces/<namespace>]/<plural>[/<name>[/<subresource>]]``."""
     parts = [part for part in path.split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -50,18 +49,12 @@ def read(method: str, path: str, query: dict[str, str], user: str, agent: str) -
     else:
         return Asked(method.lower(), path, query=query, user=user, agent=agent)
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
+    if rest[0] == "namespaces" and len(rest) > 2:
         namespace, rest = rest[1], rest[2:]
-    plural, name, subresource = (*rest, "", "", "")[:3]
-    if rest[3:]:
-        subresource = "/".join(rest[2:])
-    if method in ("GET", "HEAD"):
-        watching = query.get("watch", "").lower() in ("true", "1")
-        verb = "watch" if watching else "get" if name else "list"
-    elif method == "DELETE":
-        verb = "delete" if name else "deletecollection"
-    else:
-        verb = _VERBS.get(method, method.lower())
+    plural, name, subresource = (*rest, "", "")[:3]
+    verb = _VERBS.get(method, method.lower())
+    if method == "GET":
+        verb = "watch" if query.get("watch") == "true" else "get" if name else "list"
     if plural == "namespaces" and name:
         namespace = name
     return Asked(verb, path, group, version, plural, namespace, name, subresource, query, user, agent)

@@ -12,8 +12,8 @@ from typing import Final
 from aiohttp import WSMsgType, web
 
 from . import errors
+from .errors import Json
 from .http_request import Asked
-from .schema import Json
 
 PROTOCOLS: Final = ("v4.channel.k8s.io",)
 _DATA: Final = b"\0"

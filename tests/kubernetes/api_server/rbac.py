@@ -1,19 +1,18 @@
-"""Who may do what: roles are checked as Kubernetes does, and every question is remembered.
+"""Who may do what: roles are checked as Kubernetes does, and every request is noted.
 
-A token stands for a user with rules. With no user known (the default) everyone may do everything; what was asked is
-remembered all the same, so that a test can prove that the rules which are shipped suffice and hold nothing superfluous.
+A token stands for a user with rules; a client without a token may do everything. From the notes a test proves that the
+rules which are shipped suffice, and grant nothing that is not needed.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from .errors import ApiError, forbidden
+from .errors import ApiError, Json, about
 from .http_request import Asked
-from .schema import Json
 
 _UNRESTRICTED: Final = "system:admin"
 
@@ -36,22 +35,6 @@ class User:
     """Every request, allowed or not."""
     refused: list[Asked] = field(default_factory=list)
 
-    def unused(self) -> list[str]:
-        """What is granted and was never asked for: one line a verb and resource."""
-        granted = {
-            (verb, group, resource)
-            for grant in self.grants
-            for rule in grant.rules
-            for group in rule.get("apiGroups") or ()
-            for resource in rule.get("resources") or ()
-            for verb in rule.get("verbs") or ()
-        }
-        return sorted(
-            f"{verb} {resource}.{group or 'core'}"
-            for verb, group, resource in granted
-            if not any(_uses(asked, verb, group, resource) for asked in self.asked)
-        )
-
 
 def _uses(asked: Asked, verb: str, group: str, resource: str) -> bool:
     return (
@@ -62,28 +45,17 @@ def _uses(asked: Asked, verb: str, group: str, resource: str) -> bool:
 
 
 def allowed(rules: Iterable[Json], asked: Asked) -> bool:
-    """Whether any rule allows a request (``rbac.authorization.k8s.io/v1`` PolicyRules)."""
-    for rule in rules:
-        verbs = rule.get("verbs") or ()
-        if asked.verb not in verbs and "*" not in verbs:
-            continue
-        if not asked.plural:
-            urls = rule.get("nonResourceURLs") or ()
-            if any(asked.path == url or (url.endswith("*") and asked.path.startswith(url[:-1])) for url in urls):
-                return True
-            continue
-        if any(
-            _uses(asked, asked.verb, group, resource)
-            for group in rule.get("apiGroups") or ()
-            for resource in rule.get("resources") or ()
-        ):
-            names = rule.get("resourceNames") or ()
-            if not names or asked.name in names:
-                return True
-    return False
+    """Whether any rule (a ``PolicyRule``) allows a request."""
+    return any(
+        _uses(asked, verb, group, resource) and asked.name in rule.get("resourceNames", [asked.name])
+        for rule in rules
+        for verb in rule["verbs"]
+        for group in rule.get("apiGroups", ())
+        for resource in rule.get("resources", ())
+    )
 
 
-_DISCOVERY: Final = ("/api", "/apis", "/version", "/openapi", "/healthz", "/livez", "/readyz", "/.well-known")
+_DISCOVERY: Final = ("/api", "/version")
 
 
 class Authorizer:
@@ -121,17 +93,16 @@ class Authorizer:
             raise ValueError(f"no binding among the manifests gives ServiceAccount {service_account} anything")
         return self.add_user(token, f"system:serviceaccount:{namespace}:{name}", grants)
 
-    def user(self, token: str | None) -> User:
-        """401 for a token that nobody was given."""
-        if token is None or (not self._users and token):
-            return self.everyone
-        found = self._users.get(token)
+    def user(self, token: str) -> User:
+        """Raises ApiError (401) for a token that is not known."""
+        found = self._users.get(token) if token else self.everyone
         if found is None:
             raise ApiError(401, "Unauthorized", "Unauthorized")
         return found
 
-    def check(self, user: User, asked: Asked) -> None:
-        """Remembers the request; 403 where it is not allowed."""
+    def check(self, user: User, asked: Asked, verb: str | None = None) -> None:
+        """Note the request, as if with another ``verb`` if one is given. Raises ApiError (403) if it is not allowed."""
+        asked = asked if verb is None else replace(asked, verb=verb)
         with self._lock:
             user.asked.append(asked)
         if self._may(user, asked):
@@ -177,8 +148,6 @@ def _role(objs: list[Json], binding: Json, namespace: str) -> dict[str, Any]:
 
 
 def _refusal(user: User, asked: Asked) -> ApiError:
-    if not asked.plural:
-        return ApiError(403, "Forbidden", f'forbidden: User "{user.name}" cannot {asked.verb} path "{asked.path}"')
     where = f' in the namespace "{asked.namespace}"' if asked.namespace else " at the cluster scope"
     detail = f'User "{user.name}" cannot {asked.verb} resource "{asked.resource}" in API group "{asked.group}"{where}'
-    return forbidden(asked.group, asked.plural, asked.name, detail)
+    return about(403, "Forbidden", asked.group, asked.plural, asked.name, "{} is forbidden: " + detail)

@@ -2,134 +2,53 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from .errors import bad_request
-from .schema import Json
+from .errors import Json, bad_request
 
 Predicate = Callable[[Json], bool]
 
-_SET: Final = re.compile(r"^\s*(?P<key>[\w./-]+)\s+(?P<op>in|notin)\s*\((?P<values>[^)]*)\)\s*$")
-_EQUAL: Final = re.compile(r"^\s*(?P<key>[\w./-]+)\s*(?P<op>==|=|!=)\s*(?P<value>[\w./-]*)\s*$")
-_EXISTS: Final = re.compile(r"^\s*(?P<no>!?)\s*(?P<key>[\w./-]+)\s*$")
-
-
-def _requirements(selector: str) -> list[str]:
-    """Splits at commas outside of parentheses."""
-    return [part for part in re.split(r",(?![^(]*\))", selector) if part.strip()]
-
-
-def _label_requirement(text: str) -> Callable[[Json], bool]:
-    if found := _SET.match(text):
-        key, values = found["key"], {value.strip() for value in found["values"].split(",")}
-        if found["op"] == "in":
-            return lambda labels: labels.get(key) in values
-        return lambda labels: labels.get(key) not in values
-    if found := _EQUAL.match(text):
-        key, value = found["key"], found["value"]
-        if found["op"] == "!=":
-            return lambda labels: labels.get(key) != value
-        return lambda labels: labels.get(key) == value
-    if found := _EXISTS.match(text):
-        key = found["key"]
-        return (lambda labels: key not in labels) if found["no"] else (lambda labels: key in labels)
-    raise bad_request(f"unable to parse requirement: {text!r} is no selector")
-
-
-def labels_match(selector: str) -> Predicate | None:
-    """``a=b,c in (d,e),!f``; nothing where everything matches."""
-    tests = [_label_requirement(part) for part in _requirements(selector)]
-    if not tests:
-        return None
-    return lambda obj: all(test(obj["metadata"].get("labels") or {}) for test in tests)
-
-
-def _at(obj: Json, path: tuple[str, ...]) -> Any:
-    value: Any = obj
-    for name in path:
-        if not isinstance(value, dict):
-            return None
-        value = value.get(name)
-    return value
-
-
+_SET: Final = re.compile(r"(?P<key>[\w./-]+)\s+(?P<op>in|notin)\s*\((?P<values>[^)]*)\)")
+_EQUAL: Final = re.compile(r"(?P<key>[\w./-]+)\s*(?P<op>==|=|!=)\s*(?P<values>[\w./-]*)")
+_EXISTS: Final = re.compile(r"(?P<op>!?)\s*(?P<key>[\w./-]+)")
 _SELECTABLE: Final = {
-    ("", "pods"): (
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    ),
-    ("", "events"): (
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ),
-    ("", "secrets"): ("type",),
-    ("", "namespaces"): ("status.phase",),
-    ("", "nodes"): ("spec.unschedulable",),
-    ("batch", "jobs"): ("status.successful",),
-    ("apps", "replicasets"): ("status.replicas",),
+    "events": ("involvedObject.uid", "involvedObject.name", "reason"),
+    "pods": ("spec.nodeName", "status.phase"),
 }
 
 
-def fields_match(selector: str, group: str, plural: str, selectable: tuple[str, ...] = ()) -> Predicate | None:
-    """``metadata.name=x,status.phase!=Running``: only fields that the resource declares."""
-    allowed = {"metadata.name", "metadata.namespace", *_SELECTABLE.get((group, plural), ()), *selectable}
-    tests: list[Callable[[Json], bool]] = []
-    for part in _requirements(selector):
-        key, op, value = re.split(r"(==|!=|=)", part, maxsplit=1) if "=" in part else (part, "", "")
-        key, value = key.strip(), value.strip()
-        if not op:
-            raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
-        if key not in allowed:
-            raise bad_request(f'field label not supported: "{key}"')
-        tests.append(_field_test(tuple(key.split(".")), value, op != "!="))
-    if not tests:
-        return None
-    return lambda obj: all(test(obj) for test in tests)
+def selected(labels: str, fields: str, plural: str) -> Predicate:
+    """Whether an object matches ``a=b,c in (d,e),!f`` and ``metadata.name=x``. Raises ApiError (400)."""
+    of_labels = [_label(part.strip()) for part in re.split(r",(?![^(]*\))", labels) if part]
+    of_fields = [_field(part, plural) for part in fields.split(",") if part]
+
+    def matches(obj: Json) -> bool:
+        carried = obj["metadata"].get("labels") or {}
+        return all(test(carried) for test in of_labels) and all(test(obj) for test in of_fields)
+
+    return matches
 
 
-def _field_test(path: tuple[str, ...], value: str, wanted: bool) -> Callable[[Json], bool]:
-    def test(obj: Json) -> bool:
-        found = _at(obj, path)
-        text = ("true" if found else "false") if isinstance(found, bool) else "" if found is None else str(found)
-        return (text == value) is wanted
+def _label(text: str) -> Predicate:
+    found = _SET.fullmatch(text) or _EQUAL.fullmatch(text)
+    if found is not None:
+        values, wanted = {one.strip() for one in found["values"].split(",")}, found["op"] in ("in", "=", "==")
+        return lambda labels: (labels.get(found["key"]) in values) is wanted
+    exists = _EXISTS.fullmatch(text)
+    if exists is None:
+        raise bad_request(f"unable to parse requirement: {text!r}")
+    return lambda labels: (exists["key"] in labels) is not bool(exists["op"])
 
-    return test
 
+def _field(text: str, plural: str) -> Predicate:
+    key, _, value = text.partition("=")
+    if key not in ("metadata.name", "metadata.namespace", *_SELECTABLE.get(plural, ())):
+        raise bad_request(f'field label not supported: "{key}"')
 
-def selector_matches(selector: Json | None, labels: Json) -> bool:
-    """A ``metav1.LabelSelector``: empty selects all, none selects nothing."""
-    if selector is None:
-        return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    for rule in selector.get("matchExpressions") or ():
-        here = labels.get(rule["key"])
-        match rule["operator"]:
-            case "In":
-                held = here in rule["values"]
-            case "NotIn":
-                held = here not in rule["values"]
-            case "Exists":
-                held = here is not None
-            case _:
-                held = here is None
-        if not held:
-            return False
-    return True
+    def step(found: Any, name: str) -> Any:
+        return found.get(name) if isinstance(found, dict) else None
+
+    return lambda obj: functools.reduce(step, key.split("."), obj) == value

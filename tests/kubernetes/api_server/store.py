@@ -1,27 +1,22 @@
 """The objects, their versions and their history: what etcd and the watch cache are to a real server.
 
 One counter numbers every write (``resourceVersion``). A watch from a version replays the history after it and then
-follows, so that nothing is lost between a list and a watch; a version older than the history is gone (410).
-Objects are never changed in place: whoever writes puts a new one.
+follows; a version older than the history is gone (410). Objects are never changed in place.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from .errors import expired
-from .resource_types import TableKey
-from .schema import Json
-
-HISTORY: Final = 100_000
-"""Events that are kept; older ones are compacted away."""
+from .errors import Json, expired
+from .kinds import Table
 
 Name = tuple[str, str]
 """Namespace (empty for what has none) and name."""
@@ -31,15 +26,13 @@ decode = msgspec.json.Decoder().decode
 
 
 class Stored:
-    """An object and, once somebody wants them, its bytes."""
+    """An object and, once they are needed, its bytes."""
 
-    def __init__(self, obj: Json, revision: int) -> None:
+    def __init__(self, obj: Json) -> None:
         self.obj = obj
-        self.revision = revision
 
     @functools.cached_property
     def raw(self) -> bytes:
-        """As JSON."""
         return encode(self.obj)
 
     @functools.cached_property
@@ -53,172 +46,124 @@ class Change(NamedTuple):
 
     revision: int
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
-    table: TableKey
+    table: Table
     name: Name
     new: Stored
-    """As it is now; for a deletion as it was at last, with the version of the deletion."""
+    """After a deletion: the object as it was, with the version of the deletion."""
     old: Stored | None
 
 
 class Subscription:
-    """One follower of a table (of all, where the table is none)."""
+    """One follower of a table, or of all tables (None)."""
 
-    def __init__(self, table: TableKey | None, wake: Callable[[], None]) -> None:
+    def __init__(self, table: Table | None, wake: Callable[[], None]) -> None:
         self.table = table
         self._wake = wake
         self._queue: deque[Change] = deque()
 
     def offer(self, change: Change) -> None:
-        """Called by the store, with its lock held."""
-        self._queue.append(change)
-        self._wake()
-
-    def pending(self) -> bool:
-        """Whether something waits to be taken."""
-        return bool(self._queue)
+        if self.table in (None, change.table):
+            self._queue.append(change)
+            self._wake()
 
     def take(self) -> list[Change]:
         """What came since the last call."""
-        taken = []
-        while self._queue:
-            taken.append(self._queue.popleft())
-        return taken
-
-
-@dataclass
-class Listed:
-    """A consistent list."""
-
-    items: list[Stored]
-    revision: int
+        return [self._queue.popleft() for _ in range(len(self._queue))]
 
 
 class Store:
-    """Thread-safe; ``lock`` may be held over several calls to make them one step."""
+    """Safe to use from any thread; hold ``lock`` over several calls to make them one step."""
 
-    def __init__(self, history: int = HISTORY) -> None:
+    def __init__(self) -> None:
         self.lock = threading.RLock()
         self.revision = 1
-        self._tables: dict[TableKey, dict[Name, Stored]] = {}
-        self._history: deque[Change] = deque()
-        self._kept = history
-        self._oldest = 0
-        """Changes up to this revision are forgotten."""
-        self._subscriptions: dict[TableKey | None, list[Subscription]] = {}
-        self._owned: dict[str, set[tuple[TableKey, Name]]] = {}
-        self._uids: dict[str, tuple[TableKey, Name]] = {}
+        self._tables: dict[Table, dict[Name, Stored]] = {}
+        self._history: list[Change] = []
+        self._compacted = 0
+        self._subscriptions: list[Subscription] = []
+        self._owned: dict[str, dict[tuple[Table, Name], None]] = {}
+        self._uids: set[str] = set()
 
-    # Reading
-
-    def get(self, table: TableKey, name: Name) -> Stored | None:
-        """One object."""
+    def get(self, table: Table, name: Name) -> Stored | None:
         with self.lock:
             return self._tables.get(table, {}).get(name)
 
-    def listing(self, table: TableKey, namespace: str = "") -> Listed:
-        """All objects of a table or of one namespace of it, by namespace and name."""
+    def listing(self, table: Table, namespace: str = "") -> tuple[list[Stored], int]:
+        """The objects of a table, or of one namespace of it, by name; and the version of the list."""
         with self.lock:
             found = self._tables.get(table, {})
-            names = sorted(name for name in found if not namespace or name[0] == namespace)
-            return Listed([found[name] for name in names], self.revision)
+            return [found[name] for name in sorted(found) if namespace in ("", name[0])], self.revision
 
-    def tables(self) -> Iterable[TableKey]:
-        """Those that hold or held anything."""
-        with self.lock:
-            return list(self._tables)
-
-    def dependents(self, uid: str) -> list[tuple[TableKey, Name]]:
-        """What names this object as an owner."""
+    def dependents(self, uid: str) -> list[tuple[Table, Name]]:
+        """What names the object with this uid as an owner."""
         with self.lock:
             return sorted(self._owned.get(uid, ()))
 
-    def by_uid(self, uid: str) -> tuple[TableKey, Name] | None:
-        """Where the object with this uid is, if it is."""
-        with self.lock:
-            return self._uids.get(uid)
+    def exists(self, uid: str) -> bool:
+        return uid in self._uids
 
-    # Writing
-
-    def put(self, table: TableKey, name: Name, obj: Json) -> Stored:
-        """Writes an object that is new or replaces another; writing what is there already changes nothing."""
+    def put(self, table: Table, name: Name, obj: Json) -> Stored:
+        """Write an object. Writing what is there already changes nothing."""
         with self.lock:
             objects = self._tables.setdefault(table, {})
             old = objects.get(name)
             if old is not None:
-                old_version = old.obj["metadata"]["resourceVersion"]
-                if obj["metadata"].get("resourceVersion") != old_version:
-                    obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": old_version}}
+                obj = _versioned(obj, old.obj["metadata"]["resourceVersion"])
                 if obj == old.obj:
                     return old
-            self.revision += 1
-            obj = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(self.revision)}}
-            stored = Stored(obj, self.revision)
-            objects[name] = stored
-            self._index(table, name, old, stored)
-            self._record(Change(self.revision, "MODIFIED" if old else "ADDED", table, name, stored, old))
-            return stored
+            return self._change("ADDED" if old is None else "MODIFIED", table, name, obj, old)
 
-    def remove(self, table: TableKey, name: Name) -> Stored | None:
-        """Takes an object away."""
+    def remove(self, table: Table, name: Name) -> Json | None:
+        """Take an object away; return it as it was."""
         with self.lock:
-            old = self._tables.get(table, {}).pop(name, None)
-            if old is None:
-                return None
-            self.revision += 1
-            obj = {**old.obj, "metadata": {**old.obj["metadata"], "resourceVersion": str(self.revision)}}
-            last = Stored(obj, self.revision)
-            self._index(table, name, old, None)
-            self._record(Change(self.revision, "DELETED", table, name, last, old))
-            return last
+            old = self._tables.get(table, {}).get(name)
+            return None if old is None else self._change("DELETED", table, name, old.obj, old).obj
 
-    def _index(self, table: TableKey, name: Name, old: Stored | None, new: Stored | None) -> None:
-        place = (table, name)
+    def _change(
+        self, kind: Literal["ADDED", "MODIFIED", "DELETED"], table: Table, name: Name, obj: Json, old: Stored | None
+    ) -> Stored:
+        self.revision += 1
+        stored, place = Stored(_versioned(obj, str(self.revision))), (table, name)
         if old is not None:
-            for reference in old.obj["metadata"].get("ownerReferences") or ():
-                self._owned.get(reference["uid"], set()).discard(place)
-            self._uids.pop(old.obj["metadata"]["uid"], None)
-        if new is not None:
-            for reference in new.obj["metadata"].get("ownerReferences") or ():
-                self._owned.setdefault(reference["uid"], set()).add(place)
-            self._uids[new.obj["metadata"]["uid"]] = place
-
-    def _record(self, change: Change) -> None:
+            for reference in old.obj["metadata"].get("ownerReferences", ()):
+                self._owned.get(reference["uid"], {}).pop(place, None)
+            self._uids.discard(old.obj["metadata"]["uid"])
+        if kind == "DELETED":
+            del self._tables[table][name]
+        else:
+            self._tables[table][name] = stored
+            self._uids.add(obj["metadata"]["uid"])
+            for reference in obj["metadata"].get("ownerReferences", ()):
+                self._owned.setdefault(reference["uid"], {})[place] = None
+        change = Change(self.revision, kind, table, name, stored, old)
         self._history.append(change)
-        while len(self._history) > self._kept:
-            self._oldest = self._history.popleft().revision
-        for subscription in (*self._subscriptions.get(change.table, ()), *self._subscriptions.get(None, ())):
+        for subscription in self._subscriptions:
             subscription.offer(change)
+        return stored
 
-    # Following
-
-    def follow(self, table: TableKey | None, since: int, wake: Callable[[], None]) -> Subscription:
-        """Every change after a revision, those of the past included.
-
-        Raises 410 where the past is not known any more.
-        """
+    def follow(self, table: Table | None, since: int, wake: Callable[[], None]) -> Subscription:
+        """Every change after a version, those of the past included. Raises ApiError (410) if they are forgotten."""
         with self.lock:
-            if since < self._oldest:
-                raise expired(f"too old resource version: {since} ({self._oldest + 1})")
+            if since < self._compacted:
+                raise expired(f"too old resource version: {since} ({self._compacted + 1})")
             subscription = Subscription(table, wake)
-            if since < self.revision:
-                past: list[Change] = []
-                for change in reversed(self._history):
-                    if change.revision <= since:
-                        break
-                    if table is None or change.table == table:
-                        past.append(change)
-                for change in reversed(past):
-                    subscription.offer(change)
-            self._subscriptions.setdefault(table, []).append(subscription)
+            for change in self._history[bisect_right(self._history, since, key=lambda one: one.revision) :]:
+                subscription.offer(change)
+            self._subscriptions.append(subscription)
             return subscription
 
     def unfollow(self, subscription: Subscription) -> None:
-        """Ends it."""
         with self.lock:
-            self._subscriptions[subscription.table].remove(subscription)
+            self._subscriptions.remove(subscription)
 
     def compact(self) -> None:
-        """Forgets the past: every watch from before now is told that it is gone."""
+        """Forget the past."""
         with self.lock:
             self._history.clear()
-            self._oldest = self.revision
+            self._compacted = self.revision
+
+
+def _versioned(obj: Json, version: str) -> Json:
+    if obj["metadata"].get("resourceVersion") == version:
+        return obj
+    return obj | {"metadata": obj["metadata"] | {"resourceVersion": version}}

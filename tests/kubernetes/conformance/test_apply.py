@@ -132,14 +132,8 @@ def test_a_replica_count_that_is_left_to_others_is_theirs(cluster, name):
         },
     }
     cluster.apply(f"{SETS}/{name}", manifest)
-    scaled = cluster.ask(
-        "PATCH",
-        f"{SETS}/{name}",
-        [{"op": "replace", "path": "/spec/revisionHistoryLimit", "value": 3}],
-        "application/json-patch+json",
-        fieldManager="editor",
-    )
-    assert scaled.status == 200
+    edited = cluster.merge(f"{SETS}/{name}", {"spec": {"revisionHistoryLimit": 3}}, fieldManager="editor")
+    assert edited.status == 200
     assert cluster.apply(f"{SETS}/{name}", manifest).body["spec"]["revisionHistoryLimit"] == 3
 
 

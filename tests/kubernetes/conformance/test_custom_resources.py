@@ -99,7 +99,8 @@ def test_columns_are_printed(cluster, name, new_widget):
     cluster.create(WIDGETS, new_widget(name, {"size": 3}))
     ready = [{"type": "Other", "status": "False"}, {"type": "Ready", "status": "True"}]
     cluster.merge(f"{WIDGETS}/{name}/status", {"status": {"phase": "Running", "conditions": ready}})
-    found = cluster.get(f"{WIDGETS}/{name}", accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    as_table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    found = cluster.get(WIDGETS, accept=as_table, fieldSelector=f"metadata.name={name}")
     assert found["kind"] == "Table"
     columns = [(column["name"], column["priority"]) for column in found["columnDefinitions"]]
     assert columns == [("Name", 0), ("Phase", 0), ("Size", 1), ("Ready", 0)]

@@ -1,12 +1,9 @@
-"""The four kinds of patches."""
+"""Merge patches, and what the server makes of objects of its own kinds."""
 
 from __future__ import annotations
 
-import pytest
-
 WIDGETS = "/apis/conformance.highwater.dev/v1/namespaces/{ns}/widgets"
 SETS = "/apis/apps/v1/namespaces/{ns}/statefulsets"
-JSON_PATCH = "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 
 
@@ -50,59 +47,6 @@ def test_merge_patch_replaces_lists(cluster, name, new_widget):
     assert patched["spec"]["parts"] == [{"name": "c", "weight": 1}]
 
 
-def test_json_patch(cluster, name, new_config_map):
-    cluster.create("configmaps", new_config_map(name, {"a/b": "1"}, finalizers=["x.dev/a", "x.dev/b"]))
-    operations = [
-        {"op": "test", "path": "/data/a~1b", "value": "1"},
-        {"op": "add", "path": "/data/c", "value": "2"},
-        {"op": "move", "from": "/data/a~1b", "path": "/data/d"},
-        {"op": "remove", "path": "/metadata/finalizers/0"},
-    ]
-    patched = cluster.ask("PATCH", f"configmaps/{name}", operations, JSON_PATCH).body
-    assert patched["data"] == {"c": "2", "d": "1"}
-    assert patched["metadata"]["finalizers"] == ["x.dev/b"]
-    cluster.merge(f"configmaps/{name}", {"metadata": {"finalizers": None}})
-
-
-@pytest.mark.parametrize(
-    "operation",
-    [{"op": "test", "path": "/data/a", "value": "other"}, {"op": "remove", "path": "/data/missing"}],
-    ids=["a test that fails", "a path that is not there"],
-)
-def test_a_json_patch_that_does_not_apply_changes_nothing(cluster, name, new_config_map, operation):
-    made = cluster.create("configmaps", new_config_map(name, {"a": "1"}))
-    first = {"op": "add", "path": "/data/b", "value": "2"}
-    answer = cluster.ask("PATCH", f"configmaps/{name}", [first, operation], JSON_PATCH)
-    assert (answer.status, answer.body["reason"]) == (422, "Invalid")
-    assert cluster.get(f"configmaps/{name}") == made
-
-
-def test_strategic_merge_knows_items_by_their_keys(cluster, name):
-    cluster.create(SETS, a_set(name))
-    patch = {
-        "spec": {
-            "template": {
-                "spec": {
-                    "containers": [
-                        {
-                            "name": "node",
-                            "image": "highwater/node:2",
-                            "env": [{"name": "B", "$patch": "delete"}, {"name": "C", "value": "3"}],
-                        },
-                        {"name": "side", "image": "side:1"},
-                    ]
-                }
-            }
-        }
-    }
-    containers = cluster.ask("PATCH", f"{SETS}/{name}", patch, STRATEGIC).body["spec"]["template"]["spec"]["containers"]
-    found = {container["name"]: container for container in containers}
-    assert found.keys() == {"node", "side"}
-    assert found["node"]["image"] == "highwater/node:2"
-    assert found["node"]["env"] == [{"name": "A", "value": "1"}, {"name": "C", "value": "3"}]
-    assert found["node"]["ports"][0]["containerPort"] == 9092
-
-
 def test_custom_resources_take_no_strategic_merge(cluster, name, new_widget):
     cluster.create(WIDGETS, new_widget(name, {"size": 1}))
     answer = cluster.ask("PATCH", f"{WIDGETS}/{name}", {"spec": {"size": 3}}, STRATEGIC)
@@ -118,15 +62,6 @@ def test_most_of_a_stateful_set_cannot_be_changed(cluster, name):
         "'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
         "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
     )
-
-
-def test_a_stateful_set_is_scaled_by_its_subresource(cluster, name):
-    cluster.create(SETS, a_set(name))
-    scale = cluster.get(f"{SETS}/{name}/scale")
-    assert (scale["kind"], scale["spec"].get("replicas", 0)) == ("Scale", 0)
-    answer = cluster.merge(f"{SETS}/{name}/scale", {"spec": {"replicas": 0}})
-    assert answer.status == 200
-    assert cluster.get(f"{SETS}/{name}")["spec"]["replicas"] == 0
 
 
 def test_a_selector_has_to_match_its_template(cluster, name):

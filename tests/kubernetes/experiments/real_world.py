@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 class RestartingNodes(RealNodes):
-    """Containers that end are started anew, and kept from running while somebody holds their pod down."""
+    """Containers that end are started again, and kept from running while somebody holds their pod down."""
 
     def __init__(self, api: Any, folder: Path, runner: Callable[[Json], int]) -> None:
         super().__init__(api, folder)

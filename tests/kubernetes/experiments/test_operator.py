@@ -192,6 +192,26 @@ def test_bad_days_of_the_api_server_only_delay(stage: Any) -> None:
     assert stage.agents[0].undone == [fault]
 
 
+def test_a_status_that_another_wrote_meanwhile_is_not_written_over(stage: Any) -> None:
+    """Conditions are one list to a merge patch: written over an old version, they would lose those of others."""
+    other = {"type": "Other", "status": "True", "reason": "R", "message": "m", "observedGeneration": 1}
+    other["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    written = []
+
+    def write_first(asked: Any) -> bool:
+        if not written:
+            written.append(asked)
+            stage.api.patch(*KIND, "demo", "default", {"status": {"conditions": [other]}}, "status")
+        return False
+
+    stage.api.fault(verb="patch", resource="chaosexperiments/status", matches=write_first)
+    stage.start()
+    stage.api.create(experiment())
+    until(lambda: stage.phase() == "SettingUp", "the runner's Job")
+    assert written
+    assert other in stage.status()["conditions"]
+
+
 def test_two_at_once_do_not_touch_each_other(stage: Any) -> None:
     stage.start()
     for name in ("left", "right"):

@@ -73,6 +73,26 @@ def test_a_pod_is_deleted_once_even_if_the_answer_is_lost(stage: Any) -> None:
     assert len(stopped) == 6
 
 
+def test_a_status_that_another_wrote_meanwhile_is_not_written_over(stage: Any) -> None:
+    """Conditions are one list to a merge patch: written over an old version, they would lose those of others."""
+    place = ("highwater.dev/v1alpha1", "LogCluster", "demo", "default")
+    other = {"type": "Other", "status": "True", "reason": "R", "message": "m", "observedGeneration": 1}
+    other["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+
+    def write_first(asked: Any) -> bool:
+        conditions = stage.status().get("conditions", [])
+        if not any(one["type"] == "Other" for one in conditions):
+            stage.api.patch(*place, {"status": {"conditions": [*conditions, other]}}, "status")
+        return False
+
+    stage.api.fault(verb="patch", resource="logclusters/status", matches=write_first)
+    stage.create()
+    stage.start()
+    stage.until_settled()
+    stage.api.faults.clear()
+    assert other in stage.status()["conditions"]
+
+
 def test_a_forbidden_object_is_told_of(stage: Any, wait_for: Any) -> None:
     stage.api.fault(verb="patch", resource="networkpolicies", status=403, times=None)
     stage.start()

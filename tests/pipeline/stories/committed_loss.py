@@ -83,7 +83,7 @@ def not_compacted(story: Story) -> None:
 
 @case("pass")
 def topic_created_anew(story: Story) -> None:
-    """Offsets and epochs begin anew with a topic of the same name: its first generation was deleted, not lost."""
+    """Offsets and epochs begin again with a topic of the same name: its first generation was deleted, not lost."""
     _committed_by_0(story)
     new = "f" * 32
     story.state([1], leader=1, offset=50, topic_id=new).leads(1, 0, leo=0, topic_id=new)

@@ -240,7 +240,7 @@ def compacted_topic(story: Story) -> None:
 def _written_again(story: Story, *, began_at: int | None, first: int = 0, begins_late: bool = False) -> Story:
     """Broker 0 appends values 9, 8 and 7, but for value 1 at ``first``, and answers nobody; retention takes what lies
     below offset 2. Broker 1 follows, leads, and appends value 1 again, at offset 3. ``began_at``: where it had begun
-    its log anew, behind broker 0's log start; ``begins_late``: only afterwards. None: it took over the log start."""
+    its log again, behind broker 0's log start; ``begins_late``: only afterwards. None: it took over the log start."""
 
     def begin() -> None:
         if began_at is not None:
@@ -290,7 +290,7 @@ def its_leader_had_read_the_record(story: Story) -> None:
 
 @case(duplicate=1)
 def its_leader_forgot_too_late(story: Story) -> None:
-    """Broker 1 began its log anew when it had appended the second copy: when it did so it knew the first."""
+    """Broker 1 began its log again when it had appended the second copy: when it did so it knew the first."""
     _written_again(story.under(retention=("orders",)), began_at=2, begins_late=True)
 
 

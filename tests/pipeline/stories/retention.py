@@ -64,7 +64,7 @@ def begun_anew_too_late(story: Story) -> None:
 
 @case("pass")
 def begun_anew_where_the_leader_begins(story: Story) -> None:
-    """Broker 1 begins anew at its leader's log start, and broker 0, which lost its disk, where broker 1 does."""
+    """Broker 1 begins again at its leader's log start, and broker 0, which lost its disk, where broker 1 does."""
     happy(story).moves_hw(0, 3).moves_start(0, 0, 2, "delete-records")
     for broker in (1, 0):
         story.event(

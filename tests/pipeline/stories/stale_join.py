@@ -14,7 +14,7 @@ def proposal_tells_the_epoch(story: Story) -> None:
 
 @case(stale_isr_join=1)
 def registered_between(story: Story) -> None:
-    """Nobody tells the epoch, but broker 1 registered anew between the proposal and its acceptance."""
+    """Nobody tells the epoch, but broker 1 registered again between the proposal and its acceptance."""
     happy(story).registered(1, epoch=11).state([0], offset=20).proposes(0, [0, 1], [-1, -1])
     story.registered(1, epoch=30).handles([0, 1], [-1, -1], [10, 30], offset=40)
 

@@ -102,7 +102,7 @@ class AlterPartitionManager:
 
     def _answered(self, response: Any) -> None:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
-            # STALE_BROKER_EPOCH among them: this broker registers anew and then asks again under its new epoch.
+            # STALE_BROKER_EPOCH among them: this broker registers again, then repeats its request with its new epoch.
             self._count_failure()
             self._retried()
             self._clock.call_later(RETRY_BACKOFF_NS, self._ask)

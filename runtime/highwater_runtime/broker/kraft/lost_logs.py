@@ -75,7 +75,7 @@ class LostLogs:
 
     def _answered(self, response: Any) -> None:
         if isinstance(response, RpcFailure) or response.error_code != ErrorCode.NONE:
-            # STALE_BROKER_EPOCH among them: this broker registers anew and then asks again under its new epoch.
+            # STALE_BROKER_EPOCH among them: this broker registers again, then repeats its request with its new epoch.
             self._clock.call_later(RETRY_BACKOFF_NS, self._ask)
             return
         self._in_flight = {}

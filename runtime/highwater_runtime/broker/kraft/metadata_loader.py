@@ -46,7 +46,7 @@ class MetadataLoader:
             self.try_first_publication()
 
     def on_load_snapshot(self, end_offset: int, records: list[bytes]) -> None:
-        """Begin anew with a snapshot, and publish how it differs from what was there."""
+        """Begin again with a snapshot, and publish how it differs from what was there."""
         before = self.image
         self.image = image_of([decode_metadata_record(data) for data in records], end_offset)
         self.applied_offset = end_offset - 1

@@ -40,7 +40,7 @@ class PartitionCounts:
         return Counts(*self._now)
 
     def load(self, image: MetadataImage) -> None:
-        """Count anew, from an image."""
+        """Count again, from an image."""
         self._now = [0] * len(Counts._fields)
         self._min_isr.clear()
         for topic, _, state in image.all_partitions():
@@ -62,7 +62,7 @@ class PartitionCounts:
             self._add(_NOTHING, _counted(state, least))
 
     def configured(self, image: MetadataImage, resource: ConfigResource, key: str) -> None:
-        """A property of a topic, of a broker or of all has changed: count the topics anew that it concerns."""
+        """A property of a topic, of a broker or of all has changed: count the topics again that it concerns."""
         if key != MIN_ISR:
             return
         if resource.type == TOPIC_RESOURCE:

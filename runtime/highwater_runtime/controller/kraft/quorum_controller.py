@@ -162,7 +162,7 @@ class QuorumController:
     # --- RaftListener ---------------------------------------------------------------------------------------------
 
     def on_load_snapshot(self, end_offset: int, epoch: int, records: list[bytes]) -> None:  # noqa: ARG002
-        """Begin anew with a snapshot; an active controller has what is in it."""
+        """Begin again with a snapshot; an active controller has what is in it."""
         assert self._latest is None, "an active controller never loads a snapshot"
         self._published.load(image_of([decode_metadata_record(record) for record in records], end_offset))
         self._committed_offset = end_offset - 1

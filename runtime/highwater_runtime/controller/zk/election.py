@@ -7,7 +7,7 @@ which fails once there is a newer epoch.
 
 A candidate repeats one cycle until it knows the controller: read ``/controller`` with a watch; if there is none, read
 the epoch and claim the next one. What became of a claim whose response was lost, the next cycle tells: the node is
-this session's own, or it is not. The cycle begins anew when the watch ends and when the session is connected.
+this session's own, or it is not. The cycle begins again when the watch ends and when the session is connected.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ControllerElection:
         """The controller as this node last read it."""
 
     def on_session_event(self, event: SessionEvent) -> None:
-        """Begin when the session is connected, and anew when it is again; give up when it has ended."""
+        """Begin when the session is connected, and once more when it is connected again; give up when it has ended."""
         match event:
             case SessionEvent.CONNECTED:
                 self._begin()

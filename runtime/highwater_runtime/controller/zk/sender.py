@@ -2,7 +2,7 @@
 
 One request is under way at a time. What comes meanwhile is merged: a *round* is sent as LeaderAndIsr, then
 UpdateMetadata, then StopReplica (Kafka's order), and only a partition that is stopped and then starts again (a topic
-that is created anew) needs a second round. A full list (``type`` 2) names every replica of its broker, so it takes in
+that is created again) needs a second round. A full list (``type`` 2) names every replica of its broker, so it takes in
 what is merged into it, and is never split. Without topic ids it is sent all the same, with
 ids of zero (KAFKA-7362's draft).
 

@@ -90,7 +90,7 @@ def write(
 
 
 def reread(context: ControllerContext, keys: list[PartitionKey]) -> Work[dict[PartitionKey, PartitionRegistration]]:
-    """Read partitions anew: assignment, leader and ISR, and the order to move them. Returns those that were another,
+    """Read partitions again: assignment, leader and ISR, and the order to move them. Returns those that were another,
     each with the state before."""
     before = {key: state for key in keys if (state := context.partition(key)) is not None}
     topics = list(dict.fromkeys(key.topic for key in before))

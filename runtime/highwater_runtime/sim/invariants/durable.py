@@ -20,7 +20,7 @@ class _Cursor:
 
 
 class DurableLogs:
-    """Reads durable bytes once, as they grow; :meth:`forget` a node whose log was cut or began anew."""
+    """Reads durable bytes once, as they grow; :meth:`forget` a node whose log was cut or began again."""
 
     def __init__(self) -> None:
         self._cursors: dict[str, dict[int, _Cursor]] = {}

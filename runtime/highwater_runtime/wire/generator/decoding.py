@@ -94,7 +94,7 @@ class _Decoder:
         elif field.struct is not None and self.version in field.nullable:
             self.nullable_struct(field.struct, target)
         elif field.struct is not None:
-            made = self.made.get(target)  # a tagged field: its default is there already, and is filled anew
+            made = self.made.get(target)  # a tagged field: its default is there already, and is filled again
             if made is None:
                 made = self.out.fresh("o")
                 self.make(made, field.struct)

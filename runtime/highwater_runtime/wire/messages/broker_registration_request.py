@@ -23,7 +23,7 @@ class BrokerRegistrationRequest(Message, kind="request", key=62, versions="0-4",
 
     broker_id: Int32 = field()
     cluster_id: str = field()
-    incarnation_id: UUID = field()  # Drawn anew with every start of the process.
+    incarnation_id: UUID = field()  # Drawn again with every start of the process.
     listeners: list[Listener] = field()
     features: list[Feature] = field()
     rack: str | None = field(nullable="0+")

@@ -9,4 +9,4 @@ class SaslAuthenticateResponse(Message, kind="response", key=36, versions="0-2",
     error_code: Int16 = field()
     error_message: str | None = field(nullable="0+")
     auth_bytes: bytes = field()
-    session_lifetime_ms: Int64 = field("1+", ignorable=True)  # When to authenticate anew (KIP-368); 0 for never.
+    session_lifetime_ms: Int64 = field("1+", ignorable=True)  # When to authenticate again (KIP-368); 0 for never.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from ..schema import Json
+from ..errors import Json
 
 
 class PodHandle(Protocol):

@@ -1,0 +1,125 @@
+"""Read YAML that a stranger may have written: bounded in bytes, values and depth before anything is built from it.
+
+YAML can name a part (``&a``) and repeat it (``*a``), so that a short text stands for a value of any size. The events of
+the text are counted first. A repeated part counts as often as it is repeated; one that repeats itself is refused.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from highwater_chaos.experiment.errors import ExperimentError, Problem
+
+MOST_BYTES: Final = 1 << 20
+MOST_VALUES: Final = 100_000
+"""Scalars, lists and mappings: some three times the assignment of 10,000 partitions to three brokers would be more."""
+DEEPEST: Final = 100
+"""Mappings and lists within each other: some thirty steps. Validation recurses, and must not depend on who calls it."""
+_KEPT: Final = 60
+"""Characters of a found value that an error shows."""
+
+
+class Document(NamedTuple):
+    """One YAML document: its tree, which knows lines, and the value that it stands for."""
+
+    root: yaml.Node
+    value: Any
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file of at most ``MOST_BYTES``. Raises ExperimentError."""
+    try:
+        with path.open("rb") as file:
+            found = file.read(MOST_BYTES + 1)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        message = f"expected an experiment file, found: {error.strerror or error}"
+        raise ExperimentError(str(path), [Problem("", message)]) from error
+    if len(found) > MOST_BYTES:
+        message = f"expected at most {MOST_BYTES:,} bytes; found {f'{size:,}' if size > MOST_BYTES else 'more'}"
+        raise ExperimentError(str(path), [Problem("", message)])
+    try:
+        return found.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ExperimentError(str(path), [Problem("", f"is not UTF-8 text: {error.reason}")]) from error
+
+
+def read_documents(text: str, source: str) -> list[Document]:
+    """Return every document of ``text`` that is not empty. Raises ExperimentError, with the line."""
+    loader: _Loader | None = None
+    try:
+        _check_bounds(text)
+        loader = _Loader(text)
+        documents = []
+        while loader.check_node():
+            root = loader.get_node()
+            if root is not None and root.tag != "tag:yaml.org,2002:null":
+                documents.append(Document(root, loader.construct_document(root)))
+        return documents
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        problem = f"{error.problem}" if isinstance(error, _BoundError) else f"is not YAML: {error.problem}"
+        raise ExperimentError(source, [Problem("", problem, line)]) from error
+    except yaml.YAMLError as error:
+        raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+class _BoundError(yaml.MarkedYAMLError):
+    """The text is YAML, and more of it than is read."""
+
+    def __init__(self, problem: str, mark: Any) -> None:
+        super().__init__(problem=problem, problem_mark=mark)
+
+
+class _Loader(yaml.SafeLoader):
+    """Names the value and its line where a value is none of its type: 30 February, a number of 5,000 digits."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, OverflowError) as error:
+            found = str(node.value)
+            found = found if len(found) <= _KEPT else f"{found[: _KEPT - 1]}… ({len(found):,} characters)"
+            kind = node.tag.rpartition(":")[2]
+            problem = f"expected a value that YAML's type {kind!r} can hold; found {found}; quote it if it is text"
+            raise _BoundError(problem, node.start_mark) from error
+
+
+def _check_bounds(text: str) -> None:
+    sizes: dict[str, int] = {}
+    open_parts: list[tuple[str | None, int]] = []  # anchor, and the values before it
+    values = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        match event:
+            case yaml.AliasEvent():
+                if event.anchor not in sizes:
+                    inside = any(anchor == event.anchor for anchor, _ in open_parts)
+                    problem = f"*{event.anchor} repeats {'itself' if inside else 'what has not been named before'}"
+                    raise _BoundError(problem, event.start_mark)
+                values += sizes[event.anchor]
+            case yaml.ScalarEvent():
+                values += 1
+                if event.anchor is not None:
+                    sizes[event.anchor] = 1
+            case yaml.CollectionStartEvent():
+                open_parts.append((event.anchor, values))
+                values += 1
+                if len(open_parts) > DEEPEST:
+                    problem = f"is nested too deeply: expected at most {DEEPEST} mappings and lists within each other"
+                    raise _BoundError(problem, event.start_mark)
+            case yaml.CollectionEndEvent():
+                anchor, before = open_parts.pop()
+                if anchor is not None:
+                    sizes[anchor] = values - before
+            case yaml.DocumentStartEvent():
+                sizes.clear()
+        if values > MOST_VALUES:
+            problem = f"expected at most {MOST_VALUES:,} values, with every repetition (*name) counted; found more"
+            raise _BoundError(problem, event.start_mark)

@@ -1,0 +1,58 @@
+"""A file that a stranger wrote is refused in a sentence with its line, before much is built from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.experiment import ExperimentError, load_experiment
+
+LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+)
+
+REFUSED = {
+    "a part that is repeated and repeated": (LAUGHS, "f.yaml:6: expected at most 100,000 values"),
+    "many values": ("a: [" + "1," * 100_000 + "]", "f.yaml:1: expected at most 100,000 values"),
+    "a part that repeats itself": ("a: 1\nb: &b [*b]", r"f.yaml:2: \*b repeats itself"),
+    "a part without a name": ("a: 1\nb: *c", r"f.yaml:2: \*c repeats what has not been named"),
+    "lists within lists": ("a: " + "[" * 5000 + "]" * 5000, "f.yaml:1: is nested too deeply: expected at most 100"),
+    "mappings within mappings": ("a: " + "{a: " * 3000 + "1" + "}" * 3000, "f.yaml:1: is nested too deeply"),
+    "a number of 5,000 digits": ("a:\n  b: " + "9" * 5000, r"f.yaml:2: expected .* type 'int' .* \(5,000 characters\)"),
+    "a day that is none": ("a:\n  b: 2020-99-99", "f.yaml:2: expected .* type 'timestamp' can hold; found 2020-99-99"),
+    "a long file": ("a: " + "y" * (1 << 20), "f.yaml: expected at most 1,048,576 bytes; found 1,048,579"),
+    "a Python object": ("a: !!python/object/apply:os.system [ls]", "f.yaml:1: is not YAML: could not determine"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED)
+def test_it_is_refused(text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ExperimentError, match=words):
+        load_experiment(Path("f.yaml"))
+
+
+def test_a_file_without_end_is_refused() -> None:
+    with pytest.raises(ExperimentError, match="/dev/zero: expected at most 1,048,576 bytes; found more"):
+        load_experiment(Path("/dev/zero"))
+
+
+def test_a_part_may_be_named_and_repeated(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(
+        """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: x}
+spec:
+  seed: 1
+  timeout: 1m
+  cluster: {topics: [{name: a, config: &config {retention.ms: 1000}}, {name: b, config: *config}]}
+  schedule: [&pause {wait: 1s}, *pause]
+""",
+        encoding="utf-8",
+    )
+    spec = load_experiment(tmp_path / "f.yaml").spec
+    assert spec.cluster.topics[0].config == spec.cluster.topics[1].config == {"retention.ms": 1000}
+    assert spec.schedule[0] == spec.schedule[1]
