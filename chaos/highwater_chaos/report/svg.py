@@ -253,4 +253,4 @@ def _quorum(timeline: Timeline, x: TimeScale) -> Lane:
         leader = next((name for time, name in timeline.quorum_leader if start <= time < end), "no leader yet")
         text = f"epoch {epoch}: {leader}"
         body += _rect(x, start, end, 15, "quorum", text) + _text_in(x, start, end, 11, text)
-    return Lane("quorum", 15, body)
+    return Lane(timeline.quorum_name, 15, body)

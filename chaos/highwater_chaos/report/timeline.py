@@ -53,6 +53,8 @@ class Timeline:
     nodes: dict[str, list[Span]]
     quorum_epoch: list[tuple[int, int]]
     quorum_leader: list[tuple[int, str]]
+    """In ZooKeeper mode both are of the controller: its epochs, and the broker that it was, or ``no controller``."""
+    quorum_name: str
     faults: list[Span]
 
 
@@ -77,6 +79,7 @@ def timeline_of(run: RunFiles) -> Timeline:
         nodes=nodes.spans(),
         quorum_epoch=quorum.epochs,
         quorum_leader=quorum.leaders,
+        quorum_name="controller" if quorum.is_zookeeper else "quorum",
         faults=[_fault_span(row, end_ns) for row in run.faults],
     )
 
@@ -166,7 +169,7 @@ class _Lanes:
         self._lanes: dict[str, PartitionLane] = {}
         self._high_watermarks: dict[str, _Steps] = {}
         self._log_ends: dict[tuple[str, str], _Steps] = {}
-        self._told: set[int] = set()  # membership only, never iterated
+        self._told: set[tuple[str, int]] = set()  # membership only, never iterated
 
     def take(self, row: Row) -> None:
         name = row.get("partition")
@@ -174,8 +177,9 @@ class _Lanes:
             return
         time = row["time_ns"]
         match row["kind"]:
-            case "partition-changed" if row["metadata_offset"] not in self._told:
-                self._told.add(row["metadata_offset"])
+            # A transaction of ZooKeeper changes many partitions at one position.
+            case "partition-changed" if (name, row["metadata_offset"]) not in self._told:
+                self._told.add((name, row["metadata_offset"]))
                 lane = self._lanes.setdefault(name, PartitionLane(name))
                 lane.replicas = row["replicas"]
                 lane.leader.append((time, row["leader"]))
@@ -208,13 +212,13 @@ def _by_topic_and_index(partition: str) -> tuple[str, int]:
 
 
 class _Nodes:
-    """Up, down, and for brokers fenced: per node, one span after the other."""
+    """Up, down, and for brokers fenced (ZooKeeper mode: not registered): per node, one span after the other."""
 
     def __init__(self, end_ns: int) -> None:
         self._end_ns = end_ns
         self._spans: dict[str, list[Span]] = {}
         self._state: dict[str, tuple[int, str]] = {}
-        self._told: set[int] = set()  # membership only, never iterated
+        self._told: set[tuple[str, int, int]] = set()  # membership only, never iterated
 
     def take(self, row: Row) -> None:
         match row["kind"]:
@@ -222,11 +226,17 @@ class _Nodes:
                 self._change(row["node"], row["time_ns"], "fenced" if row["node"].startswith("broker") else "up")
             case "node-stopped":
                 self._change(row["node"], row["time_ns"], "down")
-            case "broker-registration-changed" if row["metadata_offset"] not in self._told:
-                self._told.add(row["metadata_offset"])
-                node = f"broker-{row['broker']}"
-                if self._state.get(node, (0, "down"))[1] != "down":
-                    self._change(node, row["time_ns"], "up" if row["reason"] == "unfenced" else "fenced")
+            case "broker-registered" if row["node"].startswith("zookeeper-"):
+                self._registration(row, "up")
+            case "broker-registration-changed":
+                self._registration(row, "up" if row["reason"] == "unfenced" else "fenced")
+
+    def _registration(self, row: Row, kind: str) -> None:
+        node, told = f"broker-{row['broker']}", (row["kind"], row["broker"], row["metadata_offset"])
+        if told not in self._told:
+            self._told.add(told)
+            if self._state.get(node, (0, "down"))[1] != "down":
+                self._change(node, row["time_ns"], kind)
 
     def _change(self, node: str, time: int, kind: str) -> None:
         if node in self._state and self._state[node][0] < time:
@@ -235,28 +245,40 @@ class _Nodes:
         self._state[node] = (time, kind)
 
     def spans(self) -> dict[str, list[Span]]:
-        """Brokers first, then controllers."""
+        """Brokers first, then controllers or ZooKeeper servers."""
         for node in list(self._state):
             self._change(node, self._end_ns, "end")
         spans = self._spans
         order = sorted(spans, key=lambda node: (not node.startswith("broker"), not node.startswith("controller"), node))
-        return {node: spans[node] for node in order if node.startswith(("broker", "controller"))}
+        return {node: spans[node] for node in order if node.startswith(("broker", "controller", "zookeeper"))}
 
 
 class _Quorum:
-    """Epochs of the metadata quorum, and who led in them."""
+    """Epochs of the metadata quorum, and who led in them; in ZooKeeper mode of the controller."""
 
     def __init__(self) -> None:
         self.epochs: list[tuple[int, int]] = []
         self.leaders: list[tuple[int, str]] = []
+        self.is_zookeeper = False
+        self._position = -1
 
     def take(self, row: Row) -> None:
-        if row["kind"] != "raft-state":
+        if row["kind"] == "controller-changed":
+            self._controller(row)
+        if row["kind"] != "raft-state" or row["node"].startswith("zookeeper-"):
             return
         if not self.epochs or row["epoch"] > self.epochs[-1][1]:
             self.epochs.append((row["time_ns"], row["epoch"]))
         if row["reason"] == "leader":
             self.leaders.append((row["time_ns"], row["node"]))
+
+    def _controller(self, row: Row) -> None:
+        self.is_zookeeper = True
+        if row["metadata_offset"] > self._position:
+            self._position = row["metadata_offset"]
+            self.epochs.append((row["time_ns"], row["epoch"]))
+            broker = row["broker"]
+            self.leaders.append((row["time_ns"], "no controller" if broker < 0 else f"broker-{broker}"))
 
 
 def _fault_span(row: Row, end_ns: int) -> Span:
