@@ -12,9 +12,6 @@ from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_recordings, write_run
 from highwater_chaos.run_summary import read_summary
 from highwater_chaos.verdict import verdict_of
-from highwater_runtime.controller.zk.active import ActiveController
-from highwater_runtime.controller.zk.commands import Commands
-from highwater_runtime.controller.zk.work import Work
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -58,24 +55,3 @@ def test_records_of_a_deleted_topic_return_in_one_of_the_same_name(cleanup: str,
         for broker in (0, 2)
     }
     assert records == {0: old + 1, 2: old + 1}
-
-
-def test_a_controller_that_tells_nothing_when_it_takes_over_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The mutant: full lists go to brokers that start, and not to all brokers at a failover (V3, D 4)."""
-    fail_over, full = ActiveController._fail_over, Commands.full
-
-    def without_lists(self: ActiveController) -> Work[None]:
-        if self.elected.epoch == 1:
-            yield from fail_over(self)
-            return
-        with monkeypatch.context() as patch:
-            patch.setattr(Commands, "full", lambda *_: None)
-            yield from fail_over(self)
-        assert Commands.full is full
-
-    monkeypatch.setattr(ActiveController, "_fail_over", without_lists)
-    path = SCENARIOS / "zookeeper/commands-never-sent.yaml"
-    result = run_experiment(load_experiment(path), SimBackend())
-    assert any("later" in reason for reason in result.inconclusive_reasons), "nobody leads the new partitions"
