@@ -34,6 +34,21 @@ def test_each_step_is_one_batch_with_all_its_records(make_experiment: Any) -> No
         assert (result.acknowledged, result.inconclusive_reasons) == (1039, [])
 
 
+def test_a_topic_that_a_step_created_is_read_at_the_end(make_experiment: Any) -> None:
+    """Else its records were `unseen`, though nothing was lost."""
+    schedule = """[{admin: {createTopic: {name: later, partitions: 1, replicationFactor: 3}}},
+      {produce: {partition: later-0, records: 5}}]"""
+    result = run_experiment(make_experiment(schedule, workload="{producers: 0, consumers: 0}"), SimBackend())
+    read = [
+        element["offset"]
+        for operation in map(json.loads, result.history)
+        if (operation["type"], operation["f"], operation.get("client")) == ("ok", "poll", "final-reader")
+        for element in operation["value"] or ()
+        if element["key"] == "later-0"
+    ]
+    assert set(read) >= {0, 1, 2, 3, 4}
+
+
 def test_a_batch_that_nobody_acknowledges_ends_the_schedule(make_experiment: Any) -> None:
     schedule = """[
       {inject: {kill: {target: {broker: 0}}}}, {inject: {kill: {target: {broker: 1}}}},

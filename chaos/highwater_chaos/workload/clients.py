@@ -77,6 +77,8 @@ class Clients:
         self._workload = experiment.spec.workload
         topics = self._workload.topics
         self._topics = [topic.name for topic in experiment.cluster.topics] if topics is None else list(topics)
+        self._written = dict.fromkeys(self._topics)
+        """Those that clients of this run write: a step may write to a topic that another step created."""
         self._seed = experiment.spec.seed
         self._largest_batch = largest_batch(experiment.cluster)
         steps = [step.model_dump(mode="json", by_alias=True, exclude_none=True) for step in experiment.spec.schedule]
@@ -123,6 +125,7 @@ class Clients:
         """
         workload = self._workload
         keys = [(topic, int(index)) for topic, _, index in (name.rpartition("-") for name in partitions)]
+        self._written.update(dict.fromkeys(topic for topic, _ in keys))
         options = replace(
             self._producer(workload.producers),
             name="probe",
@@ -140,6 +143,7 @@ class Clients:
         """A producer that writes one batch to ``partition``. ``number`` counts these producers from 1."""
         workload = self._workload
         topic, _, index = partition.rpartition("-")
+        self._written[topic] = None
         options = replace(
             self._producer(workload.producers + number),
             name=f"batch-{number}",
@@ -153,9 +157,10 @@ class Clients:
         self._start(OWN, ClientSettings(producers=(options,)))
 
     def start_final_reader(self) -> None:
-        """A consumer that reads everything once more, from the earliest offset to the HW."""
+        """A consumer that reads everything that was written once more, from the earliest offset to the HW."""
         self._reading = True
-        self._start(OWN, ClientSettings(consumers=(self._consumer("final-reader", drain=True),)))
+        reader = replace(self._consumer("final-reader", drain=True), topics=list(self._written))
+        self._start(OWN, ClientSettings(consumers=(reader,)))
 
     def _start(self, driver: Driver, settings: ClientSettings) -> None:
         if not isinstance(self._host, HostsClientProcesses):
