@@ -20,6 +20,7 @@ from highwater_chaos.experiment import ChaosExperiment, dump_experiment
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.user_error import UserError
+from highwater_runtime.portable import PortableError
 
 _OWNED: Final = "harness-lives.lock"
 """A file of a spool directory that its harness holds a lock on, as long as it lives."""
@@ -27,7 +28,7 @@ _OWNED: Final = "harness-lives.lock"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class CannotWriteError(UserError):
+class CannotWriteError(PortableError, UserError):
     """The place for run directories takes none. What there was of the run is removed again."""
 
     def __init__(self, parent: Path, error: OSError) -> None:

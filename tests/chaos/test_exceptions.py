@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ PACKAGES = (highwater_runtime, highwater_chaos, highwater_pipeline, highwater_op
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AgentError": ("no answer", 503),
     "BackendCannotError": ("local", ["powerLoss needs root"]),
+    "CannotWriteError": (Path("runs"), OSError(28, "No space left on device")),
     "DecodeError": ("Fetch", 7, "too short"),
     "ExperimentError": ("a.yaml", [Problem("spec.seed", "expected a number", 3)]),
     "InvalidRecord": ("offset deltas", ((3, "no key"),)),
@@ -32,6 +34,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "NotLeader": (1001, 4),
     "Refusal": (409, "busy"),
     "Refused": (ErrorCode.INVALID_REQUEST, "no topic"),
+    "_BoundError": ("is nested too deeply", 3),
     "SimulationError": ("broker-0", 1, 5, "fire", KeyError("x")),
 }
 """For classes with an ``__init__`` of their own: what they, and those derived from them, are made from."""

@@ -154,16 +154,19 @@ def test_help_is_no_error(highwater: Any, command: str) -> None:
     assert not re.search(r"<(str|int|float|path|list|file|bool)", done.out), "types of Python are not the user's"
 
 
+STARTED = '{"seq":1,"time_ns":1,"node_time_ns":1,"node":"broker-0","incarnation":1,"kind":"node-started"}'
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("verdict.json", "{", "verdict.json: expected a JSON object, found: "),
         ("verdict.json", "[]", "verdict.json: expected a JSON object, found list"),
         ("verdict.json", '{"backend": "sim"}', "verdict.json: has no wire, traceDigest"),
-        ("events/nodes.jsonl", '{}\n{"seq', 'events/nodes.jsonl:2: expected a JSON object, found: {"seq'),
+        ("events/nodes.jsonl", f'{STARTED}\n{{"seq', 'events/nodes.jsonl:2: expected a JSON object, found: {"seq'),
         (
             "events/nodes.jsonl",
-            '{"kind":"any"}\n[1]\n{"time_ns":1}',
+            f"{STARTED}\n[1]\n{STARTED}",
             "events/nodes.jsonl:2: expected a JSON object, found: [1]",
         ),
         ("faults.jsonl", None, "faults.jsonl: cannot be read: No such file or directory"),

@@ -6,6 +6,7 @@ done to it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -82,17 +83,17 @@ LIVES = """
 
 SERVERS = """
 - await: {acked: {atLeast: 20}, within: 60s}
-- inject: {kill: {target: {zookeeper: 0}, restartAfter: 500ms}}
-- inject: {pause: {target: {zookeeper: 1}}, for: 2s}
-- wait: 3s
-- inject: {stop: {target: {zookeeper: 2}, restartAfter: 500ms}}
-- wait: 2s
-- parallel:
-    - - inject: {powerLoss: {target: {all: zookeepers}, keep: none, restartAfter: 500ms}}
-    - - inject: {powerLoss: {target: {all: brokers}, keep: none, restartAfter: 500ms}}
+- inject: {name: servers, powerLoss: {target: {all: zookeepers}, keep: none}}
+- inject: {name: brokers, powerLoss: {target: {all: brokers}, keep: none}}
+- heal: [servers, brokers]
 - await: {underReplicated: 0, within: 120s}
 - await: {activeController: {exists: true}, within: 60s}
+- inject: {pause: {target: {zookeeper: 1}}, for: 2s}
+- inject: {kill: {target: {zookeeper: 1}, restartAfter: 500ms}}
+- await: {underReplicated: 0, within: 120s}
 """
+"""The other servers are left alone while server 1 fails: ZooKeeper 3.8.0 itself can lose what it committed if a second
+server fails before the first is in sync (docs/zookeeper.md)."""
 
 
 def experiment(
@@ -142,11 +143,10 @@ def test_all_servers_and_brokers_lose_power(state: Path, tmp_path: Path) -> None
     result = judged(experiment(SERVERS), tmp_path)
     assert "zookeeper-2" in evidence(result, "powerLoss")
     assert "the process of zookeeper-1 is stopped" in evidence(result, "pause")
-    epochs = {
-        name: max(one.data.get("incarnation", 0) for record in result.faults for one in record.inject_evidence)
-        for name in ("zookeeper-0",)
-    }
-    assert epochs["zookeeper-0"] >= 2
+    events = (tmp_path / "events" / "nodes.jsonl").read_text(encoding="utf-8").splitlines()
+    started = [row["node"] for row in map(json.loads, events) if row["kind"] == "node-started"]
+    lives = {name: started.count(f"zookeeper-{name}") for name in range(3)}
+    assert lives == {0: 2, 1: 3, 2: 2}, "each lost power once, and server 1 was killed after that"
 
 
 # --- without root ----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from highwater_chaos.experiment.errors import ExperimentError, Problem
+from highwater_runtime.portable import PortableError
 
 MOST_BYTES: Final = 1 << 20
 MOST_VALUES: Final = 100_000
@@ -60,10 +61,11 @@ def read_documents(text: str, source: str) -> list[Document]:
             if root is not None and root.tag != "tag:yaml.org,2002:null":
                 documents.append(Document(root, loader.construct_document(root)))
         return documents
+    except _BoundError as error:
+        raise ExperimentError(source, [Problem("", str(error), error.line)]) from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
-        problem = f"{error.problem}" if isinstance(error, _BoundError) else f"is not YAML: {error.problem}"
-        raise ExperimentError(source, [Problem("", problem, line)]) from error
+        raise ExperimentError(source, [Problem("", f"is not YAML: {error.problem}", line)]) from error
     except yaml.YAMLError as error:
         raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
     finally:
@@ -71,11 +73,12 @@ def read_documents(text: str, source: str) -> list[Document]:
             loader.dispose()
 
 
-class _BoundError(yaml.MarkedYAMLError):
+class _BoundError(PortableError):
     """The text is YAML, and more of it than is read."""
 
-    def __init__(self, problem: str, mark: Any) -> None:
-        super().__init__(problem=problem, problem_mark=mark)
+    def __init__(self, problem: str, line: int) -> None:
+        self.line = line
+        super().__init__(problem)
 
 
 class _Loader(yaml.SafeLoader):
@@ -89,7 +92,11 @@ class _Loader(yaml.SafeLoader):
             found = found if len(found) <= _KEPT else f"{found[: _KEPT - 1]}… ({len(found):,} characters)"
             kind = node.tag.rpartition(":")[2]
             problem = f"expected a value that YAML's type {kind!r} can hold; found {found}; quote it if it is text"
-            raise _BoundError(problem, node.start_mark) from error
+            raise _BoundError(problem, _line(node.start_mark)) from error
+
+
+def _line(mark: Any) -> int:
+    return int(mark.line) + 1
 
 
 def _check_bounds(text: str) -> None:
@@ -102,7 +109,7 @@ def _check_bounds(text: str) -> None:
                 if event.anchor not in sizes:
                     inside = any(anchor == event.anchor for anchor, _ in open_parts)
                     problem = f"*{event.anchor} repeats {'itself' if inside else 'what has not been named before'}"
-                    raise _BoundError(problem, event.start_mark)
+                    raise _BoundError(problem, _line(event.start_mark))
                 values += sizes[event.anchor]
             case yaml.ScalarEvent():
                 values += 1
@@ -113,7 +120,7 @@ def _check_bounds(text: str) -> None:
                 values += 1
                 if len(open_parts) > DEEPEST:
                     problem = f"is nested too deeply: expected at most {DEEPEST} mappings and lists within each other"
-                    raise _BoundError(problem, event.start_mark)
+                    raise _BoundError(problem, _line(event.start_mark))
             case yaml.CollectionEndEvent():
                 anchor, before = open_parts.pop()
                 if anchor is not None:
@@ -122,4 +129,4 @@ def _check_bounds(text: str) -> None:
                 sizes.clear()
         if values > MOST_VALUES:
             problem = f"expected at most {MOST_VALUES:,} values, with every repetition (*name) counted; found more"
-            raise _BoundError(problem, event.start_mark)
+            raise _BoundError(problem, _line(event.start_mark))

@@ -199,13 +199,15 @@ def _object(data: bytes, path: Path, line: int | None, check: msgspec.json.Decod
 
 def _checked(data: bytes, path: Path, line: int | None, check: msgspec.json.Decoder[Checked]) -> tuple[Row, Checked]:
     """Return one object with all its fields, and what ``check`` makes of it."""
+    place = path if line is None else f"{path}:{line}"
     try:
-        return _DECODE(data), check.decode(data)
+        row = _DECODE(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        place = path if line is None else f"{path}:{line}"
-        if isinstance(error, msgspec.ValidationError):
-            raise BadRunFile(f"{place}: {error}; found: {_start(data)}") from error
         raise BadRunFile(f"{place}: expected a JSON object, found: {_start(data)} ({error})") from error
+    try:
+        return row, check.decode(data)
+    except msgspec.ValidationError as error:
+        raise BadRunFile(f"{place}: {error}; found: {_start(data)}") from error
 
 
 def _start(data: bytes) -> str:
