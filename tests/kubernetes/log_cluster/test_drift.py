@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from highwater_operator.objects.all import objects_of
+from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import Owner
 from highwater_operator.reconcile.drift import difference, is_current, stamped
 from highwater_operator.resources import LogClusterSpec
 
 OBJECTS = {
     f"{one['kind']} {one['metadata']['name']}": stamped(one)
-    for one in objects_of(Owner("demo", "default", "uid", LogClusterSpec()), "image")
+    for one in objects_of(Owner("demo", "default", "uid", LogClusterSpec()), Images())
 }
 
 
