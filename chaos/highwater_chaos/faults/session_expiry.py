@@ -149,7 +149,8 @@ def _session_of(context: FaultContext, node: str) -> Process[int]:
             found[0] = context.using(ExpiresSessions).session(node)
         except BackendError:
             return False
-        return True
+        # A broker that has just registered: the answer may be from before that.
+        return found[0] != 0 or not context.view.is_unfenced(node_id(node))
 
     yield Until(is_known, _SLACK_NS, f"a ZooKeeper server has said which session {node} has")
     return found[0]

@@ -129,8 +129,10 @@ class Queue:
                     return key, entry
             self._changed.clear()
             wait = self._heap[0][0] - now if self._heap else None
+            # Not wait_for: until Python 3.12 it loses a cancellation that comes together with what it waits for.
             try:
-                await asyncio.wait_for(self._changed.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await self._changed.wait()
             except TimeoutError:
                 continue
 

@@ -120,3 +120,25 @@ def test_what_is_gone_is_forgotten_and_may_come_back() -> None:
         await queue.stop()
 
     play(story)
+
+
+def test_it_ends_though_something_changes_at_that_moment() -> None:
+    """A worker that is woken up and cancelled in the same moment must not go on: the operator would never end."""
+
+    async def story(turns: int) -> None:
+        async def work(key: Key) -> Outcome:
+            return Outcome(60.0)
+
+        queue = Queue(work, settle=100)
+        queue.add(A)
+        queue.start()
+        await asyncio.sleep(0.01)
+        queue.add(B)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        ending = asyncio.create_task(queue.stop())
+        done, _ = await asyncio.wait([ending], timeout=10)
+        assert done, f"it ends, {turns} turns after the change"
+
+    for turns in range(6):
+        asyncio.run(story(turns))
