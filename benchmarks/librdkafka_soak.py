@@ -73,6 +73,12 @@ spec:
 """
 PATIENCE_NS: Final = 300 * SECOND
 _NUMBER: Final = struct.Struct(">Q")
+_JUST_ELECTED: Final = (
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+)
 
 Event = Literal["kill", "elect", "powerLoss"]
 
@@ -205,11 +211,15 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
 
 
 def ends_of(consumer: Consumer, where: list[TopicPartition]) -> list[int] | None:
-    """The HW of each partition; None while a leader that has just been elected cannot tell (KIP-207)."""
+    """The HW of each partition; None just after an election.
+
+    A leader that was just elected does not know the HW yet (KIP-207). librdkafka may still ask the leader before it and
+    hands that broker's refusal to the caller.
+    """
     try:
         return [consumer.get_watermark_offsets(partition, timeout=30)[1] for partition in where]
     except KafkaException as error:
-        if error.args[0].code() != KafkaError.OFFSET_NOT_AVAILABLE:
+        if error.args[0].code() not in _JUST_ELECTED:
             raise
         return None
 
