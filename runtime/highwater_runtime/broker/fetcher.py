@@ -353,7 +353,7 @@ class LeaderFetcher:
                 self._not_before_ns = now + self._backoff_ns
             return
         total = 0
-        unanswered = dict.fromkeys(self._session.wanted) if full else {}
+        unanswered = dict.fromkeys(self._session.partitions) if full else {}
         for topic in response.responses:
             topic_id = topic.topic_id if version >= _TOPIC_IDS_SINCE else self._ids.get(topic.topic)
             if topic_id is None:

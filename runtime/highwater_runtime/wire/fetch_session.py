@@ -40,7 +40,7 @@ def next_epoch(epoch: int) -> int:
 class ClientFetchSession:
     """The partitions wanted from one leader. At most one request is under way at any time."""
 
-    __slots__ = ("_changed", "_epoch", "_forgotten", "_id", "_wanted")
+    __slots__ = ("_asked", "_changed", "_epoch", "_forgotten", "_id", "_wanted")
 
     def __init__(self) -> None:
         self._wanted: dict[PartitionKey, tuple[str, FetchPartition]] = {}
@@ -48,6 +48,8 @@ class ClientFetchSession:
         """Wanted partitions that are new to the session, or that it has with other parameters."""
         self._forgotten: dict[PartitionKey, str] = {}
         """Partitions to be forgotten by the session, with the topic's name."""
+        self._asked: dict[PartitionKey, FetchPartition] = {}
+        """What the last request asked for. Its response answers this, and not what is wanted since."""
         self._id = NO_SESSION
         self._epoch = FIRST_EPOCH
 
@@ -61,14 +63,16 @@ class ClientFetchSession:
         return self._epoch == FIRST_EPOCH
 
     @property
-    def wanted(self) -> KeysView[PartitionKey]:
-        """Return all wanted partitions, in order."""
-        return self._wanted.keys()
+    def partitions(self) -> KeysView[PartitionKey]:
+        """Return the partitions that the last request asked for, in order."""
+        return self._asked.keys()
 
     def asked(self, key: PartitionKey) -> FetchPartition | None:
-        """Return the parameters with which a partition is fetched; None if it is not wanted."""
-        wanted = self._wanted.get(key)
-        return None if wanted is None else wanted[1]
+        """Return the parameters with which the last request asked for a partition.
+
+        None if it did not, or if the partition is not wanted any more.
+        """
+        return self._asked.get(key) if key in self._wanted else None
 
     def want(self, topic: str, topic_id: UUID, fetch: FetchPartition) -> None:
         """Fetch a partition with these parameters from the next request on. Do not change ``fetch`` afterwards."""
@@ -89,7 +93,12 @@ class ClientFetchSession:
     def fill(self, request: FetchRequest) -> None:
         """Fill in the next request: session, partitions, and the partitions to forget."""
         request.session_id, request.session_epoch = self._id, self._epoch
-        wanted = self._wanted
+        wanted, asked = self._wanted, self._asked
+        if self.is_full:
+            asked.clear()
+        else:
+            for key in self._forgotten:
+                asked.pop(key, None)
         named: Iterable[PartitionKey] = wanted if self.is_full else self._changed
         request.topics = topics = []
         topic: FetchTopic | None = None
@@ -99,6 +108,7 @@ class ClientFetchSession:
                 topic = FetchTopic(topic=name, topic_id=key[0], partitions=[])
                 topics.append(topic)
             topic.partitions.append(fetch)
+            asked[key] = fetch
         if not self.is_full:
             forgotten: dict[UUID, ForgottenTopic] = {}
             for (topic_id, index), name in self._forgotten.items():
