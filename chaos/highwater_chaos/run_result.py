@@ -12,6 +12,7 @@ from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
+from highwater_chaos.schedule.runner import RandomPart
 from highwater_chaos.workload.history import Operation
 
 
@@ -48,6 +49,8 @@ class RunResult:
     phases: list[Phase]
     journal: list[tuple[int, str]]
     """Steps of the schedule with the time at which each began."""
+    random_parts: list[RandomPart]
+    """What each ``random`` step drew, for those who want the schedule without them."""
     acknowledged: int
     load: Load | None
     """What producers were asked for, and what came of it; None where there were none."""

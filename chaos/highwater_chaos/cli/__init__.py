@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "validate": "Check experiment files without running them.",
     "check": "Judge a recorded run again, on Spark.",
     "replay": "Run a recorded experiment again and compare.",
+    "shrink": "Find a small experiment that fails as a recorded run did.",
     "report": "Draw the report of a recorded run.",
     "truncations": "Show what truncations did to the replicas of recorded runs.",
     "scenarios": "List the shipped experiments.",

@@ -8,6 +8,7 @@ the schedule: what would follow was planned for another situation. The run is th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -26,7 +27,7 @@ from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
 from highwater_chaos.schedule.conditions import World, found, is_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration
-from highwater_chaos.schedule.random_faults import draw_fault, draw_kind
+from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault, draw_kind
 from highwater_chaos.schedule.spare import Touches, why_not, why_not_reassign
 from highwater_runtime.ports import MS, SECOND
 
@@ -34,6 +35,25 @@ WriteBatch = Callable[[Produce], Process[str | None]]
 """Carries out a ``produce`` step; returns why it failed, or None."""
 RunAdmin = Callable[[Admin], Process[str | None]]
 """Carries out an ``admin`` step; returns why it failed, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnStep:
+    """A step that ``random`` drew and that could be done, with the time since that ``random`` began."""
+
+    after_ns: int
+    step: Step
+
+
+@dataclass(slots=True)
+class RandomPart:
+    """What one ``random`` step of the schedule came to. ``took_ns`` is 0 while it has not ended."""
+
+    plan: RandomFaults
+    began_ns: int
+    drawn: list[DrawnStep] = field(default_factory=list)
+    took_ns: int = 0
+
 
 _FOREVER_NS: Final = 1 << 60
 _DRAWS: Final = 8
@@ -56,6 +76,8 @@ class ScheduleRunner:
         self.inconclusive_reasons: list[str] = []
         self.journal: list[tuple[int, str]] = []
         """Steps with the run time (ns) at which each began."""
+        self.random_parts: list[RandomPart] = []
+        """The ``random`` steps that began, in that order."""
         self._cluster = cluster
         self._world = world
         self._scheduler = scheduler
@@ -63,8 +85,9 @@ class ScheduleRunner:
         self._run_admin = run_admin
         self._produce = produce
         self._random_for = random_for
-        self._random_steps = 0
-        self._administration = RandomAdministration(cluster, world.view, run_admin, self.inconclusive_reasons.append)
+        self._administration = RandomAdministration(
+            cluster, world.view, self._run_drawn, self.inconclusive_reasons.append
+        )
         self._tasks: list[Task] = []
 
     def run(self, steps: Sequence[Step]) -> Process[bool]:
@@ -158,8 +181,9 @@ class ScheduleRunner:
     # --- random ---
 
     def _random(self, plan: RandomFaults) -> Process[bool]:
-        self._random_steps += 1
-        random = self._random_for(self._random_steps)
+        part = RandomPart(plan, self._scheduler.now_ns())
+        self.random_parts.append(part)
+        random = self._random_for(len(self.random_parts))
         try:
             among = self._among(plan, random)
         except TargetError as error:
@@ -174,7 +198,7 @@ class ScheduleRunner:
             yield Sleep(max(0, min(pause, remaining)))
             if pause >= remaining:
                 break
-            name, process = self._draw(plan, among, random)
+            name, process = self._draw(part, among, random)
             if process is not None:
                 started.append(self._spawn(f"random {name}", process))
         mine = self._faults.records[first:]
@@ -186,6 +210,7 @@ class ScheduleRunner:
             plan.lasting + 120 * SECOND,
             "random faults are over",
         )
+        part.took_ns = self._scheduler.now_ns() - part.began_ns
         return True
 
     def _among(self, plan: RandomFaults, random: Random) -> list[str]:
@@ -202,9 +227,9 @@ class ScheduleRunner:
             among.update(dict.fromkeys(nodes))
         return list(among)
 
-    def _draw(self, plan: RandomFaults, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
+    def _draw(self, part: RandomPart, among: Sequence[str], random: Random) -> tuple[str, Process[object] | None]:
         """What may be done now, by its kind; None if chance finds nothing."""
-        view, touches, kind = self._world.view, self._touches(), ""
+        plan, view, touches, kind = part.plan, self._world.view, self._touches(), ""
 
         def may_move(partition: PartitionView) -> bool:
             return plan.spare == "none" or why_not_reassign(partition, view, touches) is None
@@ -221,8 +246,23 @@ class ScheduleRunner:
             if drawn is not None and (
                 plan.spare == "none" or why_not(drawn.blow, self._cluster, view, touches) is None
             ):
-                return kind, self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
+                return kind, self._inject_drawn(part, drawn)
         return kind, None
+
+    def _inject_drawn(self, part: RandomPart, drawn: DrawnFault) -> Process[None]:
+        after_ns = self._scheduler.now_ns() - part.began_ns
+        took_hold = yield from self._faults.inject(drawn.inject, tuple(drawn.blow.hits), drawn=True)
+        if took_hold:
+            part.drawn.append(DrawnStep(after_ns, Step(inject=drawn.inject)))
+
+    def _run_drawn(self, admin: Admin) -> Process[str | None]:
+        # Of several `random` steps side by side, the latest is taken to have drawn it: what counts is the time.
+        part = self.random_parts[-1]
+        after_ns = self._scheduler.now_ns() - part.began_ns
+        error = yield from self._run_admin(admin)
+        if error is None:
+            part.drawn.append(DrawnStep(after_ns, Step(admin=admin)))
+        return error
 
     def _drawing(self, kind: str, plan: RandomFaults, among: Sequence[str], random: Random) -> Drawing:
         faults, backend, loses_cache = self._faults, self._world.backend, kind_named(kind).LOSES_CACHE
