@@ -54,6 +54,7 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "retention-too-greedy": "a log start moved further than the settings allow",
     "stray-partition": "a broker that runs kept a replica's log that the cluster had not assigned to it for long",
     "live-partition-deleted": "a broker took a replica's log away though the replica was assigned to it",
+    "deleted-topic-records": "a topic that was created again holds records of the deleted topic of its name",
     "node-crash": "a node ended by an exception of its own",
 }
 """What only node events and replica dumps can show."""
@@ -96,6 +97,7 @@ NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys([*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST], ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),
     "divergence": ("replica-log",),
+    "deleted-topic-records": ("events", "replica-log"),
     "replica-incomplete": ("events", "dump-marks"),
     "sequence-gap": ("dump-marks",),
 }
@@ -126,6 +128,7 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "stray-partition": ("log-loaded", "log-removed", "partition-changed"),
     "live-partition-deleted": ("log-loaded", "log-removed", "partition-changed"),
+    "deleted-topic-records": ("became-leader", "log-appended", "partition-changed"),
     "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from

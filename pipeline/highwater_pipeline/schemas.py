@@ -167,7 +167,7 @@ FAULTS: Final = pa.schema(
         _field(
             "drawn", pa.bool_(), "whether it was drawn at random: nothing in the schedule depends on it", nullable=True
         ),
-        _field("idle", pa.bool_(), "whether it was in force and met nothing to act upon", nullable=True),
+        _field("idle", pa.bool_(), "whether it met nothing to act upon", nullable=True),
         _field("detail", pa.string(), "the whole line as it was written (JSON), evidence included"),
     ],
     metadata={"doc": "faults that were injected, with evidence"},

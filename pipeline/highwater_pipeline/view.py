@@ -7,6 +7,7 @@ array of positions: columns are converted when first asked for, and shared by al
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -93,6 +94,12 @@ class View:
         """These rows with other ``values`` in a column of integers."""
         table = self.to_arrow()
         return View.of(table.set_column(table.schema.get_field_index(name), name, pa.array(values)))
+
+    def with_words(self, name: str, values: Sequence[str | None]) -> View:
+        """These rows with other ``values`` in a column of strings."""
+        table = self.to_arrow()
+        words = pa.array(values, pa.string())
+        return View.of(table.set_column(table.schema.get_field_index(name), name, words))
 
     def is_any(self, name: str, words: tuple[str, ...]) -> Bools:
         """Where a string column is one of ``words``."""

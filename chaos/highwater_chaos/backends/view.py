@@ -78,6 +78,8 @@ class BrokerView:
     metadata_offset: int = -1
     registered_incarnation: int = 0
     shutting_down: bool = False
+    registered_by: str = ""
+    """By what the broker registered last, as 32 hex digits: its incarnation id, in ZooKeeper mode its session."""
 
 
 @dataclass(slots=True)
@@ -268,6 +270,7 @@ class ClusterView:
         if event.metadata_offset <= view.metadata_offset:
             return
         view.metadata_offset, view.broker_epoch = event.metadata_offset, event.broker_epoch
+        view.registered_by = event.reason
         view.fenced, view.shutting_down, view.registered_incarnation = self.mode == "kraft", False, 0
         node = self.nodes.get(broker_name(event.broker))
         if node is not None and node.broker_epoch == view.broker_epoch:

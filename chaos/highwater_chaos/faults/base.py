@@ -99,7 +99,7 @@ class FaultRecord:
     drawn: bool = False
     """Whether ``random`` drew it."""
     idle: bool = False
-    """Whether it was in force and met nothing to act upon, as a rule about messages that were never sent."""
+    """Whether it met nothing to act upon: a rule about messages that were never sent, a session that was over."""
 
     @property
     def confirmed(self) -> bool:

@@ -81,6 +81,7 @@ class SessionExpiry(Fault):
                 context.saw(touch, f"{node} is fenced or not registered: it has no session to lose", False, node=node)
             else:
                 with_session.append(touch)
+        context.record.idle = not with_session
         before = {touch.name: view.fenced_count.get(node_id(touch.name), 0) for touch in with_session}
         rules = {
             touch.name: context.add_rule(RpcRule("drop", "BrokerHeartbeat", (touch.name,))) for touch in with_session
@@ -117,20 +118,23 @@ class SessionExpiry(Fault):
 
 def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[None]:
     """ZooKeeper mode."""
-    sessions, view = context.using(ExpiresSessions), context.view
+    view = context.view
     ended: list[tuple[Touch, int, int]] = []
+    without = 0
     for touch in touches:
         node = touch.name
         if not node.startswith("broker-"):
             context.saw(touch, f"{node} is a ZooKeeper server and has no session", False, node=node)
             continue
         session = yield from _session_of(context, node)
-        if not session:
+        if session is None:
+            context.saw(touch, f"nobody said in time which session {node} has", False, node=node)
+        elif session == 0:
             context.saw(touch, f"{node} is not registered: it has no session to lose", False, node=node)
-            continue
-        context.look()
-        ended.append((touch, session, view.unregistered_count.get(node_id(node), 0)))
-        sessions.end_session(node, session)
+            without += 1
+        else:
+            ended.append((touch, session, view.unregistered_count.get(node_id(node), 0)))
+            _has_lost(context, node, *ended[-1][1:])
     for touch, session, before in ended:
         node = touch.name
         gone = yield from context.confirm(
@@ -138,22 +142,31 @@ def _end_sessions(context: FaultContext, touches: Sequence[Touch]) -> Process[No
         )
         what = f"session {session:#x} of {node} {'has ended' if gone else 'was not seen to end'}"
         context.saw(touch, what, gone, node=node, session=session)
+    context.record.idle = without == len(touches)
 
 
-def _session_of(context: FaultContext, node: str) -> Process[int]:
-    """The broker's session; 0 if none is known in time."""
-    found = [0]
+def _session_of(context: FaultContext, node: str) -> Process[int | None]:
+    """The broker's session; 0: it has none; None: the ensemble and its transactions did not agree on one in time.
 
-    def is_known() -> bool:
+    An answer of the ensemble is older than the transactions that have been seen since, or newer: a broker may register
+    again, or lose its registration, in between.
+    """
+    found = 0
+
+    def agree() -> bool:
+        nonlocal found
         try:
-            found[0] = context.using(ExpiresSessions).session(node)
+            found = context.using(ExpiresSessions).session(node)
         except BackendError:
             return False
-        # A broker that has just registered: the answer may be from before that.
-        return found[0] != 0 or not context.view.is_unfenced(node_id(node))
+        context.look()
+        broker = context.view.brokers.get(node_id(node))
+        if broker is None or broker.broker_epoch < 0:
+            return found == 0
+        return broker.registered_by == f"{found:032x}"
 
-    yield Until(is_known, _SLACK_NS, f"a ZooKeeper server has said which session {node} has")
-    return found[0]
+    agreed = yield Until(agree, _SLACK_NS, f"a ZooKeeper server has said which session {node} has")
+    return found if agreed else None
 
 
 def _has_lost(context: FaultContext, node: str, session: int, before: int) -> bool:

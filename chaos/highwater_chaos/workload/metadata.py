@@ -25,6 +25,9 @@ MAX_BACKOFF_NS: Final = 1 * SECOND
 MAX_AGE_NS: Final = 10 * SECOND
 """How long metadata is believed when nothing contradicts it (Kafka's default is five minutes; runs are shorter)."""
 
+NO_ID: Final = UUID(int=0)
+"""The id of a topic in a cluster whose topics have none."""
+
 PartitionKey = tuple[str, int]
 """Topic name and partition index."""
 
@@ -144,6 +147,10 @@ class MetadataCache:
             self.refresh()
         self._on_refreshed()
 
+    def _forget(self, topic: str) -> None:
+        """Believe no leader of a topic any more: the next answer may be about another one of its name."""
+        self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
+
     def _take(self, response: MetadataResponse) -> bool:
         """Believe an answer; returns whether every partition has a leader."""
         brokers_before = self._brokers
@@ -156,11 +163,14 @@ class MetadataCache:
             name = topic.name
             if name is None or topic.error_code != ErrorCode.NONE:
                 complete = False
+                if name is not None and self.topic_ids.get(name) == NO_ID:
+                    # No id will tell the topic that is created next from this one.
+                    self._forget(name)
                 continue
             if self.topic_ids.get(name) != topic.topic_id:
                 # Another topic under the same name: what was known about the old one's epochs means nothing.
+                self._forget(name)
                 self.topic_ids[name] = topic.topic_id
-                self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != name}
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
                 known = self._leaders.get(key)

@@ -12,8 +12,9 @@ from typing import Final
 from highwater_pipeline.anomalies import CLIENT_CHECKS, CLIENT_CHECKS_ON_REQUEST
 from highwater_pipeline.checks.client import client_anomalies
 from highwater_pipeline.checks.committed_loss import committed_loss
+from highwater_pipeline.checks.deleted_records import deleted_topic_records
 from highwater_pipeline.checks.divergence import divergence
-from highwater_pipeline.checks.generations import generations
+from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.min_isr import min_isr
@@ -47,9 +48,12 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
     names = [name for name in selected(checks) if can_tell(name, unit.facts)]
+    unit = with_ids(unit)
+    topics = generations(unit)
     of_clients = {*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST}
     found = client_anomalies(unit) if any(name in of_clients for name in names) else {}
-    topics = generations(unit)
+    if "deleted-topic-records" in names:
+        found["deleted-topic-records"] = deleted_topic_records(topics)
     for name, kernel in INSIDE_KERNELS.items():
         if name in names:
             found[name] = together([kernel(topic) for topic in topics])

@@ -1,18 +1,35 @@
 """A partition's name outlives its topic: if a topic was deleted and created again, each generation is judged alone.
 
-Offsets and leader epochs begin at 0 again with a new topic id, which must not look like a loss. Some events name the
-topic id; the others belong to the generation that their node spoke of last.
+Offsets and leader epochs begin at 0 again with a new topic, which must not look like a loss. A topic has an id, and so
+each generation has its own. Some events name the topic id; the others belong to the generation that their node spoke of
+last.
+
+*Topics without ids* (ZooKeeper mode before KIP-516) are known by their name alone: brokers give no id, or all
+generations have the same. One that gets its id by an upgrade has two. :func:`with_ids` gives each generation one id. A
+generation begins with the committed state that creates the partition after it was deleted. Brokers cannot tell
+generations apart, so what they report is read in this way:
+
+* A log that a broker creates belongs to the generation that exists then. A log that it loads is the one that it had.
+* A leader or follower has a role that was committed: by leader, leader epoch and, of a leader, partition epoch and ISR
+  too. From then on its log belongs to the newest generation that had this role. A broker that still has a log of the
+  generation before can only be told from its role that it holds another topic now.
+* What is dumped of a replica that is assigned in the end belongs to the last generation: that is what the cluster takes
+  it for.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from highwater_pipeline.checks.columns import codes, is_any, last_known
+from highwater_pipeline.checks.columns import broker_of, codes, distinct, ints, is_any, is_zookeeper, last_known
 from highwater_pipeline.units import CLUSTER_EVENTS, Unit
 from highwater_pipeline.view import Ints, View
+
+_ROLES = ("became-leader", "became-follower")
 
 
 def generations(unit: Unit) -> list[Unit]:
@@ -44,3 +61,112 @@ def topic_of_events(events: View, topics: list[str]) -> Ints:
         at = last_known(named[mine] >= 0)
         topic[mine] = np.where(at >= 0, named[mine][at], -1)
     return topic
+
+
+def with_ids(unit: Unit) -> Unit:
+    """The unit with one topic id for each generation. Where generations share one: ``ID``, ``ID#2``, …"""
+    named = {*codes(unit.events, "topic_id")[1], *codes(unit.replica_log, "topic_id")[1]}
+    changes = unit.events.where(is_any(unit.events, "kind", "partition-changed"))
+    ids = codes(changes, "topic_id")[1]
+    created = len(distinct(ints(changes, "metadata_offset")[is_any(changes, "reason", "created")]))
+    if not ids or (named == {*ids} and (created == len(ids) or (created < len(ids) and not is_zookeeper(unit.events)))):
+        return unit
+    found = _Generations(changes)
+    speaks = unit.events.is_known("topic_id")
+    events = unit.events.where(speaks)
+    numbers = found.of_events(events.to_pylist())
+    every = unit.events.values("topic_id")
+    for position, number in zip(np.flatnonzero(speaks).tolist(), numbers, strict=True):
+        every[position] = found.ids[number]
+    last = dict(zip(events.values("node"), numbers, strict=True))
+    dumped = [found.ids[found.of_dump(broker, last)] for broker in ints(unit.replica_log, "broker").tolist()]
+    return replace(
+        unit,
+        events=unit.events.with_words("topic_id", every),
+        replica_log=unit.replica_log.with_words("topic_id", dumped),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A committed state, from when on it was known to be, and its generation."""
+
+    generation: int
+    time_ns: int
+    event: dict[str, Any]
+
+
+class _Generations:
+    """The topics of one name, by its committed states. ``ids``: one for each."""
+
+    def __init__(self, changes: View) -> None:
+        by_offset: dict[int, dict[str, Any]] = {}
+        for event in changes.to_pylist():
+            by_offset.setdefault(event["metadata_offset"], event)
+        self.ids: list[str] = []
+        self._offsets: list[int] = []
+        self._states: list[_State] = []
+        self._of_id: dict[str, set[int]] = {}
+        was_deleted = False
+        for offset in sorted(by_offset):
+            event, topic_id = by_offset[offset], by_offset[offset]["topic_id"]
+            # Only a new node begins with version 0; an order to delete may also have been taken back.
+            is_new = was_deleted and event["reason"] == "created" and event["partition_epoch"] == 0
+            if is_new or not self.ids:
+                self._offsets.append(offset)
+                self.ids.append(f"{topic_id}#{len(self.ids) + 1}" if topic_id in self._of_id else topic_id)
+            was_deleted = event["reason"] == "deleted"
+            self._states.append(_State(len(self.ids) - 1, event["time_ns"], event))
+            self._of_id.setdefault(topic_id, set()).add(len(self.ids) - 1)
+
+    def of_events(self, events: Sequence[dict[str, Any]]) -> list[int]:
+        """The generation of each event that names the topic."""
+        has: dict[str, int] = {}
+        numbers = []
+        for event in events:
+            node, generations_of_id = event["node"], self._of_id.get(event["topic_id"], ())
+            if event["kind"] == "partition-changed":
+                number = int(np.searchsorted(self._offsets, event["metadata_offset"], "right")) - 1
+            elif len(generations_of_id) == 1:
+                (number,) = generations_of_id
+            elif event["kind"] == "log-loaded" and event["reason"] == "created":
+                number = self._existing(event["time_ns"])
+            elif event["kind"] in _ROLES:
+                number = self._with_role(event, has.get(node, 0))
+            else:
+                number = has.get(node, 0)
+            has[node] = number
+            numbers.append(number)
+        return numbers
+
+    def of_dump(self, broker: int, last: dict[str, int]) -> int:
+        """The generation that a broker's dump belongs to; ``last``: the one that each node spoke of last."""
+        state = self._states[-1]
+        if state.event["reason"] != "deleted" and broker in state.event["replicas"]:
+            return state.generation
+        return last.get(f"broker-{broker}", 0)
+
+    def _existing(self, time_ns: int) -> int:
+        return max((state.generation for state in self._states if state.time_ns <= time_ns), default=0)
+
+    def _with_role(self, role: dict[str, Any], otherwise: int) -> int:
+        """The newest generation that had this role by then; ``otherwise`` where none had."""
+        fitting = (
+            state.generation
+            for state in reversed(self._states)
+            if state.time_ns <= role["time_ns"] and _is_role(state.event, role)
+        )
+        return next(fitting, otherwise)
+
+
+def _is_role(state: dict[str, Any], role: dict[str, Any]) -> bool:
+    broker = broker_of(role["node"])
+    if state["reason"] == "deleted" or state["leader_epoch"] != role["leader_epoch"]:
+        return False
+    if role["kind"] == "became-follower":
+        return bool(state["leader"] == role["leader"] and broker in state["replicas"])
+    return bool(
+        state["leader"] == broker
+        and state["partition_epoch"] == role["partition_epoch"]
+        and state["isr"] == role["isr"]
+    )

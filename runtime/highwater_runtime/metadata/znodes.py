@@ -96,6 +96,11 @@ def key_of(topic: str, topic_id: UUID | None) -> UUID:
     return uuid5(NAMESPACE_OID, topic) if topic_id is None else topic_id
 
 
+def has_id(topic: str, key: UUID) -> bool:
+    """Whether a topic's key is an id of its own, and does not follow from the name."""
+    return key.version != 5 or key != key_of(topic, None)
+
+
 class ZnodeError(ValueError):
     """The data of a node is not what it must be. The message names the path, what was expected and what was found."""
 

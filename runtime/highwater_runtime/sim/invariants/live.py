@@ -31,7 +31,7 @@ class LiveCluster:
         """The topic id (32 hex digits) of a partition's event."""
         key = (node, getattr(event, "partition", ""))
         named = getattr(event, "topic_id", None)
-        if named is not None:
+        if named:  # a log without an id names none
             self._topic_of[key] = named
             return str(named)
         return self._topic_of.get(key, UNKNOWN_TOPIC)

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent
+from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent, PartitionChanged
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
 from highwater_runtime.sim.invariants.replicas import ReplicaInvariants
 from highwater_runtime.sim.invariants.violation import Violation, Violations
 from highwater_runtime.sim.simulator import Simulator
+
+
+class Namesakes:
+    """Partitions of topics without ids (ZooKeeper mode before KIP-516) that were deleted and created again.
+
+    Of which topic a broker then speaks shows only later, by the role that it takes. So they are left to the checks.
+    """
+
+    def __init__(self) -> None:
+        self._deleted: dict[tuple[str, str], int] = {}
+        self._found: dict[str, None] = {}
+
+    def on_event(self, event: NodeEvent) -> None:
+        """Take note of a deletion, or of a creation under the same id."""
+        if not isinstance(event, PartitionChanged):
+            return
+        key = (event.partition, event.topic_id)
+        if event.reason == "deleted":
+            self._deleted[key] = event.metadata_offset
+        elif event.reason == "created" and event.metadata_offset > self._deleted.get(key, event.metadata_offset):
+            self._found[event.partition] = None
+
+    def concern(self, event: NodeEvent) -> bool:
+        """Whether the event is about one of them."""
+        return bool(self._found) and getattr(event, "partition", None) in self._found
 
 
 class InvariantMonitor:
@@ -24,6 +49,7 @@ class InvariantMonitor:
         self._partitions = PartitionInvariants(self._live, self._violations)
         self._replicas = ReplicaInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
+        self._namesakes = Namesakes()
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
 
@@ -43,8 +69,10 @@ class InvariantMonitor:
         for node, incarnation, event in events:
             if isinstance(event, BrokerRegistered):
                 self._live.registered(event)
-            self._partitions.on_event(node, incarnation, event)
-            self._replicas.on_event(node, incarnation, event)
+            self._namesakes.on_event(event)
+            if not self._namesakes.concern(event):
+                self._partitions.on_event(node, incarnation, event)
+                self._replicas.on_event(node, incarnation, event)
             self._quorum.on_event(node, incarnation, event)
         self._partitions.after_event()
         self._replicas.after_event()
