@@ -38,6 +38,8 @@ from highwater_runtime.wire.messages.list_offsets_request import (
 from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsResponse
 
 FETCH_VERSION: Final = 15
+_FETCH_BY_NAME: Final = 12
+"""The last version that names topics, for clusters without topic ids."""
 LIST_OFFSETS_VERSION: Final = 7
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -395,7 +397,7 @@ class RecordingConsumer:
         self._ports.network.send(
             self._metadata.endpoint(leader.node_id),
             request,
-            FETCH_VERSION,
+            FETCH_VERSION if self._metadata.has_topic_ids else _FETCH_BY_NAME,
             lambda response: self._fetched(leader, response, full=full),
             timeout_ns=self._options.request_timeout_ns,
             channel="fetch",
@@ -413,11 +415,12 @@ class RecordingConsumer:
             self._ports.clock.call_later(RETRY_BACKOFF_NS, self._fetch_all)
             return
         for topic in response.responses:
+            topic_id = self._metadata.topic_ids.get(topic.topic, topic.topic_id)
             for partition in topic.partitions:
-                wanted = (topic.topic_id, partition.partition_index)
+                wanted = (topic_id, partition.partition_index)
                 key, asked = leader.keys.get(wanted), leader.session.asked(wanted)
                 if key is not None and asked is not None and self._positions[key].offset == asked.fetch_offset:
-                    self._take(key, self._positions[key], partition, topic.topic_id)
+                    self._take(key, self._positions[key], partition, topic_id)
         self._answer_poll()
         self._fetch_all()
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
+from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
@@ -56,6 +58,8 @@ class MetadataCache:
         self.partitions: list[PartitionKey] = []
         """All partitions of the topics, sorted."""
         self.topic_ids: dict[str, UUID] = {}
+        """Of each topic; where the cluster has none, one that follows from its name."""
+        self.has_topic_ids = True
         self.moved: dict[PartitionKey, None] = {}
         """Partitions that are new or have another leader, leader epoch or address of it since the answer before."""
         self._ports = ports
@@ -157,9 +161,12 @@ class MetadataCache:
             if name is None or topic.error_code != ErrorCode.NONE:
                 complete = False
                 continue
-            if self.topic_ids.get(name) != topic.topic_id:
+            # A cluster of ZooKeeper mode below inter-broker protocol 2.8 has no topic ids.
+            self.has_topic_ids = topic.topic_id != ZERO_UUID
+            topic_id = key_of(name, topic.topic_id if self.has_topic_ids else None)
+            if self.topic_ids.get(name) != topic_id:
                 # Another topic under the same name: what was known about the old one's epochs means nothing.
-                self.topic_ids[name] = topic.topic_id
+                self.topic_ids[name] = topic_id
                 self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != name}
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
