@@ -8,6 +8,7 @@ from uuid import UUID
 
 from highwater_runtime.broker.fetcher import FetchContext
 from highwater_runtime.broker.fetcher_manager import FetcherManager
+from highwater_runtime.broker.replication_quota import ReplicationQuota
 from highwater_runtime.broker.truncation import RUNGS, RungName
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.records import build_batch
@@ -52,6 +53,7 @@ class Follower:
         self.wire = Wire()
         self.failures: list[int] = []
         self.version = 15
+        self.quota = ReplicationQuota(bench.clock.now_ns)
         self.endpoints = {2: Endpoint("broker-2", 9092), 3: Endpoint("broker-3", 9092)}
         ports = Ports(
             clock=bench.clock, network=self.wire, disk=None, random=Random(1), metrics=None, trace=bench.trace
@@ -65,6 +67,7 @@ class Follower:
                 rung=RUNGS[rung],
                 endpoint_of=self.endpoints.get,
                 fetch_version=lambda: self.version,
+                quota=self.quota,
                 replicated=lambda _: None,
                 failed=lambda: self.failures.append(len(self.fetchers.failed)),
             )

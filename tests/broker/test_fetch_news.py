@@ -16,6 +16,7 @@ from highwater_runtime.broker.isr import Answer
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import Purgatory, WakeUps
+from highwater_runtime.broker.replication_quota import ReplicationQuota
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.config import LogConfig
 from highwater_runtime.log.log import Log
@@ -61,6 +62,7 @@ class World:
         self.ports = SimpleNamespace(metrics=counters, trace=trace, clock=clock)
         self.options = SimpleNamespace(config=SimpleNamespace(fetch_max_bytes=1 << 20))
         self.image = SimpleNamespace(brokers={})
+        self.quotas = SimpleNamespace(leader=ReplicationQuota(clock.now_ns))
         self.context = PartitionContext(
             broker_id=LEADER,
             config=NodeConfig.of({"replica.lag.time.max.ms": LAG_MS}),

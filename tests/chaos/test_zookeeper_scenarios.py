@@ -1,4 +1,4 @@
-"""The scenarios of ZooKeeper mode come out as they say, with every switch value that they speak of."""
+"""The scenarios of ZooKeeper mode, and those about moves, come out as they say, with every switch value they speak of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
 
-FILES = sorted((Path(__file__).parents[2] / "scenarios" / "zookeeper").glob("*.yaml"))
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+FILES = sorted(path for folder in ("zookeeper", "kafka-7362", "reassignment") for path in (SCENARIOS / folder).glob("*.yaml"))
 CASES = [
     (path, when)
     for path in FILES

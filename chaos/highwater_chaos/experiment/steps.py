@@ -47,10 +47,29 @@ class AddPartitions(Model):
 
 
 class Reassign(Model):
-    """Move a partition to other replicas."""
+    """Move a partition to other replicas.
+
+    With ``throttle`` the replicas it has are throttled as leaders and those it gets as followers, on their brokers too,
+    as by ``kafka-reassign-partitions --execute --throttle``; until a ``removeThrottle`` step.
+    """
 
     partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
     replicas: Annotated[list[NodeIndex], Field(min_length=1, description="Broker ids, the preferred leader first.")]
+    throttle: Annotated[
+        int | None, Field(ge=0, description="Bytes a second that each broker may send and fetch for moves; absent: any.")
+    ] = None
+
+
+class CancelReassign(Model):
+    """Take back a partition's reassignment that is under way (KIP-455)."""
+
+    partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
+
+
+class RemoveThrottle(Model):
+    """Let the replicas of a topic be throttled no longer, and no broker have a rate."""
+
+    topic: Annotated[TopicName, Field(description="The topic's name.")]
 
 
 class ElectLeaders(Model):
@@ -92,6 +111,8 @@ class Admin(OneOf):
     delete_topic: DeleteTopic | None = None
     add_partitions: AddPartitions | None = None
     reassign: Reassign | None = None
+    cancel_reassign: CancelReassign | None = None
+    remove_throttle: RemoveThrottle | None = None
     elect_leaders: ElectLeaders | None = None
     delete_records: DeleteRecords | None = None
     upgrade_metadata: UpgradeMetadata | None = None

@@ -6,7 +6,7 @@ which only begins: ``await`` its end with an ``isr`` condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -15,17 +15,26 @@ from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment.steps import (
     AddPartitions,
     Admin,
+    CancelReassign,
     CreateTopic,
     DeleteRecords,
     DeleteTopic,
     ElectLeaders,
     Reassign,
+    RemoveThrottle,
     UpgradeMetadata,
 )
 from highwater_chaos.process import Process, Until
 from highwater_chaos.workload.admin import AdminOutcome
 from highwater_chaos.workload.clients import Clients
 from highwater_runtime.metadata.metadata_version import FEATURE_NAME, MetadataVersion
+from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE, ConfigResource
+from highwater_runtime.metadata.topic_config import (
+    FOLLOWER_THROTTLED_RATE,
+    FOLLOWER_THROTTLED_REPLICAS,
+    LEADER_THROTTLED_RATE,
+    LEADER_THROTTLED_REPLICAS,
+)
 from highwater_runtime.ports import SECOND
 
 _TIMEOUT_NS: Final = 60 * SECOND
@@ -68,9 +77,20 @@ class Administration:
                 admin.delete_topic(name, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case AddPartitions(topic=name, total=total):
                 admin.add_partitions(name, total, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
-            case Reassign(partition=name, replicas=replicas):
+            case Reassign(throttle=None) as move:
+                self._reassign(move, on_outcome)
+            case Reassign() as move:
+                admin.alter_configs(
+                    _throttled(move, self._view.partitions[move.partition].replicas),
+                    timeout_ns=_TIMEOUT_NS,
+                    on_outcome=lambda set_: on_outcome(set_) if set_.error else self._reassign(move, on_outcome),
+                )
+            case CancelReassign(partition=name):
                 topic_name, index = _split(name)
-                admin.reassign(topic_name, index, replicas, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+                admin.reassign(topic_name, index, None, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
+            case RemoveThrottle(topic=topic_name):
+                brokers = [str(broker) for broker in self._view.brokers]
+                admin.alter_configs(_not_throttled(topic_name, brokers), timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case ElectLeaders(partitions=names):
                 partitions = None if names is None else [_split(name) for name in names]
                 admin.elect_leaders(partitions, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
@@ -82,6 +102,10 @@ class Administration:
                 admin.update_feature(FEATURE_NAME, level, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
             case other:
                 raise AssertionError(f"{other!r}: a kind of administration that is not implemented")
+
+    def _reassign(self, move: Reassign, on_outcome: Callable[[AdminOutcome], None]) -> None:
+        topic, index = _split(move.partition)
+        self._clients.admin.reassign(topic, index, move.replicas, timeout_ns=_TIMEOUT_NS, on_outcome=on_outcome)
 
     def _is_shown(self, step: Admin) -> bool:
         partitions = self._view.partitions
@@ -95,6 +119,30 @@ class Administration:
                 return all(self._view.leader(f"{name}-{index}") is not None for index in range(total))
             case _:
                 return True
+
+
+def _throttled(move: Reassign, present: Sequence[int]) -> dict[ConfigResource, dict[str, str | None]]:
+    """What ``kafka-reassign-partitions`` configures before it begins a move."""
+    topic, index = _split(move.partition)
+    added = [replica for replica in move.replicas if replica not in present]
+    rates: dict[str, str | None] = dict.fromkeys((LEADER_THROTTLED_RATE, FOLLOWER_THROTTLED_RATE), str(move.throttle))
+    return {
+        ConfigResource(TOPIC_RESOURCE, topic): {
+            LEADER_THROTTLED_REPLICAS: ",".join(f"{index}:{replica}" for replica in present),
+            FOLLOWER_THROTTLED_REPLICAS: ",".join(f"{index}:{replica}" for replica in added),
+        },
+        **{ConfigResource(BROKER_RESOURCE, str(broker)): rates for broker in (*present, *added)},
+    }
+
+
+def _not_throttled(topic: str, brokers: Sequence[str]) -> dict[ConfigResource, dict[str, str | None]]:
+    return {
+        ConfigResource(TOPIC_RESOURCE, topic): {LEADER_THROTTLED_REPLICAS: None, FOLLOWER_THROTTLED_REPLICAS: None},
+        **{
+            ConfigResource(BROKER_RESOURCE, broker): {LEADER_THROTTLED_RATE: None, FOLLOWER_THROTTLED_RATE: None}
+            for broker in brokers
+        },
+    }
 
 
 def _split(partition: str) -> tuple[str, int]:

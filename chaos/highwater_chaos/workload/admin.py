@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from highwater_runtime.metadata.registrations import ConfigResource
 from highwater_runtime.ports import MS, SECOND, ApiMessage, Endpoint, InboundRequest, Ports, RpcFailure
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_partition_reassignments_request import (
@@ -34,9 +35,17 @@ from highwater_runtime.wire.messages.delete_records_request import (
 )
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from highwater_runtime.wire.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest
 from highwater_runtime.wire.messages.update_features_request import FeatureUpdateKey, UpdateFeaturesRequest
 
+_SET: Final = 0
+_DELETE: Final = 1
+"""Operations of IncrementalAlterConfigs."""
 _REQUEST_NS: Final = 5 * SECOND
 _BACKOFF_NS: Final = 100 * MS
 
@@ -168,16 +177,45 @@ class AdminClient:
         )
 
     def reassign(
-        self, topic: str, partition: int, replicas: Sequence[int], *, timeout_ns: int, on_outcome: OnOutcome
+        self, topic: str, partition: int, replicas: Sequence[int] | None, *, timeout_ns: int, on_outcome: OnOutcome
     ) -> None:
-        """AlterPartitionReassignments: begin to move a partition."""
+        """AlterPartitionReassignments: begin to move a partition; None: take back the move that is under way."""
+        wanted = None if replicas is None else list(replicas)
         moved = ReassignableTopic(
-            name=topic, partitions=[ReassignablePartition(partition_index=partition, replicas=list(replicas))]
+            name=topic, partitions=[ReassignablePartition(partition_index=partition, replicas=wanted)]
         )
         self._submit(
-            f"reassign {topic}-{partition} to {list(replicas)}",
+            f"cancel reassign {topic}-{partition}" if wanted is None else f"reassign {topic}-{partition} to {wanted}",
             AlterPartitionReassignmentsRequest(topics=[moved], timeout_ms=_REQUEST_NS // MS),
             0,
+            timeout_ns,
+            on_outcome,
+            already=ErrorCode.NO_REASSIGNMENT_IN_PROGRESS if wanted is None else ErrorCode.NONE,
+        )
+
+    def alter_configs(
+        self,
+        changes: Mapping[ConfigResource, Mapping[str, str | None]],
+        *,
+        timeout_ns: int,
+        on_outcome: OnOutcome,
+    ) -> None:
+        """IncrementalAlterConfigs: set properties of topics and brokers, and delete those that are None."""
+        resources = [
+            AlterConfigsResource(
+                resource_type=resource.type,
+                resource_name=resource.name,
+                configs=[
+                    AlterableConfig(name=key, config_operation=_DELETE if value is None else _SET, value=value)
+                    for key, value in properties.items()
+                ],
+            )
+            for resource, properties in changes.items()
+        ]
+        self._submit(
+            f"alterConfigs of {', '.join(resource.name for resource in changes)}",
+            IncrementalAlterConfigsRequest(resources=resources),
+            1,
             timeout_ns,
             on_outcome,
         )
@@ -333,6 +371,8 @@ def _worst(response: Any) -> tuple[int, str]:
                 for topic in response.responses
                 for partition in topic.partitions
             ]
+        case "IncrementalAlterConfigsResponse":
+            found += [(item.error_code, item.error_message) for item in response.responses]
         case "ElectLeadersResponse":
             found += [
                 (partition.error_code, partition.error_message)

@@ -22,6 +22,8 @@ Rules in words:
   is, and the log is cut. Only then it is FETCHING. As in ``AbstractFetcherThread``, TRUNCATING comes before fetching,
   and an error of the leader is met with the back-off. A request tells no more than its version does in Kafka: below
   Fetch v13 topics have names, below v9 no leader epoch fences, below v7 there are no sessions.
+* A partition that is throttled and not in sync is left out while the quota is exceeded, for ``replica.fetch.backoff.ms``
+  at a time (:mod:`highwater_runtime.broker.replication_quota`).
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
@@ -38,6 +40,7 @@ from highwater_runtime.broker.epoch_requests import epoch_request, epoch_respons
 from highwater_runtime.broker.fetch_repair import is_offset, repair_offset_out_of_range
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
+from highwater_runtime.broker.replication_quota import ReplicationQuota
 from highwater_runtime.broker.truncation import Cut, EpochEnd, Rung
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.log.errors import CorruptRecord, InvalidRecord, LogError, TruncationPending
@@ -79,6 +82,7 @@ class FetchContext:
     broker_epoch: Callable[[], int]
     endpoint_of: Callable[[int], Endpoint | None]
     fetch_version: Callable[[], int]
+    quota: ReplicationQuota
     replicated: Callable[[int], None]
     failed: Callable[[], None]
     """The number of FAILED partitions may be another."""
@@ -93,6 +97,13 @@ class _Followed:
     leader_epoch: int
     truncating: bool
     resting: bool = False
+    lag: int | None = None
+    """Records up to the leader's HW, as of the last answer."""
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether it had all that was committed."""
+        return self.lag == 0
 
 
 class LeaderFetcher:
@@ -199,6 +210,8 @@ class LeaderFetcher:
         self._end_rests(now)
         if self._truncating and self._truncate():
             return
+        if self._context.quota.is_exceeded:
+            self._hold_back()
         version = self._context.rung.fetch_version(self._context.fetch_version())
         for key in self._moved:
             partition = self._followed[key].partition
@@ -230,6 +243,14 @@ class LeaderFetcher:
             timeout_ns=self._context.config.replica_socket_timeout_ms * MS,
             channel=CHANNEL,
         )
+
+    def _hold_back(self) -> None:
+        quota = self._context.quota
+        for followed in list(self._followed.values()):
+            partition = followed.partition
+            waits = followed.resting or followed.truncating or followed.in_sync
+            if not waits and quota.is_throttled(partition.topic, partition.index):
+                self._delay(followed)
 
     @property
     def _backoff_ns(self) -> int:
@@ -414,6 +435,9 @@ class LeaderFetcher:
                     data.log_start_offset,
                     fenced=self._context.rung.fences,
                 )
+                followed.lag = max(0, data.high_watermark - partition.log.log_end_offset)
+                if data.records and self._context.quota.is_throttled(partition.topic, partition.index):
+                    self._context.quota.record(len(data.records))
                 if appended:
                     self._moved[partition.key] = None
                 return appended

@@ -25,6 +25,7 @@ from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.partition_context import PartitionContext
 from highwater_runtime.broker.purgatory import PartitionKey, Purgatory, WakeUps
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
+from highwater_runtime.broker.replication_quota import ReplicationQuotas
 from highwater_runtime.broker.slices import Slices
 from highwater_runtime.broker.truncation import RUNGS
 from highwater_runtime.config import NodeConfig
@@ -123,6 +124,7 @@ class ReplicaManager:
         self._gauges = ReplicaGauges(ports.metrics, self.partitions, options.config.metrics_partition_limit)
         self._to_review: dict[PartitionKey, None] = {}
         """Those whose ISR or HW may change with time."""
+        self.quotas = ReplicationQuotas(options.broker_id, ports.clock.now_ns)
         self._closed = False
         self.on_changed: Callable[[PartitionKey], None] = lambda _: None
         """Called when a replica has become what its role says, or is here no longer."""
@@ -174,6 +176,7 @@ class ReplicaManager:
                 broker_epoch=options.broker_epoch,
                 endpoint_of=self.endpoint_of,
                 fetch_version=options.fetch_version,
+                quota=self.quotas.follower,
                 replicated=lambda size: ports.metrics.counter(metrics.REPLICATION_BYTES_IN, size),
                 failed=self._gauges.mark_failures,
             )
@@ -237,6 +240,7 @@ class ReplicaManager:
     def apply_cluster(self, image: MetadataImage, delta: Delta) -> None:
         """Act on a change of the metadata but for the roles; ``image`` is the state after it."""
         self.image = image
+        self.quotas.configure(image, delta.configs)
         self._configure_logs(delta)
         if delta.brokers:
             # Who is eligible may be another now, for which the HW of a leader may wait: nobody else looks at that.

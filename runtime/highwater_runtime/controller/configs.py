@@ -3,7 +3,7 @@
 Rules in words: a resource is named once in a request; its changes are made as a whole or not at all; what is refused
 for one resource says nothing of the others. Topics take the properties of
 :mod:`highwater_runtime.metadata.topic_config`. Brokers, one (by id) or all (empty name), take those among them that a
-broker has as well; everything else is read when a broker starts. AlterConfigs names the whole new configuration: what
+broker has as well, and the rates of KIP-73; everything else is read when a broker starts. AlterConfigs names the whole new configuration: what
 it leaves out is deleted.
 """
 
@@ -18,10 +18,12 @@ from highwater_runtime.metadata import ConfigResource, MetadataImage
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, TOPIC_RESOURCE
 from highwater_runtime.metadata.topic_config import (
     DYNAMIC_BROKER_PROPERTIES,
+    THROTTLED_RATES,
     TOPIC_PROPERTIES,
     Kind,
     check_broker_property,
     check_topic_property,
+    is_dynamic,
 )
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.alter_configs_request import AlterConfigsRequest
@@ -129,13 +131,13 @@ def _check(resource_type: int, name: str, value: str) -> None:
     try:
         if resource_type == TOPIC_RESOURCE:
             check_topic_property(name, value)
-        elif name in DYNAMIC_BROKER_PROPERTIES:
+        elif is_dynamic(name):
             check_broker_property(name, value)
         else:
             raise Refused(
                 ErrorCode.INVALID_REQUEST,
                 f"broker property {name!r} cannot be altered while brokers run; "
-                f"those that can are {', '.join(DYNAMIC_BROKER_PROPERTIES)}",
+                f"those that can are {', '.join([*DYNAMIC_BROKER_PROPERTIES, *THROTTLED_RATES])}",
             )
     except ValueError as error:
         raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None

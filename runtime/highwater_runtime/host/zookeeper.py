@@ -8,11 +8,18 @@ What a turn of the node submits leaves at the end of the turn, behind the node e
 
 Kazoo's request objects are used with ``KazooClient._call``, as its own recipes do: its public methods wait for one
 another in callbacks, and return other things for each operation.
+
+A server may leave a request without an answer and answer a later one: it drops what a session asks that is being taken
+over or closed (``MissingSessionException`` in ``ZooKeeperServer.submitRequestNow``). Kazoo then ends its thread with an
+error of its own ("xids do not match"), and with it the session's only connection. ZooKeeper's own client takes such a
+connection for lost, and goes on with the session on another one (``ClientCnxn.SendThread.readResponse``, "Xid out of
+order"); :class:`_Connection` does the same.
 """
 
 from __future__ import annotations
 
 import asyncio
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
@@ -21,6 +28,7 @@ from kazoo import exceptions
 from kazoo.client import KazooClient
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol import serialization
+from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.states import EventType, KazooState, KeeperState, ZnodeStat
 from kazoo.security import OPEN_ACL_UNSAFE
 
@@ -143,6 +151,9 @@ class KazooSession:
             handler=_NoQueues(),
             connection_retry=dict(_RECONNECT),
         )
+        self._kazoo._connection = _Connection(
+            self._kazoo, self._kazoo._conn_retry.copy(), logger=self._kazoo.logger, sasl_options=None
+        )
         self._kazoo.add_listener(self._from_kazoo)
         self._kazoo.start_async()
 
@@ -258,6 +269,23 @@ class KazooSession:
         if watch is not None and kind is not None:
             path, on_watch = watch
             on_watch(WatchEvent(kind, path))
+
+
+class _Connection(ConnectionHandler):  # type: ignore[misc]
+    """Kazoo's connection; one on which an answer is missing, or makes no sense, is lost, and the session goes on."""
+
+    def _read_socket(self, read_timeout: float) -> Any:
+        try:
+            return super()._read_socket(read_timeout)
+        except (struct.error, LookupError, ValueError) as error:
+            raise exceptions.ConnectionDropped(f"found what is no answer of a ZooKeeper server: {error!r}") from error
+
+    def _read_response(self, header: Any, buffer: bytes, offset: int) -> Any:
+        pending = self.client._pending
+        if not pending or pending[0][2] != header.xid:
+            waiting = pending[0][2] if pending else "none"
+            raise exceptions.ConnectionDropped(f"expected the answer to request {waiting}, found that to {header.xid}")
+        return super()._read_response(header, buffer, offset)
 
 
 class _Inline:

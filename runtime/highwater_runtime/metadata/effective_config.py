@@ -17,8 +17,11 @@ from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigReso
 from highwater_runtime.metadata.topic_config import (
     DYNAMIC_BROKER_PROPERTIES,
     TOPIC_PROPERTIES,
+    THROTTLED_RATES,
     UNCLEAN_LEADER_ELECTION,
     Kind,
+    is_dynamic,
+    of_broker,
 )
 
 ALL_BROKERS: Final = ""
@@ -128,7 +131,7 @@ def describe_broker(
         default = _FIELDS[name].default
         documentation = None
         if name in DYNAMIC_BROKER_PROPERTIES:
-            documentation = TOPIC_PROPERTIES[DYNAMIC_BROKER_PROPERTIES[name]].documentation
+            documentation = of_broker(name).documentation
         entries.append(
             ConfigEntry(
                 name,
@@ -139,6 +142,10 @@ def describe_broker(
                 documentation=documentation,
             )
         )
+    for name, rate in THROTTLED_RATES.items():
+        synonyms = tuple(_dynamic_synonyms(image, broker_id, name))
+        if synonyms:
+            entries.append(ConfigEntry(name, rate.kind, synonyms, False, False, rate.documentation))
     for name, value in properties.items():
         if name not in _FIELDS:
             hidden = any(part in name for part in _SENSITIVE)
@@ -152,28 +159,32 @@ def describe_all_brokers(image: MetadataImage) -> list[ConfigEntry]:
     return [
         ConfigEntry(
             name,
-            _kind(name, _FIELDS[name].default),
+            of_broker(name).kind,
             (Synonym(name, value, Source.ALL_BROKERS),),
             read_only=False,
             sensitive=False,
-            documentation=TOPIC_PROPERTIES[DYNAMIC_BROKER_PROPERTIES[name]].documentation,
+            documentation=of_broker(name).documentation,
         )
         for name, value in image.configs.get(ConfigResource(BROKER_RESOURCE, ALL_BROKERS), {}).items()
-        if name in DYNAMIC_BROKER_PROPERTIES
+        if is_dynamic(name)
     ]
 
 
 def _broker_synonyms(image: MetadataImage, node: NodeConfig, broker_id: int | None, name: str) -> Iterator[Synonym]:
     if name in DYNAMIC_BROKER_PROPERTIES:
-        for resource, source in ((str(broker_id), Source.BROKER), (ALL_BROKERS, Source.ALL_BROKERS)):
-            value = image.configs.get(ConfigResource(BROKER_RESOURCE, resource), {}).get(name)
-            if value is not None:
-                yield Synonym(name, value, source)
+        yield from _dynamic_synonyms(image, broker_id, name)
     field = _FIELDS[name]
     started_with = text(getattr(node, field.name))
     if started_with != text(field.default):
         yield Synonym(name, started_with, Source.STATIC_BROKER)
     yield Synonym(name, text(field.default), Source.DEFAULT)
+
+
+def _dynamic_synonyms(image: MetadataImage, broker_id: int | None, name: str) -> Iterator[Synonym]:
+    for resource, source in ((str(broker_id), Source.BROKER), (ALL_BROKERS, Source.ALL_BROKERS)):
+        value = image.configs.get(ConfigResource(BROKER_RESOURCE, resource), {}).get(name)
+        if value is not None:
+            yield Synonym(name, value, source)
 
 
 def _kind(name: str, default: object) -> Kind:

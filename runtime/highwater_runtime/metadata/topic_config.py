@@ -4,11 +4,13 @@ Controllers refuse the rest; brokers act on what the image holds (``LogConfig.of
 ``min.insync.replicas`` for what the partition does). A few properties have one value here, and may be set to that one.
 
 Most have a *broker property* that holds where the topic says nothing. Those are also the ones that can be changed on
-brokers while they run (:data:`DYNAMIC_BROKER_PROPERTIES`), for one broker or for all.
+brokers while they run (:data:`DYNAMIC_BROKER_PROPERTIES`), for one broker or for all. So can :data:`THROTTLED_RATES`,
+which nothing else sets.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,6 +19,13 @@ from typing import Final
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 UNCLEAN_LEADER_ELECTION: Final = "unclean.leader.election.enable"
 CLEANUP_POLICY: Final = "cleanup.policy"
+LEADER_THROTTLED_REPLICAS: Final = "leader.replication.throttled.replicas"
+FOLLOWER_THROTTLED_REPLICAS: Final = "follower.replication.throttled.replicas"
+LEADER_THROTTLED_RATE: Final = "leader.replication.throttled.rate"
+FOLLOWER_THROTTLED_RATE: Final = "follower.replication.throttled.rate"
+
+_ALL_REPLICAS: Final = "*"
+_REPLICAS: Final = re.compile(r"[0-9]{1,10}:[0-9]{1,10}(,[0-9]{1,10}:[0-9]{1,10})*")
 
 _LONG_MAX: Final = 2**63 - 1
 
@@ -33,7 +42,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicProperty:
-    """One property of topics: a whole number of at least ``least``, or one of ``values``.
+    """One property of topics: a whole number of at least ``least``, one of ``values``, or a list of ``replicas``.
 
     ``broker_property`` is the property of brokers that holds where a topic has none; ``default`` is Kafka's.
     """
@@ -44,6 +53,7 @@ class TopicProperty:
     broker_property: str | None = None
     least: int = 0
     values: tuple[str, ...] = ()
+    replicas: bool = False
 
 
 TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
@@ -77,8 +87,22 @@ TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
     "flush.ms": TopicProperty(
         Kind.LONG, str(_LONG_MAX), "After how long a log is made durable.", "log.flush.interval.ms"
     ),
+    FOLLOWER_THROTTLED_REPLICAS: TopicProperty(
+        Kind.LIST,
+        "",
+        "Replicas, as PARTITION:BROKER, that fetch no faster than their broker's follower.replication.throttled.rate; "
+        "or *.",
+        replicas=True,
+    ),
     "index.interval.bytes": TopicProperty(
         Kind.INT, "4096", "Bytes of records for each entry of the offset index.", "log.index.interval.bytes"
+    ),
+    LEADER_THROTTLED_REPLICAS: TopicProperty(
+        Kind.LIST,
+        "",
+        "Replicas, as PARTITION:BROKER, from which followers fetch no faster than their broker's "
+        "leader.replication.throttled.rate; or *.",
+        replicas=True,
     ),
     "max.message.bytes": TopicProperty(
         Kind.INT, "1048588", "The largest record batch that may be produced, compressed.", "message.max.bytes"
@@ -123,13 +147,36 @@ TOPIC_PROPERTIES: Final[Mapping[str, TopicProperty]] = {
 }
 """Topic property → what it is."""
 
-LEAST: Final[Mapping[str, int]] = {name: p.least for name, p in TOPIC_PROPERTIES.items() if not p.values}
+LEAST: Final[Mapping[str, int]] = {
+    name: p.least for name, p in TOPIC_PROPERTIES.items() if not p.values and not p.replicas
+}
 """Topic property that is a whole number → its least value."""
 
 DYNAMIC_BROKER_PROPERTIES: Final[Mapping[str, str]] = {
     p.broker_property: name for name, p in TOPIC_PROPERTIES.items() if p.broker_property is not None
 }
 """Broker property that may be altered while brokers run → the topic property that it is the default of."""
+
+THROTTLED_RATES: Final[Mapping[str, TopicProperty]] = {
+    LEADER_THROTTLED_RATE: TopicProperty(
+        Kind.LONG, str(_LONG_MAX), "Bytes a second that followers may fetch of the throttled replicas of this broker."
+    ),
+    FOLLOWER_THROTTLED_RATE: TopicProperty(
+        Kind.LONG, str(_LONG_MAX), "Bytes a second that the throttled replicas of this broker may fetch."
+    ),
+}
+"""Broker property that is altered while brokers run, and at no other time → what it is (KIP-73)."""
+
+
+def is_dynamic(broker_property: str) -> bool:
+    """Whether a broker property may be altered while brokers run."""
+    return broker_property in DYNAMIC_BROKER_PROPERTIES or broker_property in THROTTLED_RATES
+
+
+def of_broker(broker_property: str) -> TopicProperty:
+    """What a broker property is that may be altered while brokers run."""
+    rate = THROTTLED_RATES.get(broker_property)
+    return TOPIC_PROPERTIES[DYNAMIC_BROKER_PROPERTIES[broker_property]] if rate is None else rate
 
 
 def check_topic_property(name: str, value: str) -> None:
@@ -141,14 +188,26 @@ def check_topic_property(name: str, value: str) -> None:
 
 
 def check_broker_property(name: str, value: str) -> None:
-    """Raise ``ValueError`` unless ``name``, of :data:`DYNAMIC_BROKER_PROPERTIES`, may be set to ``value``."""
-    _check("broker", name, TOPIC_PROPERTIES[DYNAMIC_BROKER_PROPERTIES[name]], value)
+    """Raise ``ValueError`` unless ``name``, which is dynamic, may be set to ``value``."""
+    _check("broker", name, of_broker(name), value)
+
+
+def throttled_partitions(replicas: str, broker_id: int) -> frozenset[int] | None:
+    """The partitions whose replica on this broker is in a list of throttled replicas; None: all."""
+    if replicas == _ALL_REPLICAS:
+        return None
+    pairs = (entry.split(":") for entry in replicas.split(",") if entry)
+    return frozenset(int(partition) for partition, broker in pairs if int(broker) == broker_id)
 
 
 def _check(whose: str, name: str, known: TopicProperty, value: str) -> None:
     if known.values:
         if value not in known.values:
             raise ValueError(f"{whose} property {name!r} takes {' or '.join(known.values)} here, not {value!r}")
+        return
+    if known.replicas:
+        if value not in ("", _ALL_REPLICAS) and not _REPLICAS.fullmatch(value):
+            raise ValueError(f"{whose} property {name!r} takes PARTITION:BROKER,… or *, not {value!r}")
         return
     try:
         number = int(value)

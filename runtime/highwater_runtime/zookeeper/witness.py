@@ -7,8 +7,8 @@ transaction as they apply it; of a real ensemble the transaction log says the sa
 
 * A broker is registered for as long as ``/brokers/ids/N`` is there. Its epoch is the node's czxid.
 * A partition's state is its leader and ISR, with the replicas of its topic; its epoch is the version of the former. A
-  replica that is being removed counts until it has left the ISR. A topic is gone from the moment in which its deletion
-  is asked for.
+  replica that is being removed counts as one until the move is over, as in KRaft mode. A topic is gone from the moment
+  in which its deletion is asked for.
 * The controller is whom ``/controller`` names.
 """
 
@@ -134,10 +134,8 @@ class Witness:
         if node is None or state is None or topic in self._deleting or index not in node.partitions:
             return None
         value, version = state
-        leaving = [one for one in node.removing_replicas.get(index, ()) if one not in value.isr]
-        replicas = tuple(one for one in node.partitions[index] if one not in leaving)
         topic_id = key_of(topic, node.topic_id).hex
-        return _State(topic_id, replicas, value.isr, value.leader, value.leader_epoch, version)
+        return _State(topic_id, node.partitions[index], value.isr, value.leader, value.leader_epoch, version)
 
     def _report(self, topic: str, index: int, zxid: int) -> None:
         old, new = self._reported.get((topic, index)), self._state(topic, index)

@@ -13,6 +13,8 @@ Rules in words:
   leader ends the wait.
 * ``max_bytes`` goes over all partitions in the order of the request. The first batch of the first partition with data
   is sent even if it is larger, so that nobody gets stuck. No answer is larger than ``fetch.max.bytes``.
+* A follower outside the ISR gets no records of a throttled partition while the quota is exceeded (KIP-73,
+  :mod:`highwater_runtime.broker.replication_quota`).
 * There are no transactions, so the last stable offset is the HW, and no transaction was aborted.
 * Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
@@ -216,7 +218,8 @@ class DelayedFetch:
             if isinstance(found, ErrorCode) or judge(found, asked.fetch, replica_id) is not FINE:
                 self._reply(looked_at, *self._read(looked_at))
                 return True
-            with_data = with_data or visible_end(found, replica_id) > asked.fetch.fetch_offset
+            more = visible_end(found, replica_id) > asked.fetch.fetch_offset
+            with_data = with_data or (more and not self._holds_back(found))
         min_bytes = self._min_bytes
         if not with_data and min_bytes > 0 and not self._session.is_over:
             return False
@@ -234,6 +237,8 @@ class DelayedFetch:
     def _reply(self, looked_at: list[_Asked], responses: list[FetchableTopicResponse], size: int) -> None:
         name = metrics.REPLICATION_BYTES_OUT if self._who.is_follower else metrics.BYTES_OUT
         self._replicas.ports.metrics.counter(name, size)
+        if self._who.is_follower and size:
+            self._count_throttled(looked_at, responses)
         failed = sum(data.error_code != ErrorCode.NONE for topic in responses for data in topic.partitions)
         if failed:
             self._replicas.ports.metrics.counter(metrics.FAILED_FETCH_REQUESTS, failed)
@@ -246,6 +251,23 @@ class DelayedFetch:
         if failed and self._request.version >= NODE_ENDPOINTS_SINCE:
             response.node_endpoints = self._endpoints(response)
         self._request.reply(response)
+
+    def _holds_back(self, partition: Partition) -> bool:
+        """Whether the follower that asks must wait for the leader's quota."""
+        quota, follower = self._replicas.quotas.leader, self._who.replica_id
+        return (
+            follower >= 0
+            and follower not in partition.isr.committed
+            and quota.is_throttled(partition.topic, partition.index)
+            and quota.is_exceeded
+        )
+
+    def _count_throttled(self, looked_at: list[_Asked], responses: list[FetchableTopicResponse]) -> None:
+        quota = self._replicas.quotas.leader
+        answers = (data for topic in responses for data in topic.partitions)
+        for (_, found), data in zip(looked_at, answers, strict=True):
+            if data.records and isinstance(found, Partition) and quota.is_throttled(found.topic, found.index):
+                quota.record(len(data.records))
 
     def _calm(self, asked: AskedPartition, partition: Partition, data: PartitionData) -> None:
         """After an answer in a session: whether nobody needs to look at the partition until something happens to it."""
@@ -316,7 +338,7 @@ class DelayedFetch:
             return data
         end = visible_end(partition, self._who.replica_id)
         max_bytes = min(fetch.partition_max_bytes, budget)
-        if fetch.fetch_offset < end and (max_bytes > 0 or first):
+        if fetch.fetch_offset < end and (max_bytes > 0 or first) and not self._holds_back(partition):
             try:
                 data.records = partition.log.read(
                     fetch.fetch_offset, max(0, max_bytes), max_offset=end, min_one_batch=first
