@@ -1,7 +1,7 @@
 """Cooperative processes over a backend's clock, so that a schedule reads like a script and replays exactly.
 
 A process is a generator. ``yield Sleep(ns)`` waits; ``met = yield Until(predicate, timeout_ns, what)`` waits for a
-condition and tells whether it came true in time. Predicates are pure looks at the cluster; they are evaluated every
+condition and returns whether it came true in time. Predicates only read the cluster. They are evaluated every
 ``poll_ns`` of run time. Processes due at the same instant run in the order in which they were spawned.
 
 No asyncio here: its order of wake-ups follows memory addresses, and a simulated run must replay byte by byte.
