@@ -89,7 +89,7 @@ class QuorumInvariants:
                 what = (
                     f"{node}, in epoch {event.epoch}, follows node {event.leader} and is told otherwise: {event.reason}"
                 )
-                self._violations.add(event.reason, SUBJECT, what, ("told", event.epoch))
+                self._violations.add(event.reason, SUBJECT, what, ("contradicted", event.epoch))
 
     # --- elections ---------------------------------------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ class QuorumInvariants:
             for batch in replica.log.batches_between(start, end):
                 found = _Batch(batch.end_offset, batch.leader_epoch, batch.crc)
                 self._committed_batch(node, batch.base_offset, found, event.epoch)
-        else:  # it died in this very event, or has a snapshot by now: by what it told
+        else:  # it died in this very event, or has a snapshot by now: use what it reported
             offset, appended = start, self._appended.get(node, {})
             while offset < event.offset and offset in appended:
                 self._committed_batch(node, offset, appended[offset], event.epoch)
