@@ -254,7 +254,7 @@ class ReplicaManager:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the replicas here have been taken up as the first roles said."""
+        """Whether the replicas of the first roles have been opened."""
         return self._is_loaded
 
     def _idle(self) -> None:
@@ -359,7 +359,7 @@ class ReplicaManager:
                 self.logs.delete(*tp)
                 log = None
             except LogOffline:
-                pass  # as it is: whoever asked sees to a log that has failed
+                pass  # as it is: the caller handles a log that has failed
         if log is None:
             self._create(tp, key)
             return None

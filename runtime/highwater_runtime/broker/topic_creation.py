@@ -33,7 +33,7 @@ class TopicCreation:
     def create_missing(self, names: Iterable[str], image: MetadataImage) -> None:
         """Ask for those of ``names`` that are not in ``image``, if clients may cause that and the names are legal.
 
-        Internal topics are left to whoever keeps records in them.
+        Internal topics are left to the coordinators that keep records in them.
         """
         if not self._enabled:
             return

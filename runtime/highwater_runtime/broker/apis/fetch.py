@@ -16,7 +16,7 @@ Rules in words:
 * There are no transactions, so the last stable offset is the HW, and no transaction was aborted.
 * Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
-What a request of a fetch session asks, and what of the answer is told, is in
+What a request of a fetch session asks for, and which part of the answer is sent, is decided in
 :mod:`highwater_runtime.broker.fetch_sessions`. Of a session only the partitions that are news are looked at; here is
 decided when one is quiet again:
 

@@ -1,9 +1,8 @@
 """Metadata and DescribeCluster: what this broker believes of the cluster, from its published image.
 
-Each client is told the endpoints of the listener by which it came. The controller named is a broker; which one, the
-mode says. Without
-authorization everybody may do everything that there is to do; who asks for the operations he is allowed is told all of
-them.
+Each client gets the endpoints of the listener by which it came. The controller named is a broker, chosen by the mode
+of the cluster. Without authorization every client may do everything: a request for its authorized operations gets all
+of them.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
             )
         )
         return
-    told = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
+    listed = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
     response = DescribeClusterResponse(
         cluster_id=cluster_id,
         controller_id=controller_id,
@@ -112,7 +111,7 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
                 rack=b.rack,
                 is_fenced=b.fenced and body.include_fenced_brokers,
             )
-            for b, at in reachable(told, request.listener)
+            for b, at in reachable(listed, request.listener)
         ],
     )
     if body.include_cluster_authorized_operations:
