@@ -1,4 +1,4 @@
-"""From what the controller knows to what the brokers are told (Kafka's ControllerBrokerRequestBatch)."""
+"""The commands to brokers that follow from the controller's state (Kafka's ControllerBrokerRequestBatch)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPOCH_DURING_DELETE: Final = -2
 
 
 class Commands:
-    """What one event tells the brokers."""
+    """The commands of one event to the brokers."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context

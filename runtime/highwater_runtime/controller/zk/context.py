@@ -89,7 +89,7 @@ class ControllerContext:
         return [PartitionKey(self.image.topics_by_id[topic_id].name, index) for topic_id, index in places]
 
     def topic_id(self, topic: str) -> UUID:
-        """As brokers are told it."""
+        """Return the topic's id in commands to brokers; zero if the cluster has no topic ids."""
         return self.image.topics_by_name[topic].id if self.topic_ids else ZERO_UUID
 
     # --- changes --------------------------------------------------------------------------------------------------
