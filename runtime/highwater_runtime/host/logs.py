@@ -88,6 +88,6 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None, level: str
     for name in (_NAME, "asyncio", "kazoo"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
-        # Below a warning, kazoo tells of every request, and of passwords.
+        # Below a warning, kazoo logs every request, and passwords.
         logger.setLevel(level if name != "kazoo" or level == "ERROR" else "WARNING")
         logger.propagate = False
