@@ -124,7 +124,7 @@ class _Look:
         return Outcome(0.0)
 
     async def _wait(self, waiting: Waiting) -> Outcome:
-        """For the LogCluster to be as an experiment needs it: said once for each reason, and refused in the end."""
+        """Wait for the LogCluster that the experiment needs. Reports each new reason once; refuses it in the end."""
         before = self._condition("Accepted")
         if before is None or before["message"] != waiting.message:
             await self._write({}, Condition("Accepted", "Unknown", waiting.reason, waiting.message))
