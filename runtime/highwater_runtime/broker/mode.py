@@ -102,7 +102,7 @@ class Mode(Protocol):
         """The broker to which clients send what is the controller's to do; −1 if none is known."""
 
     def refresh_metrics(self) -> None:
-        """Bring gauges up to date, for somebody who asks."""
+        """Bring gauges up to date before they are read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class Partition:
             self.go_offline()
 
     def go_offline(self) -> None:
-        """The log has failed: lead no more. What was proposed and is still under way concerns nobody."""
+        """Stop leading, since the log has failed. The answer to a proposal that is under way is ignored."""
         if self.leading is not None:
             self.context.withdraw(self.key)
             self.isr = IsrState(self.isr.committed)

@@ -529,7 +529,7 @@ class ReplicaManager:
             self._gauges.report(failed=len(self._fetchers.failed))
 
     def refresh_gauges(self) -> None:
-        """Bring every gauge up to date, for somebody who asks."""
+        """Bring every gauge up to date before the gauges are read."""
         self._gauges.report(failed=len(self._fetchers.failed))
         self._gauges.report_positions()
 

@@ -1,4 +1,4 @@
-"""Topics that are made because somebody asked for them (``auto.create.topics.enable``).
+"""Topics that are created because a client asked for them (``auto.create.topics.enable``).
 
 A Metadata request that lets missing topics be created is answered at once, as if nothing had been created; the client
 asks again. The creation goes to the controller, which judges it like any CreateTopics, with the cluster's defaults for

@@ -90,7 +90,7 @@ def partitions_of(core: NodeCore | None) -> Iterator[tuple[str, int, int]]:
 
 
 def refresh_metrics(core: NodeCore | None) -> None:
-    """Bring up to date what a core counts only when somebody asks."""
+    """Bring up to date the metrics that a core computes only when they are read."""
     match core:
         case Broker():
             core.refresh_metrics()

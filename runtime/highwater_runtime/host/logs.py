@@ -29,7 +29,7 @@ class NodeLog:
         self._logger = logging.getLogger(_NAME)
 
     def debug(self, event: str, **fields: Any) -> None:
-        """What only somebody who looks for a fault wants to know."""
+        """Log details that help only in a search for a fault."""
         self._write(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: Any) -> None:

@@ -170,7 +170,7 @@ def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
 
 
 def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:
-    """Write ``meta.properties`` into a new data directory; refuse one that belongs to somebody else.
+    """Write ``meta.properties`` into a new data directory; refuse one that belongs to another node or cluster.
 
     Raises:
         InconsistentMetaProperties: another cluster id or node id is written there.

@@ -102,7 +102,7 @@ class PartitionIndex:
     def partition_changed(
         self, topic_id: UUID, index: int, before: PartitionRegistration | None, after: PartitionRegistration | None
     ) -> None:
-        """None: it was not, or is no more."""
+        """Update the index. ``before`` is None if the partition did not exist, ``after`` if it has been deleted."""
         self.partitions += (after is not None) - (before is not None)
         isr_before = _NOBODY if before is None else before.isr
         isr_after = _NOBODY if after is None else after.isr

@@ -12,7 +12,7 @@ Rules in words:
 * A request waits until it has ``min_bytes``, at most ``max_wait_ms``; any error, any divergence and any change of
   leader ends the wait.
 * ``max_bytes`` goes over all partitions in the order of the request. The first batch of the first partition with data
-  is sent even if it is larger, so that nobody gets stuck. No answer is larger than ``fetch.max.bytes``.
+  is sent even if it is larger, so that no client gets stuck. No answer is larger than ``fetch.max.bytes``.
 * There are no transactions, so the last stable offset is the HW, and no transaction was aborted.
 * Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
@@ -248,7 +248,7 @@ class DelayedFetch:
         self._request.reply(response)
 
     def _calm(self, asked: AskedPartition, partition: Partition, data: PartitionData) -> None:
-        """After an answer in a session: whether nobody needs to look at the partition until something happens to it."""
+        """Mark a partition as quiet after an answer in a session, if it needs no look until it changes."""
         self._sessions.watch(asked, partition.name)
         leading, offset = partition.leading, asked.fetch.fetch_offset
         if data.error_code != ErrorCode.NONE or data.diverging_epoch.epoch >= 0 or leading is None:

@@ -125,12 +125,12 @@ def live_brokers(image: MetadataImage) -> list[BrokerRegistration]:
 
 
 def live_ids(image: MetadataImage) -> dict[int, None]:
-    """The brokers that serve somebody. Worked out once for all partitions of an answer."""
+    """Return the ids of brokers that serve clients. Computed once for all partitions of an answer."""
     return {broker.id: None for broker in image.brokers.values() if not broker.fenced}
 
 
 def offline_replicas(state: PartitionRegistration, live: Mapping[int, None]) -> list[int]:
-    """The replicas whose brokers serve nobody; ``live`` is :func:`live_ids`."""
+    """Return the replicas whose brokers do not serve clients; ``live`` is :func:`live_ids`."""
     return [b for b in state.replicas if b not in live]
 
 

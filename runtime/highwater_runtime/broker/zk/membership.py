@@ -1,7 +1,7 @@
 """This broker's session with the ensemble, and its registration (Detailed Replication Design V3, paths 2 and E).
 
 * ``/brokers/ids/N`` is ephemeral; its czxid is the broker epoch (KIP-380). It is created once every log is loaded, so
-  that nobody commands a broker that does not know what it has.
+  that the controller sends no command to a broker that does not know its logs.
 * A node of the same id that belongs to another session is that of an earlier life. The broker waits until that session
   ends and the node is gone. (Apache Kafka's broker exits and must be started again.)
 * A session that has expired is replaced by a new one, in which the broker registers again, under a new epoch. Until it

@@ -230,7 +230,7 @@ class ActiveController:
         self.tell(commands)
 
     def topics_changed(self) -> Work[None]:
-        """B. Topics that are new, and those that somebody else has deleted."""
+        """B. Handle topics that are new, and topics that another client of ZooKeeper has deleted."""
         context = self.context
         names = yield from self._read_names(TOPICS, "topics", self.topics_changed)
         known = list(context.image.topics_by_name)

@@ -58,7 +58,7 @@ class Commands:
                 self._lead(broker_id, key, state, is_new=False)
 
     def removed(self, key: PartitionKey, state: PartitionRegistration) -> None:
-        """A partition that is not assigned any more: its replicas go, and nobody looks for it."""
+        """Stop and delete the replicas of a partition that is no longer assigned, and remove it from all brokers."""
         for broker_id in state.replicas:
             self.stop(broker_id, key, EPOCH_DURING_DELETE, delete=True)
         if state.partition_epoch != NO_NODE:

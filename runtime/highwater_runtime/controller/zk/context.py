@@ -57,7 +57,7 @@ class ControllerContext:
         self.deleting: dict[str, dict[tuple[int, int], None]] = {}
         """Topics that are being deleted: the replicas (partition, broker) that are not known to be gone."""
         self.gone: dict[str, None] = {}
-        """Topics whose node somebody else has deleted."""
+        """Topics whose node another client of ZooKeeper has deleted."""
         self.offline: dict[int, dict[PartitionKey, None]] = {}
         """Replicas by broker whose log directory has failed (KIP-112)."""
 

@@ -153,7 +153,7 @@ class ControllerElection:
                 pass
 
     def _adopt(self, cycle: int, epoch: Data | Failure) -> None:
-        """The node is this session's own, and nobody can have raised the epoch while it is there."""
+        """Take office: the node is this session's own, and no other session can raise the epoch while it exists."""
         if cycle == self._cycle and isinstance(epoch, Data):
             self._elect(Elected(int(epoch.data), epoch.stat.version))
 

@@ -174,7 +174,7 @@ class QuorumInvariants:
             self._violations.add("raft-log-matching", SUBJECT, what, (event.epoch, event.offset))
 
     def _high_watermark(self, node: str, incarnation: int, event: RaftHighWatermark) -> None:
-        """What lies below anybody's HW is the same for everybody, for ever."""
+        """Check that records below the HW of any replica are the same on all replicas, and stay so."""
         before = self._high_watermarks.get((node, incarnation), 0)
         if event.offset <= before:
             what = f"{node}'s HW went from {before} to {event.offset}"
