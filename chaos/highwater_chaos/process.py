@@ -116,8 +116,8 @@ class Scheduler:
 
     def _turn(self) -> None:
         self._on_turn()
-        # Who is due is decided once: where looking at the cluster takes long, a process that sleeps for less than that
-        # would be due again and again, and the turn, with the run's deadline behind it, would never end.
+        # Decide once which processes are due. If a look at the cluster takes long, a process that sleeps for less than
+        # that would be due again and again. The turn, with the run's deadline behind it, would never end.
         now = self._now_ns()
         progress = True
         while progress:

@@ -1,7 +1,7 @@
-"""Node agents, as those who ask them for faults see them: HTTP with JSON, a bearer token, one agent a node.
+"""Clients of the node agents: HTTP with JSON, a bearer token, one agent for each node.
 
-Requests carry their fault's id, so that asking again is safe: what got no answer is asked again for a while. Who asks
-decides what a refusal means; nothing here gives up silently.
+Requests carry their fault's id, so they can be repeated: a request without an answer is sent again for a while. The
+caller decides what a refusal means; nothing here gives up silently.
 
 Every wait has an end: a connection is made within seconds or not at all, and an answer has a time that goes with what
 was asked. An agent's pod may be replaced at any moment, by one with another address: who follows agents

@@ -164,8 +164,8 @@ class QuorumJudge:
                 return
 
     def _epoch_inflation(self, node: str, epoch: int) -> None:
-        """A voter bumps the epoch although a leader of a lower one lives and a majority follows it. Who has not heard
-        from its leader for a fetch time-out is a follower no longer, and says so."""
+        """Check whether a voter raised the epoch although a leader of a lower one lives and a majority follows it. A
+        voter without an answer from its leader for a fetch time-out is no longer a follower, and reports this."""
         for number, name in self._names.items():
             leader = self._voters[name]
             if not leader.up or leader.state != "leader" or leader.epoch >= epoch or name == node:

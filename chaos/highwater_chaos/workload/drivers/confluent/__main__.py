@@ -71,7 +71,7 @@ class _Process:
 
     def _report(self) -> None:
         recorder = self._reporter.recorder
-        # Who has ended first: whatever such a thread has counted is counted then.
+        # Look first which threads have ended: their counts are then complete.
         idle = tuple(
             role
             for role in ROLES
