@@ -222,7 +222,7 @@ def _ask(server: PrometheusServer, question: Question, began_unix_ms: int) -> di
             content = answer.read(_LARGEST + 1)
     except HTTPError as error:
         with error:
-            raise AnswersError(f"{what}: {error.code}: {_said(error.read(4096))}") from error
+            raise AnswersError(f"{what}: {error.code}: {_error_message(error.read(4096))}") from error
     except TimeoutError as error:
         raise _SilentError(f"{what}: no answer within {format_duration(server.timeout)}") from error
     except (OSError, HTTPException) as error:
@@ -246,7 +246,7 @@ def _data(what: str, content: bytes) -> dict[str, Any]:
     return data
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
         return str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):

@@ -255,8 +255,8 @@ class _Look:
             for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
                 if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
                     continue
-                told_at = pod["metadata"].get("deletionTimestamp")
-                lives |= told_at is None or now - datetime.fromisoformat(told_at) < _STOPS_WITHIN
+                deleted_at = pod["metadata"].get("deletionTimestamp")
+                lives |= deleted_at is None or now - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
         return lives
 
     def _pods_of(self, component: str) -> dict[str, str]:

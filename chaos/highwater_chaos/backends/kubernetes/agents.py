@@ -195,7 +195,7 @@ class AgentClient:
             connection.close()
         if answer.status >= 400:
             kind = _NoAnswerError if answer.status in (429, 503) else AgentError
-            raise kind(f"{what}: {answer.status}: {_said(content)}", answer.status)
+            raise kind(f"{what}: {answer.status}: {_error_message(content)}", answer.status)
         return content
 
     def _connection(self) -> HTTPConnection:
@@ -214,7 +214,7 @@ def _patience_for(method: str, path: str, body: Json | None) -> float:
     return _STOP_WITHIN if body is not None and body.get("kind") == "stop" else _ACT_WITHIN
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
         found = json.loads(content)
         parts = [str(found["error"])]

@@ -127,7 +127,7 @@ class _Heal:
         self._homes: set[str] = set()
         self._seen_open: set[str] = set()
         self._unseen: dict[str, list[str]] = {}
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._healed = NamespaceHealed(namespace)
 
     def run(self, dry_run: bool) -> NamespaceHealed:
@@ -379,8 +379,8 @@ class _Heal:
             return
 
     def _tell(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             self._say(what)
 
 

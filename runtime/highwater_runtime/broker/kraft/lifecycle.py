@@ -138,8 +138,8 @@ class Lifecycle:
         self._enter(LifecycleState.RECOVERY)
         self._heartbeat_soon()
 
-    def told_whether_fenced(self, fenced: bool) -> None:
-        """The metadata says so of this life. A heartbeat never does: a broker that can send one is unfenced by it."""
+    def metadata_shows_fenced(self, fenced: bool) -> None:
+        """Note whether the metadata has this life fenced. (A heartbeat cannot show it: it unfences the broker.)"""
         if fenced and self.state is LifecycleState.RUNNING:
             self._enter(LifecycleState.FENCED)
         elif not fenced and self.state is LifecycleState.FENCED:
