@@ -85,8 +85,8 @@ def measure(file: Path, out: Path, every: float) -> int:
     """Run the file, printing a row every so many seconds."""
     program = Path(sys.executable).with_name("highwater")
     command = [str(program), "run", str(file), "--backend", "local", "--json"]
-    said, answer = file.with_suffix(".stderr"), file.with_suffix(".stdout")
-    with said.open("wb") as stderr, answer.open("wb") as stdout:
+    errors, answer = file.with_suffix(".stderr"), file.with_suffix(".stdout")
+    with errors.open("wb") as stderr, answer.open("wb") as stdout:
         harness = subprocess.Popen([*command, "--out", str(out)], stdout=stdout, stderr=stderr)
     began = time.monotonic()
     before: dict[int, Cost] = {}
@@ -114,13 +114,13 @@ def measure(file: Path, out: Path, every: float) -> int:
                     f"{100 * used[role] / (now - since):7.0f} %  {now_bytes[role] >> 20:5}     "
                     for role in ("harness", "clients", "nodes")
                 ]
-                print(f"{now - began:7.1f} | {'| '.join(cells)}| {last_line(said)}", flush=True)
+                print(f"{now - began:7.1f} | {'| '.join(cells)}| {last_line(errors)}", flush=True)
                 next_row, since, used = now + every, now, defaultdict(float)
     finally:
         if harness.poll() is None:
             harness.terminate()
         harness.wait()
-    print(said.read_text())
+    print(errors.read_text())
     for role in ("harness", "clients", "nodes"):
         print(f"{role:8} {totals[role]:7.1f} s of processor time, {peaks[role] >> 20} MiB at most")
     for run in json.loads(answer.read_text())["runs"]:
@@ -129,7 +129,7 @@ def measure(file: Path, out: Path, every: float) -> int:
 
 
 def last_line(path: Path) -> str:
-    """The end of what was said last."""
+    """Return the last 60 characters of the last line; an empty string if there is none."""
     lines = path.read_text().splitlines()
     return lines[-1][-60:] if lines else ""
 

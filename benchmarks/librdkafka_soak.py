@@ -111,7 +111,7 @@ class Orders:
 
 
 def produce(bootstrap: str, partitions: int) -> None:
-    """Send numbers as far as told, as fast as librdkafka takes them."""
+    """Send numbers up to the limit of the orders, as fast as librdkafka takes them."""
     orders = Orders()
     errors: list[str] = []
 
@@ -135,7 +135,7 @@ def produce(bootstrap: str, partitions: int) -> None:
         }
     )
     padding = b"." * (SIZE - _NUMBER.size)
-    number, told = 0, 0.0
+    number, reported_at = 0, 0.0
     while not orders.ending:
         for _ in range(min(2000, orders.limit - number)):
             try:
@@ -145,8 +145,8 @@ def produce(bootstrap: str, partitions: int) -> None:
                 break
             number += 1
         producer.poll(0 if number < orders.limit else 0.02)
-        if time.monotonic() - told > 0.1:
-            told = time.monotonic()
+        if time.monotonic() - reported_at > 0.1:
+            reported_at = time.monotonic()
             say(acknowledged=number - len(producer) - len(errors), errors=errors[:5])
     producer.flush(PATIENCE_NS / SECOND)
     say(acknowledged=number - len(producer) - len(errors), errors=errors[:5], done=True)
@@ -174,7 +174,7 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
     position = [0] * partitions
     read = disordered = strange = 0
     errors: list[str] = []
-    told, ends = 0.0, None
+    reported_at, ends = 0.0, None
     while ends is None or position != ends:
         for message in consumer.consume(10_000, timeout=0.2):
             if message.error() is not None:
@@ -195,8 +195,8 @@ def consume(bootstrap: str, partitions: int, records: int) -> None:
             position[index] = offset + 1
         if orders.ending and ends is None:
             ends = ends_of(consumer, where)
-        if time.monotonic() - told > 0.1:
-            told = time.monotonic()
+        if time.monotonic() - reported_at > 0.1:
+            reported_at = time.monotonic()
             say(read=read)
     say(
         read=read,
@@ -229,25 +229,25 @@ def ends_of(consumer: Consumer, where: list[TopicPartition]) -> list[int] | None
 
 @dataclass(slots=True)
 class Client:
-    """A client process as the harness sees it: the latest of everything that it said."""
+    """A client process as the harness sees it: the latest value of each key that it reported."""
 
     name: str
-    said: dict[str, Any] = field(default_factory=dict)
+    reported: dict[str, Any] = field(default_factory=dict)
     process: ClientProcess | None = None
     ended: str | None = None
 
     def on_line(self, line: bytes) -> None:
         """Keep it."""
-        self.said.update(json.loads(line))
+        self.reported.update(json.loads(line))
 
-    def on_exit(self, status: int, said: str) -> None:
-        """Keep that too."""
-        self.ended = f"ended with status {status}: {said}"
+    def on_exit(self, status: int, stderr: str) -> None:
+        """Keep the exit status and the end of stderr."""
+        self.ended = f"ended with status {status}: {stderr}"
 
     @property
     def lost(self) -> bool:
-        """Whether it has ended without having said that it was done."""
-        return self.ended is not None and "done" not in self.said
+        """Whether it has ended without the report ``done``."""
+        return self.ended is not None and "done" not in self.reported
 
 
 class Soak:
@@ -306,9 +306,9 @@ class Soak:
         for event, start, target in zip(self.events, targets, targets[1:], strict=False):
             self._event(event, start, target)
         self._tell(self.producer, b"end\n")
-        self._until(lambda: "done" in self.producer.said, "the producer's last outcomes")
+        self._until(lambda: "done" in self.producer.reported, "the producer's last outcomes")
         self._tell(self.consumer, b"to %d\nend\n" % self.records)
-        self._until(lambda: "done" in self.consumer.said, "the consumer to read to the end")
+        self._until(lambda: "done" in self.consumer.reported, "the consumer to read to the end")
         self.seconds = time.monotonic() - began
         return fault_manager.records
 
@@ -332,7 +332,7 @@ class Soak:
         self._acknowledged(target)
 
     def _acknowledged(self, number: int) -> None:
-        self._until(lambda: self.producer.said.get("acknowledged", 0) >= number, f"{number} acknowledged records")
+        self._until(lambda: self.producer.reported.get("acknowledged", 0) >= number, f"{number} acknowledged records")
 
     def _event(self, event: Event, start: int, target: int) -> None:
         leaders, epochs = self._leaders(), self._epochs()
@@ -357,7 +357,7 @@ class Soak:
         self.epochs += self._epochs() - epochs
         took = time.monotonic() - before
         print(
-            f"  {event:9} {target:>10} acknowledged, {self.consumer.said.get('read', 0):>10} read,"
+            f"  {event:9} {target:>10} acknowledged, {self.consumer.reported.get('read', 0):>10} read,"
             f" {len(changed)} of {self.partitions} leaders changed, {took:5.1f} s",
             file=sys.stderr,
             flush=True,
@@ -449,7 +449,7 @@ def main() -> int:
 
 def report(soak: Soak, faults: list[FaultRecord], leader_changes: int, power_losses: int) -> int:
     """Print what was counted; the exit status."""
-    sent, read = soak.producer.said, soak.consumer.said
+    sent, read = soak.producer.reported, soak.consumer.reported
     confirmed = [fault for fault in faults if fault.inconclusive_reason() is None]
     power = [fault for fault in confirmed if fault.kind == "powerLoss"]
     print(f"records acknowledged        {sent['acknowledged']}")

@@ -9,11 +9,10 @@ goes on as another process). Keys are drawn evenly.
 * ``unique``: half reads, half writes, every written value new, as the harness writes them: zones decide.
 * ``twice``: the same, but a value is written twice or so: the search decides.
 * ``few``: reads, writes and cas (5 : 3 : 2) of five values: the search decides. With so few values and writes of
-  unknown outcome an old value can hardly ever be told from one that came late, so that a stale read may well be
-  linearizable.
+  unknown outcome, an old value looks like one that was written late. So a stale read is often linearizable.
 
-``stale`` has one acknowledged read, nine tenths through the history, that returns a state that had been replaced, as
-somebody had been told, before the read began.
+``stale`` has one acknowledged read, nine tenths through the history. It returns a state that had been replaced, by an
+acknowledged operation, before the read began.
 
 Time is that of judging a table in memory: splitting it by key, deciding every key, and for a history that is not
 linearizable finding the longest prefix that is. ``growth`` is the exponent: by which power of the length the time grew
@@ -48,8 +47,8 @@ class Registers:
         self._values = {"unique": 0, "twice": operations // 4, "few": 5}[values]
         self._stale_from = operations * 0.9 if stale else math.inf
         self._held: list[list[int | None]] = [[None] for _ in range(keys)]
-        self._told = [0] * keys  # the latest state of a key that somebody has been told of
-        self._replaced = [0] * keys  # the latest that must have been replaced: the next was asked for after it was told
+        self._acknowledged = [0] * keys  # the latest state of each key that has been acknowledged
+        self._replaced = [0] * keys  # the latest that was replaced by an operation that began after its acknowledgement
         self._written = 0
         self.rows: list[Operation] = []
         self._run(operations, clients)
@@ -69,8 +68,8 @@ class Registers:
                     continue
                 begun += 1
                 operation = self._draw()
-                operation["told"], operation["replaced"] = (
-                    self._told[operation["key"]],
+                operation["acknowledged"], operation["replaced"] = (
+                    self._acknowledged[operation["key"]],
                     self._replaced[operation["key"]],
                 )
                 lasts = draw.expovariate(1.0)
@@ -124,9 +123,9 @@ class Registers:
             if operation["f"] == "read" and operation["replaced"] and len(self.rows) // 2 >= self._stale_from:
                 value = self._held[operation["key"]][operation["replaced"]]
                 self._stale_from = math.inf
-            elif operation["state"] > operation["told"]:
-                self._replaced[operation["key"]] = max(self._replaced[operation["key"]], operation["told"])
-                self._told[operation["key"]] = max(self._told[operation["key"]], operation["state"])
+            elif operation["state"] > operation["acknowledged"]:
+                self._replaced[operation["key"]] = max(self._replaced[operation["key"]], operation["acknowledged"])
+                self._acknowledged[operation["key"]] = max(self._acknowledged[operation["key"]], operation["state"])
         micro = [MicroOp("read" if operation["f"] == "read" else "write", key, None, value)]
         if operation["f"] == "cas":
             micro.insert(0, MicroOp("read", key, None, operation["expected"]))

@@ -63,7 +63,7 @@ RECORD_VERSIONS: Final = {"RegisterBrokerRecord": 1, "BrokerRegistrationChangeRe
 
 
 class Hand:
-    """A node that sends what it is told to."""
+    """A node that sends the requests that the benchmark passes to it."""
 
     def __init__(self, ports: Ports) -> None:
         self.ports = ports

@@ -142,7 +142,7 @@ class Quorum:
         return (self.without_leader_ns + waiting) / MS
 
     def start_all(self) -> None:
-        """Whoever is down."""
+        """Resume nodes that are paused, and start nodes that are down."""
         for name in self.names:
             if self.sim.node(name).is_paused:
                 self.sim.resume(name)

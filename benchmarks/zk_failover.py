@@ -47,7 +47,7 @@ class Recorder:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.leaders: dict[str, dict[int, int]] = {}
-        """By broker, the leader of each partition as it was told."""
+        """By broker, the leader of each partition in the latest command to it."""
         self.bytes = 0
 
     def now_ns(self) -> int:
@@ -130,15 +130,15 @@ async def _measure(port: int, partitions: int) -> None:
     assignment = dict.fromkeys(range(partitions), (1, 2, 0))
     await _do(sessions[1], Create(topic_path("many"), encode_node(TopicNode(partitions=assignment))))
     await _until(lambda: led_by(1))
-    print(f"{partitions} partitions created, written and told: {time.monotonic() - begun:.2f} s")
+    print(f"{partitions} partitions created, written and sent to brokers: {time.monotonic() - begun:.2f} s")
     sent = recorder.bytes
     ended: list[float] = []
     sessions[1].close(lambda: ended.append(time.monotonic()))
     cpu = time.process_time()
     await _until(lambda: led_by(2))
-    told = time.monotonic()
+    sent_at = time.monotonic()
     print(
-        f"session ended -> last leader told: {told - ended[0]:.2f} s "
+        f"session ended -> last leader sent: {sent_at - ended[0]:.2f} s "
         f"({time.process_time() - cpu:.2f} s of processor time, {(recorder.bytes - sent) / 1e6:.1f} MB of commands)"
     )
     controller.close()

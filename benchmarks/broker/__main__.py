@@ -102,47 +102,47 @@ def measure(cluster: RunningCluster, table: Table, tag: str, seconds: float) -> 
         return produce(to, load, seconds=seconds, in_flight=8)
 
     for acks, replicas in placements:
-        said, all_of_them = _said(acks, replicas), acks < 0
+        layout, all_of_them = _layout_name(acks, replicas), acks < 0
         done, cpu = _loaded(cluster, ProduceLoad(f"{tag}-single-{len(replicas)}-{acks}", 1, 100, acks), replicas, many)
         rate = done.requests / done.seconds
-        table.add(name, f"1 record a request, {said}", rate, "records/s", "≥ 20,000" if all_of_them else "")
+        table.add(name, f"1 record a request, {layout}", rate, "records/s", "≥ 20,000" if all_of_them else "")
         each = cpu / done.requests * 1e6
-        table.add(name, "  leader's processor time for each", each, "µs", "≤ 25" if all_of_them else "≤ 20", of=said)
-    said = _said(-1, everywhere)
+        table.add(name, "  leader's processor time for each", each, "µs", "≤ 25" if all_of_them else "≤ 20", of=layout)
+    layout = _layout_name(-1, everywhere)
     done, _ = _loaded(cluster, ProduceLoad(f"{tag}-ten", 10, 100, -1), everywhere, many)
-    table.add(name, f"10 records a request, {said}", done.requests * 10 / done.seconds, "records/s", "≥ 150,000")
+    table.add(name, f"10 records a request, {layout}", done.requests * 10 / done.seconds, "records/s", "≥ 150,000")
     for acks, replicas in placements:
-        said, goal = _said(acks, replicas), "≥ 600,000" if acks < 0 else "≥ 1,000,000"
+        layout, goal = _layout_name(acks, replicas), "≥ 600,000" if acks < 0 else "≥ 1,000,000"
         load = ProduceLoad(f"{tag}-bulk-100-{len(replicas)}-{acks}", BULK_BYTES // 100, 100, acks)
         done, _ = _loaded(cluster, load, replicas, few)
-        table.add(name, f"bulk, 100 B, {said}", done.requests * load.records / done.seconds, "records/s", goal)
+        table.add(name, f"bulk, 100 B, {layout}", done.requests * load.records / done.seconds, "records/s", goal)
     for acks, replicas in placements:
-        said, goal = _said(acks, replicas), "≥ 70" if acks < 0 else "≥ 300"
+        layout, goal = _layout_name(acks, replicas), "≥ 70" if acks < 0 else "≥ 300"
         load = ProduceLoad(f"{tag}-bulk-1024-{len(replicas)}-{acks}", BULK_BYTES // 1024, 1024, acks)
         done, cpu = _loaded(cluster, load, replicas, few)
         megabytes = done.requests * BULK_BYTES / 1e6
-        table.add(name, f"bulk, 1 KiB, {said}", megabytes / done.seconds, "MB/s", goal)
-        table.add(name, "  leader's processor time for a MB", cpu / megabytes * 1e6, "µs", of=said)
-        _read_back(cluster, table, load, said)
-    said = _said(-1, everywhere)
+        table.add(name, f"bulk, 1 KiB, {layout}", megabytes / done.seconds, "MB/s", goal)
+        table.add(name, "  leader's processor time for a MB", cpu / megabytes * 1e6, "µs", of=layout)
+        _read_back(cluster, table, load, layout)
+    layout = _layout_name(-1, everywhere)
     load = ProduceLoad(f"{tag}-paced", 1, 100, -1)
     done, _ = _loaded(cluster, load, everywhere, lambda to, load: produce_at(to, load, seconds=seconds, rate=RATE))
-    table.add(name, f"latency at {RATE:g}/s, {said}, p50", done.quantile_ms(0.5), "ms", "≤ 0.8")
-    table.add(name, f"latency at {RATE:g}/s, {said}, p99", done.quantile_ms(0.99), "ms", "≤ 10")
+    table.add(name, f"latency at {RATE:g}/s, {layout}, p50", done.quantile_ms(0.5), "ms", "≤ 0.8")
+    table.add(name, f"latency at {RATE:g}/s, {layout}, p99", done.quantile_ms(0.99), "ms", "≤ 10")
 
 
-def _said(acks: int, replicas: list[int]) -> str:
+def _layout_name(acks: int, replicas: list[int]) -> str:
     return f"acks={'all' if acks < 0 else acks}, {len(replicas)} replica{'' if len(replicas) == 1 else 's'}"
 
 
-def _read_back(cluster: RunningCluster, table: Table, load: ProduceLoad, said: str) -> None:
+def _read_back(cluster: RunningCluster, table: Table, load: ProduceLoad, layout: str) -> None:
     broker, endpoint = _leader(cluster, load)
     with Connection(endpoint) as connection:
         before = _processor_seconds(cluster.pids[broker])
         read, took = consume(connection, load.topic, max_bytes=READ_BYTES)
         cpu = _processor_seconds(cluster.pids[broker]) - before
-    table.add(cluster.name, "  read back", read / took / 1e6, "MB/s", "≥ 600", of=said)
-    table.add(cluster.name, "  leader's processor time for a MB read", cpu / read * 1e12, "µs", of=said)
+    table.add(cluster.name, "  read back", read / took / 1e6, "MB/s", "≥ 600", of=layout)
+    table.add(cluster.name, "  leader's processor time for a MB read", cpu / read * 1e12, "µs", of=layout)
 
 
 def _leader(cluster: RunningCluster, load: ProduceLoad) -> tuple[int, Endpoint]:

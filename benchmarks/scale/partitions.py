@@ -153,8 +153,8 @@ class _Life:
         meter, before = Meter(self._pids()), self.view.changes()
         time.sleep(seconds)
         used, done, changes = meter.take(self._pids()), load.take(), self.view.changes().since(before)
-        said = f"{self.plan.rate:g} records/s"
-        self._add(f"{said}: acknowledged", done.acknowledged / seconds, "records/s")
+        load_name = f"{self.plan.rate:g} records/s"
+        self._add(f"{load_name}: acknowledged", done.acknowledged / seconds, "records/s")
         self._add("failed or not sent", float(done.failed + done.unsent), "records", "0", of="stable")
         self._add("brokers fenced", float(changes.fenced), "", "0", of="stable")
         self._add("leaders changed", float(changes.leaders), "", "0", of="stable")
@@ -329,5 +329,5 @@ def _in_requests(topics: Mapping[str, int]) -> Iterator[dict[str, int]]:
 
 
 def say(what: str) -> None:
-    """Tell whoever waits."""
+    """Print a line with the time to stderr."""
     print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)

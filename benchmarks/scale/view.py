@@ -1,7 +1,7 @@
 """The cluster as its controller sees it: follows the metadata log, of our nodes and of Apache Kafka's alike.
 
-To ask brokers again and again for the metadata of 10,000 partitions would be a load of its own. The metadata log tells
-what changed and nothing else, when it changed. It is read from the controller as a replica would read it (an observer
+To ask brokers again and again for the metadata of 10,000 partitions would be a load of its own. The metadata log has
+each change, at its time, and nothing else. It is read from the controller as a replica would read it (an observer
 of KIP-595), and each answer is stamped with the time at which it came, before it is decoded.
 
 Example: a broker is killed. ``leads(2)`` falls from 3,333 to 0 as the answers come in; ``last_leader_change`` is when

@@ -1,7 +1,7 @@
 """Cooperative processes over a backend's clock, so that a schedule reads like a script and replays exactly.
 
 A process is a generator. ``yield Sleep(ns)`` waits; ``met = yield Until(predicate, timeout_ns, what)`` waits for a
-condition and tells whether it came true in time. Predicates are pure looks at the cluster; they are evaluated every
+condition and returns whether it came true in time. Predicates only read the cluster. They are evaluated every
 ``poll_ns`` of run time. Processes due at the same instant run in the order in which they were spawned.
 
 No asyncio here: its order of wake-ups follows memory addresses, and a simulated run must replay byte by byte.
@@ -116,8 +116,8 @@ class Scheduler:
 
     def _turn(self) -> None:
         self._on_turn()
-        # Who is due is decided once: where looking at the cluster takes long, a process that sleeps for less than that
-        # would be due again and again, and the turn, with the run's deadline behind it, would never end.
+        # Decide once which processes are due. If a look at the cluster takes long, a process that sleeps for less than
+        # that would be due again and again. The turn, with the run's deadline behind it, would never end.
         now = self._now_ns()
         progress = True
         while progress:

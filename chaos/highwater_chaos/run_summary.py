@@ -27,7 +27,7 @@ from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE
 
 _EXPERIMENT: Final = "experiment.yaml"
 _WRITTEN_BY_RUNS: Final = (_EXPERIMENT, RUN_FILE, "faults.jsonl", "phases.jsonl", "verdict.json", "metrics", "logs")
-"""What tells a run directory from a directory of tables that others recorded."""
+"""A run directory has one of these. A directory of tables that others recorded has none."""
 
 _TABLES: Final = ("history", "events", "dumps", "faults", "metrics")
 """What verdicts are read from, by the first part of a path without its suffix."""
@@ -142,8 +142,8 @@ def read_summary(directory: Path) -> RunSummary:
         phases = phase_rows(directory)
     except (OSError, msgspec.DecodeError) as error:
         raise BadSummary(f"{path}: cannot be read: {error}") from error
-    told = {name: getattr(file, name) for name in _Written.__struct_fields__}
-    return RunSummary(**told, faults=faults, phases=phases)
+    written = {name: getattr(file, name) for name in _Written.__struct_fields__}
+    return RunSummary(**written, faults=faults, phases=phases)
 
 
 def _recordings(directory: Path) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """How kopf is to behave: its defaults suit a laptop, not a test harness whose runs take seconds.
 
 What is set here and why: retries come after seconds and not after a minute; all traces on objects (finalizer,
-annotations) carry our own name; no Events by kopf itself (ours are told by the code that knows what happened);
+annotations) carry our own name; no Events by kopf itself (ours are sent by the code that knows what happened);
 numbers of workers are bounded; a watch that has gone silent is noticed; the operator is the only one of its kind
 (``Recreate``), so no peering.
 """

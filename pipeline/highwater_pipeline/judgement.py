@@ -64,7 +64,7 @@ class UnitFindings(msgspec.Struct, frozen=True):
 
 
 class AnomalyReport(msgspec.Struct, frozen=True):
-    """One anomaly of a run: ``count`` instances, at most :data:`MAX_EXAMPLES` of them told."""
+    """One anomaly of a run: ``count`` instances and at most :data:`MAX_EXAMPLES` examples."""
 
     count: int
     examples: list[Example]
@@ -103,9 +103,9 @@ def selected(checks: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(name for name in known if name in checks or ("all" in checks and name in CHECKS))
 
 
-def can_tell(name: str, facts: RunFacts) -> bool:
-    """Whether the events that a check judges by were recorded, if any of that run were: some software tells only some
-    of them, and from half of the events nothing follows, neither a pass nor a fail."""
+def has_needed_events(name: str, facts: RunFacts) -> bool:
+    """Return whether all kinds of events that a check needs were recorded. Some software reports only some kinds. A
+    check without all of its events can reach neither a pass nor a fail."""
     recorded = facts.recorded_events
     return recorded is None or all(kind in recorded for kind in NEEDED_EVENTS.get(name, ()))
 
@@ -140,7 +140,7 @@ def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:
         if facts.settings.acks == "0" and name in OF_ACKNOWLEDGED:
             return "not-available"  # nothing is acknowledged
         return "unknown" if not _tried(name, facts) else "ok"
-    if not can_tell(name, facts):
+    if not has_needed_events(name, facts):
         return "not-available"
     recorded = {"events": facts.has_events, "replica-log": facts.has_replica_log, "history": True}
     recorded["dump-marks"] = facts.has_dump_marks
@@ -188,7 +188,7 @@ def _reasons(facts: RunFacts, anomalies: Mapping[str, AnomalyReport], states: Ma
     if unacknowledged:
         reasons.append(f"acks=0 acknowledges nothing{NOT_JUDGED}{', '.join(unacknowledged)}")
         missing = [name for name in missing if name not in unacknowledged]
-    unavailable = [name for name in missing if not can_tell(name, facts)]
+    unavailable = [name for name in missing if not has_needed_events(name, facts)]
     if unavailable:
         reasons.append(f"{facts.why_not_recorded}{NOT_JUDGED}{', '.join(unavailable)}")
         missing = [name for name in missing if name not in unavailable]

@@ -55,7 +55,7 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A run's micro-operations in order of completion, and what can be said of the run as a whole.
+    """A run's micro-operations in order of completion, and facts on the run as a whole.
 
     ``acknowledged``: records whose send completed ok. ``drained``: whether some poll began after the last send had been
     acknowledged, and completed ok; if none did, it is not known that a record stays unread. ``read``: records of
@@ -86,10 +86,10 @@ def in_order(table: pa.Table) -> pa.Table:
 
 
 class Flattener:
-    """Flattens a history that comes in parts: :meth:`add` takes each part, :meth:`finish` tells that there are no more,
-    and :meth:`settled` completes what these two returned.
+    """Flattens a history that comes in parts: :meth:`add` takes each part, :meth:`finish` ends the history, and
+    :meth:`settled` completes what these two returned.
 
-    It remembers the operations that are open, and of each record that was read or may have been written its value.
+    It keeps the open operations, and the value of each record that was read or may have been written.
     """
 
     def __init__(self, path: str = "operations") -> None:

@@ -1,4 +1,4 @@
-"""The rows of a run by partition: in memory as long as they are few, else in a file that nobody else sees.
+"""The rows of a run by partition: in memory as long as they are few, else in a temporary file without a name.
 
 A recording can be larger than memory, and each check looks at one partition. So rows are taken in as they are read,
 sorted by partition whenever :data:`LIMIT` bytes have come together, and written away. A partition's rows are read back

@@ -55,7 +55,7 @@ class RunFacts:
     ``inconclusive_reasons``: sentences on uncertain faults and on logs that must have been there. What such a run
     withstood is not known.
     ``has_dump_marks``: whether the dumps say how reading each replica ended (older ones do not).
-    ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` tells of the first of them.
+    ``crashes`` counts nodes that ended by an exception of their own, ``crash_examples`` has the first of them.
     ``recorded_events``: the kinds of node events that were recorded in full, None for all; ``why_not_recorded``: why
     the others were not.
     """

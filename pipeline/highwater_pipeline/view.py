@@ -214,6 +214,6 @@ class Columns:
 
 
 def _frozen(array: npt.NDArray[Any]) -> Any:
-    """Shared by many: nobody may write to it."""
+    """Shared by many callers, which must not write to it."""
     array.flags.writeable = False
     return array

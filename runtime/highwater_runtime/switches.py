@@ -122,7 +122,7 @@ SWITCHES: Final[Mapping[str, Switch]] = {
             "stray-cleanup",
             ("on", "off"),
             "KAFKA-7362",
-            "a broker sets aside the logs that are assigned to it no more, once it is told of all that are",
+            "a broker sets aside logs that are no longer assigned to it, once it knows all of its assignments",
         ),
         Switch(
             "controller-epoch-fencing",

@@ -87,7 +87,7 @@ def test_an_experiments_properties_go_in_by_kafkas_names_and_win() -> None:
     assert (properties["min.insync.replicas"], properties["any.other"]) == (2, True)
     assert properties["group.initial.rebalance.delay.ms"] == 500
     (complaint,) = misplaced({"min.insync.replicas": 2, "log.dirs": "/elsewhere"})
-    assert complaint.startswith("spec.cluster.config.log.dirs is said by the place")
+    assert complaint.startswith("spec.cluster.config.log.dirs is set by the place")
 
 
 def test_a_node_is_small_unless_it_is_to_be_measured(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_faults_that_need_our_host_are_refused_by_name(without_jars: None) -> No
     ("found", "replacement", "complaint"),
     [
         ("runtime: apache-kafka", "runtime: apache-kafka\n    switches: {pre-vote: off}", "has none of the switches"),
-        ("min.insync.replicas: 2", "listeners: x", "config.listeners is said by the place where the node runs"),
+        ("min.insync.replicas: 2", "listeners: x", "config.listeners is set by the place where the node runs"),
     ],
 )
 def test_a_cluster_that_it_cannot_be_is_refused(

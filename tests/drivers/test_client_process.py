@@ -47,7 +47,7 @@ def test_a_process_that_ends_before_it_was_told_to_makes_the_run_inconclusive(gr
     wait_until(lambda: group.has_ended)
     (reason,) = group.status().inconclusive_reasons
     assert reason.startswith("clients-0 (producer-0, producer-1): its process ended with status ")
-    assert reason.endswith("before it was asked to; it said last: the reason")
+    assert reason.endswith("before it was asked to; its last line on stderr: the reason")
     assert group.status().idle == ROLES, "nobody waits for it"
 
 

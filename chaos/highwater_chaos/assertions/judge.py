@@ -56,7 +56,7 @@ class Source(Protocol):
         """Whether anything that the selector means was sampled in the phase. Raises :class:`AnswersError`."""
 
     def metric_names(self) -> Sequence[str]:
-        """Metrics that are known; empty where that cannot be said."""
+        """Return the names of the known metrics; empty if they cannot be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def _throughout(
         if holds(result) == never:
             where = f"in phase {assertion.during} at {at / 1000:.3f} s"
             if never:
-                found, said = shown(expression, result), f"held {where}, where it never may"
+                found, finding = shown(expression, result), f"held {where}, where it never may"
             else:
-                found, said = explain(expression, partial(_ask, source, span, at)), f"did not hold {where}"
-            return _judged(assertion, False, said, source, len(instants), at, found)
+                found, finding = explain(expression, partial(_ask, source, span, at)), f"did not hold {where}"
+            return _judged(assertion, False, finding, source, len(instants), at, found)
     return _judged(assertion, True, "", source, len(instants))
 
 
@@ -184,14 +184,14 @@ def _eventually(
         return _unjudged(assertion, f"nothing was sampled within {within} of phase {assertion.during}", source.name)
     at = looked_at[-1]
     found = explain(expression, partial(_ask, source, span, at))
-    said = f"did not hold within {within} of phase {assertion.during}; at {at / 1000:.3f} s"
-    return _judged(assertion, False, said, source, len(looked_at), at, found)
+    finding = f"did not hold within {within} of phase {assertion.during}; at {at / 1000:.3f} s"
+    return _judged(assertion, False, finding, source, len(looked_at), at, found)
 
 
 def _judged(
     assertion: Assertion,
     holds_: bool,
-    said: str,
+    finding: str,
     source: Source,
     instants: int,
     at: int | None = None,
@@ -206,7 +206,7 @@ def _judged(
         assertion.during,
         assertion.must,
         holds_,
-        "" if holds_ else f"assertion {assertion.name}: {assertion.promql} {said}: {values}",
+        "" if holds_ else f"assertion {assertion.name}: {assertion.promql} {finding}: {values}",
         source.name,
         instants,
         None if at is None else at * _MS,

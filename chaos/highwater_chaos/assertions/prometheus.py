@@ -34,7 +34,7 @@ _LARGEST: Final = 64 * 1024 * 1024
 
 
 class AnswersError(ValueError):
-    """The server did not answer, or not with a result; the message says what it was asked and what it said."""
+    """The server did not answer, or not with a result. The message has the query and the server's answer."""
 
 
 class _SilentError(AnswersError):
@@ -121,9 +121,9 @@ class PrometheusAnswers:
         return f"prometheus {self.answers.url}"
 
     def instants(self, expression: Expression, span: Span) -> Sequence[int]:
-        """Each second of the phase (or as often as a server answers) at which all that the expression selects was
-        sampled in the phase: before that the server tells what was sampled before it, or nothing, where it had not yet
-        come to scrape. Raises :class:`AnswersError`."""
+        """Return each second of the phase (or as often as a server answers) at which all that the expression selects
+        has been sampled in the phase. Before that the server returns an older sample, or none if it has not scraped
+        yet. Raises :class:`AnswersError`."""
         step = next((one.step_ms for one in self.answers.questions if _span(one) == span), _STEP_MS)
         taken = [(self._values(_timestamp(one), span), self._earliest(one, span)) for one in selectors(expression)]
         return [
@@ -175,7 +175,7 @@ class PrometheusAnswers:
 
 
 def _first(times: Mapping[int, Sequence[Sample]], earliest: float) -> float:
-    """When something sampled since ``earliest`` was first told; without any, nothing is waited for."""
+    """Return when the server first returned a sample since ``earliest``; −inf if it never did: then nothing waits."""
     return min((at for at, found in times.items() if any(one.value >= earliest for one in found)), default=-math.inf)
 
 
@@ -222,7 +222,7 @@ def _ask(server: PrometheusServer, question: Question, began_unix_ms: int) -> di
             content = answer.read(_LARGEST + 1)
     except HTTPError as error:
         with error:
-            raise AnswersError(f"{what}: {error.code}: {_said(error.read(4096))}") from error
+            raise AnswersError(f"{what}: {error.code}: {_error_message(error.read(4096))}") from error
     except TimeoutError as error:
         raise _SilentError(f"{what}: no answer within {format_duration(server.timeout)}") from error
     except (OSError, HTTPException) as error:
@@ -246,7 +246,7 @@ def _data(what: str, content: bytes) -> dict[str, Any]:
     return data
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
         return str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):

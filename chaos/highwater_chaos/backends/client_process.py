@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Final
 
-_SAID: Final = 2000
-"""Bytes of stderr that are told when the program has ended."""
+_STDERR_TAIL: Final = 2000
+"""Bytes at the end of stderr that are handed on when the program has ended."""
 _READ: Final = 1 << 16
 
 
@@ -64,7 +64,7 @@ class LoopClientProcess:
             self._process.stdin.flush()
 
     def kill(self) -> None:
-        """Idempotent; its exit is told as any other."""
+        """Send SIGKILL. Idempotent. The exit is reported like any other."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGKILL)
 
@@ -84,10 +84,10 @@ class LoopClientProcess:
 
     def _ended(self, waited: asyncio.Future[int]) -> None:
         self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, self._stderr.tell() - _SAID))
-        said = self._stderr.read().decode("utf-8", "replace").strip()
+        self._stderr.seek(max(0, self._stderr.tell() - _STDERR_TAIL))
+        stderr = self._stderr.read().decode("utf-8", "replace").strip()
         for stream in (self._stderr, self._process.stdin, self._process.stdout):
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
-        self._on_exit(waited.result(), said)
+        self._on_exit(waited.result(), stderr)

@@ -24,9 +24,9 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 
 
 def dump_replicas(broker: int, disk: Disk) -> Iterator[dict[str, Any]]:
-    """Every record of every replica on one disk, by partition and offset, and the marks of each replica.
+    """Return every record of every replica on one disk, by partition and offset, and the marks of each replica.
 
-    Of a compressed batch the values stay unknown (None); its CRC tells it from others all the same.
+    The values of a compressed batch are unknown (None). Its CRC still distinguishes it from other batches.
     """
     for directory in disk.list():
         topic, dash, index = directory.rpartition("-")

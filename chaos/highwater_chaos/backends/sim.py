@@ -275,7 +275,7 @@ class SimBackend:
         self.simulator.start(node)
 
     def held_up(self, node: str) -> None:
-        """The simulator starts a node when it is told to."""
+        """Return None: the simulator starts a node when it is asked to."""
 
     def kill(self, node: str) -> None:
         """The process is gone."""

@@ -64,7 +64,7 @@ class PartitionView:
         return list(dict.fromkeys((*self.isr, *(self.proposed_isr or ()))))
 
     def count_members(self, seq: int) -> None:
-        """Note who has become a member by the event ``seq``, and who is one no longer."""
+        """Update ``member_since``: add new members with the event ``seq``, and remove former ones."""
         self.member_since = {member: self.member_since.get(member, seq) for member in self.members}
 
 

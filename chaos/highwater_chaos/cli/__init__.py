@@ -111,7 +111,7 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     """Run one command; returns its exit status (see :class:`Exit`), whatever happens.
 
     Args:
-        interrupts: tells whether the process was asked to stop; an exception after that is the interruption's.
+        interrupts: knows whether the process was asked to stop. An exception after that counts as the interruption.
     """
     asked_for = next((argument for argument in arguments if not argument.startswith("-")), "")
     app = command_line(None if _COMPLETION in os.environ else asked_for)

@@ -90,7 +90,7 @@ def _on_kubernetes(
     namespace: str | None,
     context: str | None,
 ) -> JudgedRun | None:
-    """None: it ended without a run directory, and why has been said."""
+    """Run on Kubernetes; returns the judged run, or None if there is no run directory (the reason has been printed)."""
     cluster = cluster_commands("run --backend kubernetes")
     try:
         done: JudgedRun = cluster.run_on_kubernetes(experiment, out, progress, namespace=namespace, context=context)

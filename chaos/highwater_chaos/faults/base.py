@@ -173,7 +173,7 @@ class FaultContext:
     random: Random
     record: FaultRecord
     granted: frozenset[Primitive]
-    """What the fault has said that it needs."""
+    """The primitives that the fault has named in ``needs``."""
 
     def using(self, primitive: type[P]) -> P:
         """Return the backend as one that has a primitive, which the fault's ``needs`` must name.

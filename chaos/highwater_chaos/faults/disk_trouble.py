@@ -1,8 +1,8 @@
 """``diskFull`` (ENOSPC), ``diskError`` (EIO), ``diskStall`` (flushes never complete): a disk that is there and fails.
 
 A node may end on it, as Kafka does when its log directory fails; healing the disk starts it again. A broker that lives
-has logs that are offline until it starts again, so the heal of a full or failing disk restarts it, as an operator does
-who has replaced a disk.
+has logs that are offline until it starts again, so the heal of a full or failing disk restarts it, as an operator would
+after replacing a disk.
 """
 
 from __future__ import annotations

@@ -39,17 +39,17 @@ class Pause(Fault):
             else:
                 state = backend.state(touch.name).value
                 context.saw(touch, f"{touch.name} is {state}: nothing to pause", False, node=touch.name)
-        # What it said before it stood still may not have been looked at yet.
+        # Events from before the pause may not have been read yet.
         context.look()
         before = {touch.name: _events(context, touch) for touch in touched}
         yield Sleep(20 * MS)
         for touch in touched:
             process = pauses.process_state(touch.name)
-            said = _events(context, touch) - before[touch.name]
+            reported = _events(context, touch) - before[touch.name]
             context.saw(
                 touch,
-                f"the process of {touch.name} is {process} and said {said} things in 20 ms",
-                process == "stopped" and said == 0,
+                f"the process of {touch.name} is {process} and said {reported} things in 20 ms",
+                process == "stopped" and reported == 0,
                 node=touch.name,
             )
 

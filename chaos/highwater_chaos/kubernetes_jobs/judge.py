@@ -2,7 +2,7 @@
 
 The runner has recorded the run, kept it in the cluster, and gone. This fetches it, judges it as ``highwater check``
 does, keeps verdict and report beside it, and concludes the experiment. It can be ended at any point and begun again:
-recordings are not touched, and a verdict that is kept already is the one that is told.
+recordings are not touched, and a verdict that is kept already is the one that it reports.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Runner:
                 verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory))
                 kept = store(self._api, found, directory)
         except (ClusterError, BackendCannotError) as error:
-            # Nothing was broken, and nothing can be said.
+            # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
             nothing: Json = {"expected": None, "reason": str(error), "kept": "", "anomalies": {}, "faults": None}
             self.journal.write(lambda now: concluded(now, "inconclusive", **nothing, healed=True))
@@ -150,7 +150,7 @@ class Runner:
         return final
 
     def _show(self, faults: Sequence[FaultRecord]) -> None:
-        """From now on how far faults got is told with each entry of the journal."""
+        """Write the counts of faults with each entry of the journal from now on."""
         self.journal.extra = lambda: {"faults": counts_of([one.to_dict() for one in list(faults)])}
 
     def _progress(self, phase: str) -> None:

@@ -1,4 +1,4 @@
-"""Why a local cluster cannot be brought up, found or taken down, said so that the reader knows what to do."""
+"""Why a local cluster cannot be brought up, found or taken down. Each message says what to do."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What can go wrong on a machine, said so that the reader knows what to do."""
+"""Errors of a machine. Each message says what to do."""
 
 from __future__ import annotations
 
 
 class MachineError(Exception):
-    """The machine did not do what was asked: what was tried, what it said, and what to do."""
+    """The machine did not do what was asked. The message has the attempt, the machine's answer, and what to do."""
 
 
 class RunGoneError(MachineError):

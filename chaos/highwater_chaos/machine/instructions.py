@@ -1,9 +1,9 @@
-"""Something that a program was told over its unix socket, and can be told the opposite of.
+"""An instruction to a program over its unix socket, and the instruction that undoes it.
 
 For faults that a program brings about in itself (it holds messages back, lets its clock be wrong). One JSON object a
 line, answered in order: ``{"id": 1, "method": …, "params": …}`` → ``{"id": 1, "result": …}`` or ``{"id": 1,
-"error": …}``. The caller names each instruction, so that it can be taken back without knowing what
-the program answered; a program that ended has forgotten it.
+"error": …}``. The caller names each instruction, so that it can undo it without the program's answer. When a program
+ends, its instructions are gone.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ _PATIENCE: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The program at ``socket`` was told ``method`` with ``params``, and is to be told ``undo_method`` with
-    ``undo_params``; nothing is left once ``probe_method`` with ``undo_params`` says false (empty: it cannot be
-    asked)."""
+    """A call of ``method`` with ``params`` at the program behind ``socket``. ``undo_method`` with ``undo_params``
+    undoes it. It is undone when ``probe_method`` with ``undo_params`` returns false (empty: there is no probe)."""
 
     KIND: ClassVar[str] = "instruction"
     ALONE: ClassVar[bool] = False
@@ -37,23 +36,23 @@ class Instruction:
     params: dict[str, Any] = field(default_factory=dict, metadata=TRANSIENT)
 
     def make(self, _held: Sequence[int]) -> Self:
-        """Tell it."""
+        """Call ``method``; returns this instruction."""
         call_program(self.socket, self.method, self.params)
         return self
 
     def undo(self) -> None:
-        """Tell it the opposite, where it still listens."""
+        """Call ``undo_method`` if the program still listens."""
         if _listens(self.socket):
             call_program(self.socket, self.undo_method, self.undo_params)
 
     def left(self) -> str | None:
-        """Whether it still does what it was told."""
+        """Probe whether the instruction is still in force; returns it in words, or None if it is not."""
         if not self.probe_method or not _listens(self.socket):
             return None
         return self.describe() if call_program(self.socket, self.probe_method, self.undo_params) is not False else None
 
     def describe(self) -> str:
-        """What takes it back, and where."""
+        """Return in words which call undoes it, and at which socket."""
         return f"{self.undo_method} {json.dumps(self.undo_params)} owed to {self.socket}"
 
 
@@ -72,7 +71,7 @@ def call_program(path: str, method: str, params: Mapping[str, Any] | None = None
             with end.makefile("rb") as lines:
                 line = lines.readline()
         except OSError as error:
-            raise MachineError(f"{path} was told {method} and gave no answer: {error}") from error
+            raise MachineError(f"{path} was sent {method} and gave no answer: {error}") from error
     if not line.endswith(b"\n"):
         raise MachineError(f"{path} went away before it answered {method}")
     answer = json.loads(line)

@@ -1,7 +1,7 @@
 """A machine that loses power: its processes end in the middle of an instruction, and what was not on disk is gone.
 
-The file system is told to go down at once (``FS_IOC_SHUTDOWN``), which throws away what only memory held, the
-processes are killed, and the file system is mounted again, so that its journal is replayed as after a reboot. What
+The file system is shut down at once (``FS_IOC_SHUTDOWN``), which throws away what only memory held. The processes are
+killed. The file system is mounted again, so that its journal is replayed as after a reboot. What
 each way of going down keeps was found by experiment, on ext4 and XFS alike:
 
 ==========  ==================  ====================================================================================
@@ -184,7 +184,7 @@ def held_bytes(point: Path) -> dict[str, int]:
 
 
 def _write_back_half(path: Path, keep: Keep) -> None:
-    # Where in a file the dirty pages are is not told; logs grow at the end, so they are taken to be the last ones.
+    # The kernel reports how many pages are dirty, not which. Logs grow at the end: take the last pages.
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         dirty = linux.dirty_bytes(file.fileno())

@@ -33,10 +33,10 @@ class Resource(Protocol):
         """
 
     def undo(self) -> None:
-        """Undo it, also where it was only half made, undone before, or made by a process that is gone. Idempotent.
+        """Undo it, also if it was only half made, undone before, or made by a process that has ended. Idempotent.
 
         Raises:
-            MachineError, OSError: something is in the way; what is left is said by :meth:`left`.
+            MachineError, OSError: something is in the way; :meth:`left` reports what is left.
         """
 
     def left(self) -> str | None:

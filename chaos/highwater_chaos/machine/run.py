@@ -226,6 +226,6 @@ class MachineRun:
         with child.stdout as ready:
             if ready.readline() != b"ready\n":
                 status = child.wait()
-                said = (self.path / "guardian.log").read_text().strip() if self.path.exists() else ""
-                raise MachineError(f"the guardian of run {self.id} did not start (exit status {status}): {said}")
+                output = (self.path / "guardian.log").read_text().strip() if self.path.exists() else ""
+                raise MachineError(f"the guardian of run {self.id} did not start (exit status {status}): {output}")
         self._guardian = child

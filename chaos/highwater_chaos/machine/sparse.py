@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 def data_ranges(fd: int) -> Iterator[tuple[int, int]]:
-    """Where a file has data, in order: (first byte, end), as its file system tells (lseek(2), ``SEEK_DATA``).
+    """Yield the ranges of a file that have data, in order: (first byte, end), by lseek(2) with ``SEEK_DATA``.
 
     Raises:
         OSError: it cannot be read.

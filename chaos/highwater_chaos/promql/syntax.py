@@ -48,12 +48,12 @@ def complaint(text: str, message: str) -> str:
         return message
     at = _place(text)
     line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-    said = "" if message == "invalid promql query" else f": {message}"
+    detail = "" if message == "invalid promql query" else f": {message}"
     if at == len(text):
-        return f"syntax error at line {line}, column {column}: something is missing at the end{said}"
+        return f"syntax error at line {line}, column {column}: something is missing at the end{detail}"
     token = _TOKEN.match(text, at)
     assert token is not None
-    return f"syntax error at line {line}, column {column}, at {token[0]!r}{said}"
+    return f"syntax error at line {line}, column {column}, at {token[0]!r}{detail}"
 
 
 def _place(text: str) -> int:

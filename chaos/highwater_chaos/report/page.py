@@ -31,7 +31,7 @@ DESCRIPTION: Final = "highwater.dev/description"
 """The annotation in which an experiment says in a sentence what it shows."""
 
 _STORIES: Final = 1
-"""Records whose story is told in full; records of one run mostly share their fate, so the others are counted."""
+"""Records whose story is shown in full. Records of one run are mostly lost in the same way: others are only counted."""
 
 
 def write_report(directory: Path, shown_as: Path | None = None) -> Path:
@@ -130,14 +130,14 @@ def _crashes(run: RunFiles) -> list[Row]:
 
 
 def _stories(run: RunFiles) -> list[Story]:
-    """Stories of the first records that are named as lost."""
-    told: dict[tuple[str, int], int | None] = {}
+    """Return the stories of the first :data:`_STORIES` records that the verdict names as lost."""
+    lost: dict[tuple[str, int], int | None] = {}
     for name in ("lost-write", "committed-loss", "unseen"):
         for example in run.verdict["anomalies"].get(name, {}).get("examples", ()):
             if example.get("offset") is not None and example.get("partition"):
                 values = example.get("values") or [example.get("value")]
-                told.setdefault((example["partition"], example["offset"]), values[0])
-    return [record_story(run, key, offset, value) for (key, offset), value in list(told.items())[:_STORIES]]
+                lost.setdefault((example["partition"], example["offset"]), values[0])
+    return [record_story(run, key, offset, value) for (key, offset), value in list(lost.items())[:_STORIES]]
 
 
 def _fault(row: Row) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""An anomaly told as a story: which record, acknowledged by whom, who had it, and which step lost it.
+"""The story of a lost record: who got it acknowledged, which replicas had it, and which step lost it.
 
 The story of a record follows it through the node events: produced and acknowledged, stored by these replicas,
 covered by the high watermark; then every decision about its partition and every fault on its replicas until a
@@ -57,8 +57,8 @@ def _abridged(steps: list[Step]) -> list[Step]:
     if len(steps) <= _HEAD + _TAIL:
         return steps
     left_out = steps[_HEAD:-_TAIL]
-    told = Step(left_out[0].time_ns, "", f"… {len(left_out)} more faults and decisions")
-    return [*steps[:_HEAD], told, *steps[-_TAIL:]]
+    gap = Step(left_out[0].time_ns, "", f"… {len(left_out)} more faults and decisions")
+    return [*steps[:_HEAD], gap, *steps[-_TAIL:]]
 
 
 def _replicas(run: RunFiles, partition: str) -> frozenset[int]:
@@ -117,16 +117,16 @@ class _Trail:
         self._holders: set[str] = set()
         self._committed = False
         self._lost = False
-        self._told: set[tuple[str, int]] = set()
+        self._seen_changes: set[tuple[str, int]] = set()
 
     def steps(self, row: Row) -> Iterator[Step]:
-        """What this event means for the record, if anything."""
+        """Return what this event means for the record: one step or none."""
         if "metadata_offset" in row and row["kind"] != "alter-partition-handled":
-            # Every controller reports what commits: the first to do so tells it.
-            told = (row["kind"], row["metadata_offset"])
-            if told in self._told:
+            # Every controller reports each committed record. Take the first report only.
+            change = (row["kind"], row["metadata_offset"])
+            if change in self._seen_changes:
                 return
-            self._told.add(told)
+            self._seen_changes.add(change)
             if row.get("partition") is None and row["broker"] not in self._replicas:
                 return
         if row.get("partition", self._partition) != self._partition:

@@ -13,7 +13,7 @@ WIDTH = 1180
 LEFT = 150
 RIGHT = 20
 COLORS = ("#2f6fde", "#e07b00", "#17936f", "#a34bc9", "#c43d5f", "#6b7a1e", "#008fb3", "#8a5a2b")
-"""One colour a broker, by id; told apart by label and order too, not by colour alone."""
+"""One colour for each broker, by id. Labels and order distinguish brokers too."""
 
 
 @dataclass(frozen=True, slots=True)

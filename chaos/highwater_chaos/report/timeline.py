@@ -11,7 +11,7 @@ from highwater_chaos.report.files import FileRows, Row, RunFiles
 BUCKETS = 150
 """Columns of throughput and latency over the whole run."""
 _SLOTS = 3400
-"""Times that can be told apart in a lane of offsets: three to a pixel."""
+"""Number of distinct times in a lane of offsets: three to a pixel."""
 _KEPT = 4000
 """Latencies of a bucket from which its quantiles are taken."""
 
@@ -169,7 +169,7 @@ class _Lanes:
         self._lanes: dict[str, PartitionLane] = {}
         self._high_watermarks: dict[str, _Steps] = {}
         self._log_ends: dict[tuple[str, str], _Steps] = {}
-        self._told: set[tuple[str, int]] = set()  # membership only, never iterated
+        self._seen_changes: set[tuple[str, int]] = set()  # membership only, never iterated
 
     def take(self, row: Row) -> None:
         name = row.get("partition")
@@ -178,8 +178,8 @@ class _Lanes:
         time = row["time_ns"]
         match row["kind"]:
             # A transaction of ZooKeeper changes many partitions at one position.
-            case "partition-changed" if (name, row["metadata_offset"]) not in self._told:
-                self._told.add((name, row["metadata_offset"]))
+            case "partition-changed" if (name, row["metadata_offset"]) not in self._seen_changes:
+                self._seen_changes.add((name, row["metadata_offset"]))
                 lane = self._lanes.setdefault(name, PartitionLane(name))
                 lane.replicas = row["replicas"]
                 lane.leader.append((time, row["leader"]))
@@ -218,7 +218,7 @@ class _Nodes:
         self._end_ns = end_ns
         self._spans: dict[str, list[Span]] = {}
         self._state: dict[str, tuple[int, str]] = {}
-        self._told: set[tuple[str, int, int]] = set()  # membership only, never iterated
+        self._seen_changes: set[tuple[str, int, int]] = set()  # membership only, never iterated
 
     def take(self, row: Row) -> None:
         match row["kind"]:
@@ -232,9 +232,9 @@ class _Nodes:
                 self._registration(row, "up" if row["reason"] == "unfenced" else "fenced")
 
     def _registration(self, row: Row, kind: str) -> None:
-        node, told = f"broker-{row['broker']}", (row["kind"], row["broker"], row["metadata_offset"])
-        if told not in self._told:
-            self._told.add(told)
+        node, change = f"broker-{row['broker']}", (row["kind"], row["broker"], row["metadata_offset"])
+        if change not in self._seen_changes:
+            self._seen_changes.add(change)
             if self._state.get(node, (0, "down"))[1] != "down":
                 self._change(node, row["time_ns"], kind)
 

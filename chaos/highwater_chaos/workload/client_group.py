@@ -20,7 +20,7 @@ from highwater_chaos.workload.registers import RegisterClient, RegisterOptions
 from highwater_runtime.ports import NodeCore, Ports
 
 Role = Literal["producer", "register", "consumer", "group-member"]
-"""Clients that are told to finish together."""
+"""Clients that are asked to finish together."""
 
 ROLES: Final[tuple[Role, ...]] = ("producer", "register", "consumer", "group-member")
 
@@ -47,9 +47,8 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``:
     operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
     reader has read everything, and if not, ``remaining`` says what is left by partition. ``news``: partitions that were
-    written to since the last status that was told, with the run time of the latest acknowledgement (−1: none yet).
-    ``inconclusive_reasons``: why the history of
-    the group is not to be trusted.
+    written to since the last reported status, with the run time of the latest acknowledgement (−1: none yet).
+    ``inconclusive_reasons``: why the history of the group is not to be trusted.
     """
 
     offered: int = 0

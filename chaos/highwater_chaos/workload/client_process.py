@@ -97,14 +97,14 @@ class ClientProcessGroup:
             self.acknowledged_ns.update(status.news)
         except msgspec.DecodeError as error:
             self._inconclusive_reason = (
-                f"{self.name}: the process said {line[:_SHOWN]!r}, which makes no sense ({error})"
+                f"{self.name}: the process wrote {line[:_SHOWN]!r}, which makes no sense ({error})"
             )
             self.kill()
 
-    def on_exit(self, status: int, said: str) -> None:
-        """It has ended, by itself or not."""
+    def on_exit(self, status: int, stderr: str) -> None:
+        """Take note that the process has ended. ``stderr``: the end of what it wrote there."""
         if status != 0 or not self._ending:
-            last = f"; it said last: {said.splitlines()[-1]}" if said else ""
+            last = f"; its last line on stderr: {stderr.splitlines()[-1]}" if stderr else ""
             early = "" if self._ending else ", before it was asked to"
             self._inconclusive_reason = (
                 self._inconclusive_reason or f"{self.name}: its process ended with status {status}{early}{last}"

@@ -193,8 +193,8 @@ class Clients:
         assert self._spool is not None, "clients in processes of their own write files"
         name = f"clients-{len(self._processes)}"
         history = self._spool / f"{name}.jsonl"
-        told = self._spool / f"{name}.json"
-        told.write_bytes(
+        settings_file = self._spool / f"{name}.json"
+        settings_file.write_bytes(
             encode_settings(
                 ProcessSettings(
                     history=str(history),
@@ -207,7 +207,7 @@ class Clients:
         group = ClientProcessGroup(name, settings.names, history, self._host.post)
         self._processes.append(group)
         process = host.add_client_process(
-            name, (*driver.command, str(told)), group.on_line, group.on_exit, log=self._spool / f"{name}.log"
+            name, (*driver.command, str(settings_file)), group.on_line, group.on_exit, log=self._spool / f"{name}.log"
         )
         self._host.post(lambda: group.on_started(process))
 

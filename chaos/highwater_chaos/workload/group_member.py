@@ -192,7 +192,7 @@ class GroupMember:
         return error is ErrorCode.NONE and self._coordinator is not None
 
     def _sync(self, joined: JoinGroupResponse) -> SyncGroupRequest:
-        """Only the leader is told of members; what it assigns means something to members alone."""
+        """Return the SyncGroup request. Only the leader gets the members, so only the leader sends an assignment."""
         return SyncGroupRequest(
             group_id=GROUP,
             generation_id=joined.generation_id,

@@ -2,7 +2,7 @@
 
 A register is one property of one topic, ``registers``, to which no client writes records: what its properties are is of
 no consequence, so that they may take any value. A *writer* sets one to a value that no other operation ever wrote. A
-*reader* reads one at a random node, broker or controller, by MetadataRead, linearizable or stale as it was told.
+*reader* reads one at a random node, broker or controller, by MetadataRead, linearizable or stale by its options.
 
 What is written down must be certain, or be called unknown:
 

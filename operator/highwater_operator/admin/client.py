@@ -103,7 +103,7 @@ class WireAdmin:
         )
         responses = [answer for answer in answers if isinstance(answer, MetadataResponse)]
         if not responses:
-            raise AdminError(f"of {len(brokers)} registered brokers none that is unfenced tells of its partitions")
+            raise AdminError(f"of {len(brokers)} registered brokers none that is unfenced describes its partitions")
         views = [_topics(response) for response in responses]
         under_replicated = {
             partition.name

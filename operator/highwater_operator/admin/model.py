@@ -60,7 +60,7 @@ class BrokerView:
 
 @dataclass(frozen=True, slots=True)
 class QuorumView:
-    """The metadata quorum as its leader tells it. ``voters``: node id to end of its log, −1 where not known."""
+    """The metadata quorum as its leader describes it. ``voters``: node id to end of its log, −1 if not known."""
 
     leader: int
     epoch: int
@@ -102,7 +102,7 @@ class ServerView:
 
 @dataclass(frozen=True, slots=True)
 class EnsembleView:
-    """The ZooKeeper ensemble as each of its servers tells it: by index, the server, or why it does not serve.
+    """The ZooKeeper ensemble as its servers describe it: by index, the server, or why it does not serve.
     ``controller``: the broker that is the active controller, −1 if brokers know of none."""
 
     controller: int

@@ -190,7 +190,7 @@ class Api:
     async def _dump(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)
         pieces = await self._blocking(lambda: pod_files.replica_rows(pod, self._volumes))
-        # The first one before the answer begins: what goes wrong until then can still be said.
+        # Read the first piece before the answer begins: until then an error can still be sent.
         piece = await self._blocking(lambda: next(pieces, b""))
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await answer.prepare(request)

@@ -103,7 +103,7 @@ class Agent:
             self._pods,
             ApiClusters(configuration),
             self._faults.all,
-            self._tell_once,
+            self._log_once,
         )
         self._ended = threading.Event()
         self._ticked = time.monotonic()
@@ -151,14 +151,14 @@ class Agent:
         return True
 
     def _repeat(self, step: Callable[[], object], pause: float) -> None:
-        """``step`` again and again; what goes wrong is told once, and tried again."""
+        """Call ``step`` every ``pause`` seconds until the end. Logs each new error once, and goes on."""
         name = threading.current_thread().name
         while not self._ended.wait(pause):
             try:
                 step()
                 self._failing.pop(name, None)
-            except Exception as error:  # a thread that dies would leave faults in force: told, and gone on
-                self._tell_once(name, f"{type(error).__name__}: {error}")
+            except Exception as error:  # a thread that dies would leave faults in force: log it and go on
+                self._log_once(name, f"{type(error).__name__}: {error}")
 
     def _look_after_volumes(self) -> None:
         while not self._ended.is_set():
@@ -179,7 +179,7 @@ class Agent:
         except (Refusal, MachineError, OSError, ValueError) as error:
             metrics.VOLUME_FAILURES.inc()
             notes = error.body["found"] if isinstance(error, Refusal) else ""
-            self._tell_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())
+            self._log_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())
 
     def _remove_orphans(self) -> None:
         about = "volumes of deleted LogClusters"
@@ -187,11 +187,11 @@ class Agent:
             self._collector.look()
             self._failing.pop(about, None)
         except Refusal as refusal:
-            self._tell_once(about, f"{about} stay while it is not known which LogClusters there are: {refusal}")
-        except Exception as error:  # the thread that makes volumes must not end with it: told, and gone on
-            self._tell_once(about, f"{about} cannot be looked for: {type(error).__name__}: {error}")
+            self._log_once(about, f"{about} stay while it is not known which LogClusters there are: {refusal}")
+        except Exception as error:  # the thread that makes volumes must not end with it: log it and go on
+            self._log_once(about, f"{about} cannot be looked for: {type(error).__name__}: {error}")
 
-    def _tell_once(self, about: str, what: str) -> None:
+    def _log_once(self, about: str, what: str) -> None:
         if self._failing.get(about) != what:
             self._failing[about] = what
             log(what, about=about)

@@ -39,7 +39,7 @@ def why_kept(
 ) -> str | None:
     """Why a volume must not be removed; None: its cluster is gone, and nothing on this node needs it.
 
-    ``clusters``: uids of LogClusters by namespace, of those namespaces that the API server told; ``in_use``: volumes of
+    ``clusters``: uids of LogClusters by namespace, for namespaces that the API server listed; ``in_use``: volumes of
     pods on this node; ``faulty``: volumes on which a fault is in force.
     """
     namespace = namespace_of(record.name)

@@ -1,4 +1,4 @@
-"""Where things are inside a node's pod: the operator's own words (:mod:`highwater_operator.objects`), said again.
+"""Paths and ports inside a node's pod: a copy of the operator's constants (:mod:`highwater_operator.objects`).
 
 They are not imported from there because the whole harness would come with them, and an agent that comes back after a
 crash has faults to heal before anything else. A test holds the two together.

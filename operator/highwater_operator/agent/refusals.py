@@ -1,4 +1,4 @@
-"""What is refused, and how it is said: an HTTP status, what was expected and what was found."""
+"""Refusals of requests: an HTTP status, what was expected and what was found."""
 
 from __future__ import annotations
 

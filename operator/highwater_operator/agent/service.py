@@ -1,6 +1,6 @@
 """Faults from request to end: journal first, then act, then look, then journal what was seen.
 
-The life of a fault is told in :mod:`~.records`. Methods block and may be called from any thread; one fault is changed
+The life of a fault is described in :mod:`~.records`. Methods block; any thread may call them. One fault is changed
 by one thread at a time, and a request that is repeated meanwhile waits and gets the answer of the first.
 """
 

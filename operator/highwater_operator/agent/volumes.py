@@ -198,7 +198,7 @@ class Volumes:
             for record in self.all():
                 try:
                     self.ensure(record)
-                except Exception as error:  # one bad disk must not keep the others down; counted and told
+                except Exception as error:  # one bad disk must not keep the others down: count and report it
                     metrics.VOLUME_FAILURES.inc()
                     failures.append(f"volume {record.name}: {error}")
             self._count()

@@ -109,7 +109,7 @@ class BorrowedCluster:
         """Delete the experiment's topics and hold the LogCluster no more; when to come back, where that takes longer.
 
         Args:
-            since: when the experiment was over: topics that cannot be deleted for long are left, and said.
+            since: when the experiment was over: topics that cannot be deleted for long are left and reported.
         """
         if not self.wanted:
             return None

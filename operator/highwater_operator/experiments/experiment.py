@@ -124,7 +124,7 @@ class _Look:
         return Outcome(0.0)
 
     async def _wait(self, waiting: Waiting) -> Outcome:
-        """For the LogCluster to be as an experiment needs it: said once for each reason, and refused in the end."""
+        """Wait for the LogCluster that the experiment needs. Reports each new reason once; refuses it in the end."""
         before = self._condition("Accepted")
         if before is None or before["message"] != waiting.message:
             await self._write({}, Condition("Accepted", "Unknown", waiting.reason, waiting.message))
@@ -255,8 +255,8 @@ class _Look:
             for pod in await self._kube.list(POD, namespace, self._pods_of(component)):
                 if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
                     continue
-                told_at = pod["metadata"].get("deletionTimestamp")
-                lives |= told_at is None or now - datetime.fromisoformat(told_at) < _STOPS_WITHIN
+                deleted_at = pod["metadata"].get("deletionTimestamp")
+                lives |= deleted_at is None or now - datetime.fromisoformat(deleted_at) < _STOPS_WITHIN
         return lives
 
     def _pods_of(self, component: str) -> dict[str, str]:

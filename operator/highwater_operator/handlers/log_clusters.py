@@ -19,7 +19,7 @@ def register(registry: kopf.OperatorRegistry, queue: Queue) -> None:
 
     @kopf.on.event(LOG_CLUSTER.group, LOG_CLUSTER.version, LOG_CLUSTER.plural, registry=registry)
     async def log_cluster_changed(namespace: str | None, name: str | None, **_: Any) -> None:
-        """Created, updated, deleted (a reconcile of what is no more forgets it), or found at the start (resume)."""
+        """Created, updated, deleted (the reconcile of a deleted object forgets it), or found at the start (resume)."""
         if namespace is not None and name is not None:
             queue.add(Key(namespace, name))
 

@@ -1,4 +1,4 @@
-"""Why pods of a StatefulSet are not even created: its controller tells it in Events, and nowhere else.
+"""Why pods of a StatefulSet are not created: its controller reports it only in Events.
 
 A pod that the API server refuses (Pod Security, a quota, a webhook) leaves no trace in the StatefulSet's status. Events
 are asked for only while pods are missing, of that StatefulSet alone. An Event outlives its cause by an hour: a refusal
@@ -60,7 +60,7 @@ def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str 
         created = event.get("reason") == "SuccessfulCreate" and message.startswith("create Pod ")
         if named is None or not (created or event.get("reason") == "FailedCreate"):
             continue  # among others: that a claim was created says nothing of its pod
-        # In the same second the success counts: a refusal that lasts is told again.
+        # Within the same second a success wins: a refusal that lasts is reported again.
         outcome = (_time(event), created, _WHY.sub("", message))
         latest[named[1]] = max(outcome, latest.get(named[1], outcome))
     for pod in missing:

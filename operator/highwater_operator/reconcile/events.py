@@ -1,7 +1,7 @@
 """Events (core/v1) about an object: one each time that something happens, counted up where the same happens again.
 
-An Event's name follows from what it says, so that a repetition finds the first one. Events are told, not relied on:
-an API server that does not take one costs a line in the log.
+An Event's name follows from its content, so that a repetition finds the first one. Nothing depends on Events: if the
+API server does not take one, this costs a line in the log.
 """
 
 from __future__ import annotations

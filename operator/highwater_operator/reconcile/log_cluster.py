@@ -37,7 +37,7 @@ _STATUS_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``again_after``: seconds until the next look; None: the cluster is no more, or is going."""
+    """``again_after``: seconds until the next look; None: the cluster has been deleted, or is being deleted."""
 
     again_after: float | None
     settled: bool = False

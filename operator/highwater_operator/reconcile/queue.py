@@ -86,7 +86,7 @@ class Queue:
         self._count()
 
     def forget(self, key: Key) -> None:
-        """The object is no more."""
+        """Forget an object that has been deleted."""
         entry = self._entries.get(key)
         if entry is not None and not entry.busy:
             del self._entries[key]

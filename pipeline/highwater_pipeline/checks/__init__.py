@@ -23,7 +23,7 @@ from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
 from highwater_pipeline.checks.stale_join import stale_isr_join
 from highwater_pipeline.checks.strays import live_partition_deleted, stray_partition
-from highwater_pipeline.judgement import Finding, UnitFindings, can_tell, selected, together
+from highwater_pipeline.judgement import Finding, UnitFindings, has_needed_events, selected, together
 from highwater_pipeline.units import Unit
 
 Kernel = Callable[[Unit], Finding]
@@ -47,7 +47,7 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
 
 def check_unit(unit: Unit, checks: Sequence[str] | None = None) -> UnitFindings:
     """Run the checks asked for (None: all) on one unit, but for those whose events were not recorded."""
-    names = [name for name in selected(checks) if can_tell(name, unit.facts)]
+    names = [name for name in selected(checks) if has_needed_events(name, unit.facts)]
     unit = with_ids(unit)
     topics = generations(unit)
     of_clients = {*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST}

@@ -275,14 +275,14 @@ def _example(
 
 
 def _written(unit: Unit, offset: int, end: int, committed_ns: int) -> tuple[list[int], list[str], list[int]]:
-    """Values that clients were told stand in [offset, end), who was told, and the rows that say so. A send that began
-    after the batch was committed is not in it: it took the place of what was lost."""
+    """Return values that were acknowledged in [offset, end), the clients that got the acknowledgements, and the rows.
+    Leaves out a send that began after the batch was committed: its records replaced the lost ones."""
     at = ints(unit.history, "offset")
     acknowledged = bools(unit.history, "is_send") & (ints(unit.history, "outcome") == OK) & (at >= offset) & (at < end)
     acknowledged &= ints(unit.history, "invoke_time") <= committed_ns
     found = unit.history.where(acknowledged).slice(0, SHOWN).to_pylist()
-    told_to = dict.fromkeys(who(row) for row in found)
-    return [row["value"] for row in found], list(told_to), [row["row"] for row in found]
+    clients = dict.fromkeys(who(row) for row in found)
+    return [row["value"] for row in found], list(clients), [row["row"] for row in found]
 
 
 def _dumped_values(unit: Unit, batches: _Batches, batch: int) -> list[int]:

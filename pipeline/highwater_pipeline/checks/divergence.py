@@ -110,9 +110,9 @@ def _own_high_watermarks(events: View, brokers: Ints) -> dict[int, int]:
 
 
 def _own_log_starts(events: View) -> dict[int, int]:
-    """Where the log of each broker's replica began at the end, as far as it has reported it."""
-    told = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")
-    columns = [told.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
+    """Return the last reported log start of each broker's replica."""
+    positions = of_kind(events, "log-loaded", "log-truncated", "log-start-moved")
+    columns = [positions.values(name) for name in ("kind", "node", "reason", "offset", "end_offset")]
     starts: dict[int, int] = {}
     for kind, node, reason, offset, end_offset in zip(*columns, strict=True):
         if kind == "log-start-moved":

@@ -51,8 +51,8 @@ class Replay:
         return member
 
     def log_end(self, broker: int) -> Ints:
-        """Position of the event that set the LEO of ``broker``'s replica; −1 where its current incarnation has not
-        told it yet. :func:`log_end_offset` reads it."""
+        """Return the position of the event that set the LEO of ``broker``'s replica; −1 while its current incarnation
+        has not reported it. :func:`log_end_offset` reads it."""
         mine = self._of_node(broker)
         sets = mine & is_any(self.events, "kind", "log-loaded", "log-appended", "log-truncated", "log-cut")
         at = last_known(sets)

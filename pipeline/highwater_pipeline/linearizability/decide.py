@@ -14,7 +14,7 @@ from typing import Final, Literal
 import numpy as np
 
 from highwater_pipeline.linearizability.registers import NEVER, Ints, Register
-from highwater_pipeline.linearizability.search import position_in_time, search, told_apart
+from highwater_pipeline.linearizability.search import position_in_time, search, with_distinct_values
 from highwater_pipeline.linearizability.zones import is_unique, zones_of
 
 Outcome = Literal["linearizable", "nonlinearizable", "unknown"]
@@ -117,8 +117,8 @@ def _try(register: Register, budget: _Budget, zones: bool) -> _Tried:
     if not found.linearizable:
         reached, suspect = (position_in_time(register, event) for event in (found.reached, found.suspect))
         return _Tried("nonlinearizable", reached=reached, suspect=suspect)
-    # What the search says it found is checked: with every value told apart, zones decide.
-    unique = told_apart(register, found.path)
+    # Check the result of the search: once every value is distinct, zones decide.
+    unique = with_distinct_values(register, found.path)
     verified = zones_of(unique)
     if verified is None:
         raise AssertionError("expected the search's linearization to be one, found that it is not")

@@ -13,8 +13,8 @@ What makes registers easier than objects in general, none of which changes an an
   present state may have taken effect without a difference. Such a write is *free*: it may still be used until it
   completes, but it need not. This takes the place of choosing which writes to hide, 2^n ways with n open.
 * Of two writes of one value only the one that completes first is tried; an unknown one only where none is open. Unknown
-  operations that do the same are counted, not told apart, and a configuration that has used more of them than another
-  one that is otherwise the same is not looked at.
+  operations that do the same are only counted. Of two configurations that differ in this count alone, the one that has
+  used more of them is not searched.
 * Open reads of a value that no operation observes later are linearized behind an open write of it on the way, as
   soon as another write takes effect: that write has no other use.
 * A configuration is given up as soon as a value that must still be observed is neither there nor can be written again.
@@ -324,7 +324,7 @@ class _Search:
         return False
 
 
-def told_apart(register: Register, path: Path | None) -> Register:
+def with_distinct_values(register: Register, path: Path | None) -> Register:
     """The register with every value replaced by the operation that wrote it, as the path has it: an operation that
     observed it names that operation. So ``zones`` can say whether the path is right, and how its operations stand in
     order.

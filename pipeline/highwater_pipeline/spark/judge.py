@@ -159,7 +159,7 @@ def _checker(names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
 
 
 def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
-    """One group of chunks, in any order: a unit of a run, or what is said of the run as a whole."""
+    """Check one group of chunks, in any order: a unit of a run, or the facts on the run as a whole."""
     rows = chunks.to_pylist()
     run, partition, facts_json = rows[0]["run"], rows[0]["partition"], rows[0]["facts"]
     if partition is None:

@@ -46,7 +46,7 @@ _JVM: Final = ("-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
 
 
 class SparkFailed(RuntimeError):  # noqa: N818 - says what happened
-    """Spark did not start; the message has the end of what its JVM said."""
+    """Spark did not start. The message has the end of its JVM's output."""
 
 
 @contextmanager

@@ -124,7 +124,7 @@ class Broker:
 
     @property
     def replicas_are_loaded(self) -> bool:
-        """Whether this life has taken up the replicas that it was first told of."""
+        """Whether this life has opened the replicas of its first roles."""
         return self._replicas.is_loaded
 
     @property

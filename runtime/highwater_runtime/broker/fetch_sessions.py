@@ -5,20 +5,20 @@ Rules in words:
 
 * A request with session id 0 and epoch 0 is a full fetch that asks for a session; with epoch −1 it wants none. A full
   fetch that names a session closes it. Any other epoch continues the session named: an unknown one is answered
-  FETCH_SESSION_ID_NOT_FOUND, another epoch than the next one INVALID_FETCH_SESSION_EPOCH, and topics told by name in a
+  FETCH_SESSION_ID_NOT_FOUND, another epoch than the next one INVALID_FETCH_SESSION_EPOCH, and topic names in a
   session that was opened by id, or the other way round, FETCH_SESSION_TOPIC_ID_ERROR. The client then begins again.
 * A partition is in an incremental answer if it has records, an error or a diverging epoch, or if its HW or log start
-  has moved since it was told. An error makes the next answer tell the HW again.
+  has moved since the last answer with it. An error makes the next answer send the HW again.
 * Partitions that had records go to the end of the line, so that all get their share of ``max_bytes``.
 * A session that names more than :data:`MOST_UNKNOWN` partitions that are unknown here is closed: its client begins
   again, or goes on with full fetches. Kafka keeps however many are named.
 * There are at most ``max.incremental.fetch.session.cache.slots`` sessions. A new one takes the place of one that was
   not used for two minutes; else of one that is older than that and has fewer partitions. Followers come before
-  consumers. Where there is no place, the client is told session 0 and goes on with full fetches.
+  consumers. If there is no place, the client gets session 0 and goes on with full fetches.
 
 Kafka looks at every partition of a session in every request, answer and wake-up. Here a session keeps its *news*: the
-partitions of which the next answer may have something to tell. Nobody looks at the others, which are *quiet*: the
-client knows all there is, and asks where the log ends for it. Sources of news:
+partitions that the next answer may have to include. The others are *quiet*, and nothing looks at them: the client has
+their current state, and fetches at the end of their log. Sources of news:
 
 * a request names the partition;
 * something of it has changed (:class:`~highwater_runtime.broker.purgatory.WakeUps` marks it): HW, log start, leader
@@ -71,7 +71,7 @@ _Key = tuple[str, UUID, int]
 class AskedPartition:
     """A partition as a fetch asks for it, and what the client of a session knows of it.
 
-    ``topic`` is empty where the topic is told by id. ``high_watermark`` and ``log_start_offset`` were told last.
+    ``topic`` is empty if the topic is named by id. ``high_watermark`` and ``log_start_offset``: as sent last.
     """
 
     __slots__ = (
@@ -106,7 +106,7 @@ class AskedPartition:
         return self.topic, self.topic_id, self.fetch.partition
 
     def is_news(self, data: PartitionData) -> bool:
-        """Whether the client must be told ``data``; remembers it as told."""
+        """Return whether ``data`` must be sent to the client; remembers it as sent."""
         news = bool(data.records) or data.diverging_epoch.epoch >= 0
         news = news or data.high_watermark != self.high_watermark or data.log_start_offset != self.log_start_offset
         self.high_watermark, self.log_start_offset = data.high_watermark, data.log_start_offset
@@ -210,7 +210,7 @@ class SessionFetch:
 
     @property
     def news(self) -> list[AskedPartition]:
-        """Those to look at, in order: nothing is to be told of the others."""
+        """Return the partitions to look at, in order. The others have nothing new to send."""
         return self._named if self.session is None else sorted(self.session.news, key=_PLACE)
 
     @property
@@ -228,8 +228,8 @@ class SessionFetch:
         session = self._sessions.create(len(self._named), asker, by_id=by_id, privileged=privileged)
         if session is None:
             return FetchResponse(session_id=NO_SESSION, responses=topics)
-        told = (data for topic in topics for data in topic.partitions)
-        for asked, data in zip(self._named, told, strict=True):
+        all_data = (data for topic in topics for data in topic.partitions)
+        for asked, data in zip(self._named, all_data, strict=True):
             asked.is_news(data)
             self._sessions.add(session, asked)
         self._sessions.count(len(session.partitions))
@@ -239,7 +239,7 @@ class SessionFetch:
         if session.epoch != self._epoch:
             # The client has gone on in this session without waiting for this answer.
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id=session.id)
-        told: list[FetchableTopicResponse] = []
+        changed: list[FetchableTopicResponse] = []
         for topic in topics:
             news = []
             for data in topic.partitions:
@@ -249,10 +249,10 @@ class SessionFetch:
                     if data.records:
                         session.to_the_end(asked)
             if news:
-                told.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=news))
+                changed.append(FetchableTopicResponse(topic=topic.topic, topic_id=topic.topic_id, partitions=news))
         if _too_many_unknown(topics):
             self._sessions.close(session.id)
-        return FetchResponse(session_id=session.id, responses=told)
+        return FetchResponse(session_id=session.id, responses=changed)
 
 
 class FetchSessions:

@@ -3,7 +3,7 @@
 Rules in words:
 
 * The loop keeps a fetch session with its leader (KIP-227): a request names the partitions that are new, or that are
-  asked for otherwise than before, and looks at no others. An answer tells what has changed at the leader.
+  asked for otherwise than before, and looks at no others. An answer has what has changed at the leader.
 * What to ask for is read from the log when a request is made: the LEO, and the epoch of the last record there. So the
   *last fetched epoch* is right after empty answers, truncations and restarts alike. Whatever moves the log makes it
   read again (:meth:`LeaderFetcher.moved`).
@@ -20,11 +20,11 @@ Rules in words:
 * On the lower rungs of the truncation ladder (:mod:`highwater_runtime.broker.truncation`) a partition is first
   TRUNCATING: the leader is asked where its last epoch ends (:mod:`highwater_runtime.broker.epoch_requests`), or nobody
   is, and the log is cut. Only then it is FETCHING. As in ``AbstractFetcherThread``, TRUNCATING comes before fetching,
-  and an error of the leader is met with the back-off. A request tells no more than its version does in Kafka: below
+  and after an error of the leader it backs off. A request has no more fields than its version has in Kafka: below
   Fetch v13 topics have names, below v9 no leader epoch fences, below v7 there are no sessions.
-* A partition that is throttled and not in sync is left out while the quota is exceeded, for ``replica.fetch.backoff.ms``
-  at a time (:mod:`highwater_runtime.broker.replication_quota`).
-* The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
+* A partition that is throttled and not in sync is left out while the quota is exceeded, for
+  ``replica.fetch.backoff.ms`` at a time (:mod:`highwater_runtime.broker.replication_quota`).
+* The request names the follower: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
 from __future__ import annotations
@@ -423,7 +423,7 @@ class LeaderFetcher:
                 if is_offset(end.end_offset):
                     partition.cut_back(end)
                 if (partition.log.log_end_offset, partition.log.latest_epoch) == before:
-                    self._refused(followed, "fetch-refused-other")  # it tells nothing: do not ask again at once
+                    self._refused(followed, "fetch-refused-other")  # it brings nothing: do not ask again at once
                 else:
                     self._moved[partition.key] = None
                 return 0

@@ -34,7 +34,7 @@ class FetcherManager:
         fetcher.follow(partition)
 
     def unfollow(self, key: PartitionKey, *, unless: int | None = None) -> None:
-        """Fetch it from nobody any more; with ``unless``, from nobody but that leader."""
+        """Stop fetching it from any leader; with ``unless``, from any but that leader."""
         leader = self._leader_of.get(key)
         if leader is None or leader == unless:
             return

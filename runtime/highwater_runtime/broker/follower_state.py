@@ -25,7 +25,7 @@ UNKNOWN_OFFSET: Final = -1
 """LEO of a follower that has not fetched in this leader epoch."""
 
 UNKNOWN_EPOCH: Final = -1
-"""Replica epoch that was not told (Fetch below v15) or not yet."""
+"""Replica epoch that is unknown: the request has none (Fetch below v15), or there was no request yet."""
 
 
 class QuietPartition(Protocol):

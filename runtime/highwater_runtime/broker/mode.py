@@ -81,7 +81,7 @@ class Mode(Protocol):
         """Every log of the data directory is there."""
 
     def replicas_loaded(self) -> None:
-        """The replicas have been taken up as the first roles said."""
+        """Take note that the replicas of the first roles have been opened."""
 
     def shut_down(self, on_leave: Callable[[], None]) -> None:
         """Have leaderships moved away, then call ``on_leave``: once that is done, or takes too long."""
@@ -102,7 +102,7 @@ class Mode(Protocol):
         """The broker to which clients send what is the controller's to do; −1 if none is known."""
 
     def refresh_metrics(self) -> None:
-        """Bring gauges up to date, for somebody who asks."""
+        """Bring gauges up to date before they are read."""
 
 
 @dataclass(frozen=True, slots=True)

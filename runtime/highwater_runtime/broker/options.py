@@ -1,4 +1,4 @@
-"""What a broker is told when it is set up."""
+"""Options of a broker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class BrokerOptions:
 
     ``listeners`` are all that it registers, that of the brokers among themselves (``endpoint``) first; by default there
     is only that one. ``properties`` are those of its configuration file that concern its host (listeners, ``log.dirs``,
-    …): the broker only tells of them.
+    …): the broker only describes them.
 
     ``hold_until_published``: a broker that starts lets requests wait until it has metadata to answer them from, as
     Kafka's does. One that answers at once says that there are no brokers, and clients that believe it (librdkafka)

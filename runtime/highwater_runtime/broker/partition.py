@@ -3,17 +3,17 @@
 Rules in words:
 
 * Metadata moves forward only: a state with a lower partition epoch than the one in force is older than what an
-  AlterPartition answer has told already, and is ignored; the same partition epoch brings no news of the ISR, so a
+  AlterPartition answer has brought, and is ignored; the same partition epoch brings no news of the ISR, so a
   proposal that is under way stays. Kafka ends it then, and its HW no longer waits for a replica that may be in the ISR
   by now: switch ``proposal-kept``, which acts in :meth:`Partition.apply`.
 * A new leader epoch begins a new leadership, even of the same broker: the leader notes the epoch and its LEO as where
-  the epoch starts, appends or not, and forgets what followers had told.
-* Everybody who asks names the leader epoch he believes in, and is refused if it is another (FENCED_LEADER_EPOCH: he is
-  behind, UNKNOWN_LEADER_EPOCH: this broker is), or if this replica does not lead.
-* The HW of a follower is what its leader told, at most its own LEO. It may lag, and go back when the log is cut. Only a
-  leader's HW is a promise (:mod:`highwater_runtime.broker.leadership`).
+  the epoch starts, appends or not, and forgets the followers' positions.
+* Each request names the leader epoch that its sender knows. It is refused if that is another one (FENCED_LEADER_EPOCH:
+  the sender is behind, UNKNOWN_LEADER_EPOCH: this broker is), or if this replica does not lead.
+* The HW of a follower is the one from its leader, at most its own LEO. It may lag, and go back when the log is cut.
+  Only a leader's HW is a promise (:mod:`highwater_runtime.broker.leadership`).
 * A replica whose log has failed neither leads nor follows until its broker restarts, whatever the metadata says, and
-  everybody who asks gets KAFKA_STORAGE_ERROR. The controller hears of it.
+  every request gets KAFKA_STORAGE_ERROR. The broker reports it to the controller.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Partition:
             self.go_offline()
 
     def go_offline(self) -> None:
-        """The log has failed: lead no more. What was proposed and is still under way concerns nobody."""
+        """Stop leading, since the log has failed. The answer to a proposal that is under way is ignored."""
         if self.leading is not None:
             self.context.withdraw(self.key)
             self.isr = IsrState(self.isr.committed)
@@ -215,7 +215,7 @@ class Partition:
         )
 
     def close(self) -> None:
-        """This broker has the replica no longer: whoever waits for it gets an error from now on."""
+        """Give up the replica. Requests that wait for it get an error from now on."""
         if self.leading is not None and self.isr.proposal is not None:
             self.context.withdraw(self.key)
         self.leading = None

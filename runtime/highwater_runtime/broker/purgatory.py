@@ -4,8 +4,8 @@ A parked operation watches partitions. Two rules make a lost wake-up impossible:
 
 1. An operation is tried and, if it has to wait, watched within one event (:meth:`Purgatory.park`), so nothing can
    happen in between; and what the trial itself changes is marked, and checked after the event.
-2. Whoever changes anything an operation may wait for (LEO, HW, ISR, leadership) marks the partition
-   (:meth:`WakeUps.mark`), and after every event of the node, whatever it was, all marked partitions are checked
+2. Code that changes anything an operation may wait for (LEO, HW, ISR, leadership) marks the partition
+   (:meth:`WakeUps.mark`), and after every event of the node, of any kind, all marked partitions are checked
    (:meth:`WakeUps.drain`). No code path has to remember to wake anyone, and no operation completes in the middle of
    a change.
 

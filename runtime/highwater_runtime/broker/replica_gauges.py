@@ -5,7 +5,7 @@ replica costs one share, however many replicas there are. Beside that each repli
 the broker has at most ``metrics.partition.limit`` replicas. With more it has none, all or nothing: a part of them would
 be mistaken for all. ``highwater_partition_series_left_out`` says so.
 
-Offsets and sizes move with every record: :meth:`ReplicaGauges.report_positions` is for when somebody asks.
+Offsets and sizes move with every record: :meth:`ReplicaGauges.report_positions` is called before a scrape.
 """
 
 from __future__ import annotations

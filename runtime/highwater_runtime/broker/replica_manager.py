@@ -258,7 +258,7 @@ class ReplicaManager:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the replicas here have been taken up as the first roles said."""
+        """Whether the replicas of the first roles have been opened."""
         return self._is_loaded
 
     def _idle(self) -> None:
@@ -363,7 +363,7 @@ class ReplicaManager:
                 self.logs.delete(*tp)
                 log = None
             except LogOffline:
-                pass  # as it is: whoever asked sees to a log that has failed
+                pass  # as it is: the caller handles a log that has failed
         if log is None:
             self._create(tp, key)
             return None
@@ -533,7 +533,7 @@ class ReplicaManager:
             self._gauges.report(failed=len(self._fetchers.failed))
 
     def refresh_gauges(self) -> None:
-        """Bring every gauge up to date, for somebody who asks."""
+        """Bring every gauge up to date before the gauges are read."""
         self._gauges.report(failed=len(self._fetchers.failed))
         self._gauges.report_positions()
 

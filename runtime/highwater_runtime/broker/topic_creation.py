@@ -1,4 +1,4 @@
-"""Topics that are made because somebody asked for them (``auto.create.topics.enable``).
+"""Topics that are created because a client asked for them (``auto.create.topics.enable``).
 
 A Metadata request that lets missing topics be created is answered at once, as if nothing had been created; the client
 asks again. The creation goes to the controller, which judges it like any CreateTopics, with the cluster's defaults for
@@ -33,7 +33,7 @@ class TopicCreation:
     def create_missing(self, names: Iterable[str], image: MetadataImage) -> None:
         """Ask for those of ``names`` that are not in ``image``, if clients may cause that and the names are legal.
 
-        Internal topics are left to whoever keeps records in them.
+        Internal topics are left to the coordinators that keep records in them.
         """
         if not self._enabled:
             return

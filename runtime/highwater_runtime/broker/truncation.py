@@ -99,7 +99,7 @@ class Cut:
 
 
 def cut_to_high_watermark(high_watermark: int, own_end_offset: int) -> Cut:
-    """Where a follower cuts that asks nobody (Design V3)."""
+    """Return the cut of a follower that does not ask its leader (Design V3)."""
     return Cut(min(high_watermark, own_end_offset), agreed=True)
 
 

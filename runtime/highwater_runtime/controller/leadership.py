@@ -1,7 +1,7 @@
 """Leadership on request: ElectLeaders, the periodic return to preferred leaders, and reassignments (KIP-455).
 
 An unclean election on request is refused unless the topic allows it (``unclean.leader.election.enable``, or the switch
-``unclean-leader-election``). Apache Kafka carries it out for whoever may ask.
+``unclean-leader-election``). Apache Kafka carries it out for every authorized client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The configuration file of ``highwater-node``: read, checked as a whole, and turned into values.
 
-Names are Kafka's where Kafka has the thing; ours begin with ``highwater.``. Everything wrong with a file is told at
-once, each time as ``file:line: property: expected …, found …``. An unknown name is an error (Kafka only warns), since
+Names are Kafka's if Kafka has the property; ours begin with ``highwater.``. All errors of a file are reported at once,
+each as ``file:line: property: expected …, found …``. An unknown name is an error (Kafka only warns), since
 it is most often a known one misspelt; security properties are handed on to :mod:`.security`.
 """
 
@@ -63,7 +63,7 @@ class ListenerSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSettings:
-    """Everything that a node process is told."""
+    """The configuration of a node process."""
 
     role: Role
     node_id: int
@@ -332,14 +332,14 @@ def _listeners(reader: _Reader, role: Role, protocols: Mapping[str, str]) -> tup
             reader.wrong("advertised.listeners", "names that are among the listeners", f"{name} is not")
     settings = []
     for name, endpoint in endpoints.items():
-        told = advertised.get(name, endpoint)
-        if told.host in ("", "0.0.0.0", "::") and role == "broker":  # noqa: S104
+        reached_at = advertised.get(name, endpoint)
+        if reached_at.host in ("", "0.0.0.0", "::") and role == "broker":  # noqa: S104
             if name in advertised:
-                reader.wrong("advertised.listeners", "addresses that clients can reach", f"{told} is none")
+                reader.wrong("advertised.listeners", "addresses that clients can reach", f"{reached_at} is none")
             elif reader.has("listeners"):
                 expected = "an address that clients can reach, or advertised.listeners beside it"
-                reader.wrong("listeners", expected, f"{told} is none")
-        settings.append(ListenerSetting(name, protocols.get(name, "PLAINTEXT"), endpoint, told))
+                reader.wrong("listeners", expected, f"{reached_at} is none")
+        settings.append(ListenerSetting(name, protocols.get(name, "PLAINTEXT"), endpoint, reached_at))
     return tuple(settings)
 
 

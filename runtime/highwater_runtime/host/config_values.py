@@ -68,10 +68,9 @@ def integer(least: int, most: int) -> tuple[str, Callable[[str], int]]:
 
 
 def incarnation_of(text: str) -> int:
-    """A whole number from 1, or ``clock``: the milliseconds since the epoch, for whoever does not count starts.
+    """Return the incarnation: a whole number from 1, or ms since the epoch for ``clock``, if nothing counts starts.
 
-    A start must never look like the one before it: a broker that registers as the same incarnation is taken for one
-    that has been there all the time.
+    Each start needs another number: a broker that registers as the same incarnation is taken for one that never ended.
     """
     value = time_ns() // 1_000_000 if text == "clock" else int(text)
     if not 1 <= value < 2**63:

@@ -104,7 +104,7 @@ class ServerConnection(FrameReceiver):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
-        """The connection is no more; the core may still answer, to nobody."""
+        """Take note that the connection has ended. Later answers of the core are dropped."""
         self._forget()
 
     def pause_writing(self) -> None:

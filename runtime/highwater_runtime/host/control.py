@@ -25,7 +25,7 @@
 A rule may be added under a ``key`` of the caller's, so that it can be taken back by one who never heard its id; adding
 under a key that has a rule already changes nothing and answers with that rule's id.
 
-The socket is the harness's: whoever can open it (mode 0600) may do all that.
+The socket is for the harness. A process that can open it (mode 0600) may do all that.
 """
 
 from __future__ import annotations

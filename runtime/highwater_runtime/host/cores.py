@@ -40,7 +40,7 @@ def make_core(
         switches=settings.switches,
         config=settings.config,
         listeners=_registered(settings, bound),
-        properties=told(settings, bound),
+        properties=described_properties(settings, bound),
         hold_until_published=True,
     )
     if settings.zookeepers:
@@ -90,7 +90,7 @@ def partitions_of(core: NodeCore | None) -> Iterator[tuple[str, int, int]]:
 
 
 def refresh_metrics(core: NodeCore | None) -> None:
-    """Bring up to date what a core counts only when somebody asks."""
+    """Bring up to date the metrics that a core computes only when they are read."""
     match core:
         case Broker():
             core.refresh_metrics()
@@ -101,13 +101,13 @@ def refresh_metrics(core: NodeCore | None) -> None:
 
 
 def advertised(settings: NodeSettings, bound: Mapping[str, Endpoint], listener: str) -> Endpoint:
-    """What clients are told about a listener; port 0 stands for the one that was bound."""
-    told = settings.listener(listener).advertised
-    return told if told.port else Endpoint(told.host, bound[listener].port)
+    """Return the endpoint of a listener for clients. Port 0 stands for the port that was bound."""
+    endpoint = settings.listener(listener).advertised
+    return endpoint if endpoint.port else Endpoint(endpoint.host, bound[listener].port)
 
 
-def told(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str]:
-    """What DescribeConfigs tells of the host's own properties."""
+def described_properties(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> dict[str, str]:
+    """Return the host's own properties for DescribeConfigs, by name."""
     advertised_listeners = (f"{one.name}://{advertised(settings, bound, one.name)}" for one in settings.listeners)
     properties = {
         "process.roles": settings.role,
@@ -132,8 +132,8 @@ def why_unready(core: NodeCore | None) -> str | None:
     """Why a core does not do its work in the cluster yet (or now); None if it does.
 
     A broker works once its registration, by this life, is unfenced in the metadata that it acts on (in ZooKeeper mode:
-    once it is registered and the controller has told it of itself); a controller once it is active, or follows a live
-    leader and knows what is committed.
+    once it is registered and the controller has sent it its own entry); a controller once it is active, or follows a
+    live leader and knows what is committed.
     """
     match core:
         case ZooKeeperBroker():

@@ -247,12 +247,12 @@ class EventLog:
             self._loaded = True
 
     def _learn_partitions(self) -> None:
-        """A snapshot tells of no single partition: look them up, for the sake of what will change."""
+        """Look up all partitions after a snapshot, which reports none of them, so that later changes are known."""
         for name, leader, isr_size in self._known_partitions():
             self._partitions.setdefault(name, (leader, isr_size))
 
     def _forget_deleted(self) -> None:
-        """A broker tells of no partition that it has no longer: keep those that its core still knows."""
+        """Forget partitions that the core no longer has: a broker does not report that it has lost a partition."""
         known = {name for name, _, _ in self._known_partitions()}
         self._leads = {name: None for name in self._leads if name in known}
         self._proposed = {name: what for name, what in self._proposed.items() if name in known}

@@ -11,6 +11,6 @@ class ExitStatus(IntEnum):
     STOPPED = 0
     """Asked to stop, and stopped cleanly."""
     CRASHED = 1
-    """Its disk failed, it halted, a bug was found, it could not begin, or it was told to stop at once."""
+    """Its disk failed, it halted, a bug was found, it could not begin, or it was asked to stop at once."""
     BAD_CONFIG = 2
     """The configuration or the command line cannot be used; standard error says why."""

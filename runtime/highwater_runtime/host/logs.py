@@ -29,7 +29,7 @@ class NodeLog:
         self._logger = logging.getLogger(_NAME)
 
     def debug(self, event: str, **fields: Any) -> None:
-        """What only somebody who looks for a fault wants to know."""
+        """Log details that help only in a search for a fault."""
         self._write(logging.DEBUG, event, fields)
 
     def info(self, event: str, **fields: Any) -> None:
@@ -88,6 +88,6 @@ def configure(log_format: LogFormat, *, stream: TextIO | None = None, level: str
     for name in (_NAME, "asyncio", "kazoo"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
-        # Below a warning, kazoo tells of every request, and of passwords.
+        # Below a warning, kazoo logs every request, and passwords.
         logger.setLevel(level if name != "kazoo" or level == "ERROR" else "WARNING")
         logger.propagate = False

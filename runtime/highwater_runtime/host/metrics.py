@@ -1,4 +1,4 @@
-"""The metrics port: plain dictionaries in the hot path, Prometheus' text format when somebody asks.
+"""The metrics port: plain dictionaries in the hot path, Prometheus' text format at each scrape.
 
 A series exists from the first time its core touches it (cores create their counters with 0 at the start), under
 exactly the name that the core gave. The kind of a name is what it was first used as.

@@ -10,10 +10,10 @@ raises has left the core half-changed, so the node never runs another one:
   another one. The node has halted.
 * anything else: a bug. The node has crashed, and the log has the traceback.
 
-A halt and a bug are also told by a last event, ``node-crashed``, with the stack: a finding about the node. Whether a
-failing disk is one depends on who made it fail, which the node does not know.
+A halt and a bug are also reported by a last event, ``node-crashed``, with the stack: a finding about the node. Whether
+a failing disk is a finding depends on who made it fail, which the node does not know.
 
-:attr:`HostedNode.end` tells how a node's life ended, as soon as it has.
+:attr:`HostedNode.end` holds how a node's life ended, as soon as it has.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Ending(Enum):
     STOPPED = "stopped"
     """Cleanly, by :meth:`HostedNode.stop`."""
     KILLED = "killed"
-    """By :meth:`HostedNode.kill`: nothing was flushed or said to anybody."""
+    """By :meth:`HostedNode.kill`: nothing was flushed or sent."""
     DISK_FAILED = "disk-failed"
     HALTED = "halted"
     CRASHED = "crashed"

@@ -211,7 +211,7 @@ class OutboundConnection(FrameReceiver):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is no more."""
+        """Take note that the connection has ended."""
         if not self._closed:
             self._node.run(lambda: self.fail("closed by the server" if exc is None else str(exc)))
 

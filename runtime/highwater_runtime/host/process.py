@@ -186,7 +186,7 @@ def _lock_directory(directory: Path) -> int:
 
 
 def _write_ready(path: Path, bound: Mapping[str, Endpoint], admin: Endpoint | None) -> None:
-    """Tell whoever waits for it where this process listens; the file is whole as soon as it is there."""
+    """Write where this process listens, for programs that wait for the file. The file is complete once it exists."""
     ready: dict[str, object] = {"pid": os.getpid(), "listeners": {name: at.port for name, at in bound.items()}}
     if admin is not None:
         ready["admin"] = admin.port

@@ -2,7 +2,7 @@
 
 ``key=value``, ``key: value`` or ``key value``; ``#`` and ``!`` begin comments; a backslash at the end of a line goes
 on in the next; ``\\t``, ``\\n``, ``\\uXXXX`` and escaped characters as in Java. Unlike in Java, a property that is
-given twice is an error: one of the two is not what somebody meant.
+given twice is an error: one of the two is a mistake.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which peers cannot be reached, told once when it begins, once a minute while it lasts, and once when it is over.
+"""Report which peers cannot be reached: once when it begins, once a minute while it lasts, and once when it is over.
 
-A node tries again many times a second; a line for each try would say no more than the first one. Asked only when a
-connection is opened or could not be.
+A node tries again many times a second, and a line for each try would bring nothing new. Called only when a connection
+is opened or could not be opened.
 """
 
 from __future__ import annotations

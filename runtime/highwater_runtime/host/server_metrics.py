@@ -1,4 +1,4 @@
-"""What the host itself counts: connections, bytes, requests by API, as a set of metrics made when somebody asks."""
+"""What the host itself counts: connections, bytes, requests by API, as a set of metrics made at each scrape."""
 
 from __future__ import annotations
 

@@ -36,15 +36,15 @@ def _with_prefix(prefix: Path) -> list[str]:
 
 
 def _wait_until(condition: Callable[[], bool], announce: Callable[[], None]) -> bool:
-    """Announce the wait, then wait; returns False when a signal asks the process to end before. From the announcement
-    on, such a signal ends it cleanly. (As a container's first process, a signal without handler would not even be
-    noticed.)"""
-    told = {signal.SIGTERM, signal.SIGINT}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, told)
+    """Announce the wait, then wait. Returns True when ``condition`` holds, False if SIGTERM or SIGINT comes before.
+    From the announcement on, such a signal ends the wait cleanly. (A container's first process does not even get
+    signals for which it has no handler.)"""
+    signals = {signal.SIGTERM, signal.SIGINT}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         announce()
         while not condition():
-            if signal.sigtimedwait(told, _LOOK_AGAIN_S) is not None:
+            if signal.sigtimedwait(signals, _LOOK_AGAIN_S) is not None:
                 return False
         return True
     finally:

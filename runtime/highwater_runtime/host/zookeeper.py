@@ -1,7 +1,7 @@
 """Coordination by a real ZooKeeper ensemble, through kazoo.
 
-Kazoo runs one thread for each session. It ends here: what it has to say is handed to the node's loop, in the order in
-which the server said it, and becomes an event of the node there. Kazoo's own handler has two queues, one for results
+Kazoo runs one thread for each session. This handler passes results and watches to the node's loop, in the order in
+which the server sent them. There each becomes an event of the node. Kazoo's own handler has two queues, one for results
 and one for watches, which would break that order; this one has none.
 
 What a turn of the node submits leaves at the end of the turn, behind the node events that explain it (:mod:`.turn`).

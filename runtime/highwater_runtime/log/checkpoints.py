@@ -1,9 +1,9 @@
 """Small text files, in Kafka's formats, that are replaced atomically.
 
 Written as: temporary file, fsync, rename, fsync of the directory. So a reader after any crash finds the old content
-or the new one, and a returned write is durable. A broker that runs has them written behind its back, many at once
-(:mod:`.write_behind`). What they say may still be *stale* with regard to the log, which is written without fsync:
-whoever reads one has to fit it to what the log really holds.
+or the new one, and a returned write is durable. A running broker writes them in the background, many at once
+(:mod:`.write_behind`). A checkpoint may still be *stale* with regard to the log, which is written without fsync: a
+reader must compare it with the records that the log really holds.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def read_partition_metadata(disk: Disk, directory: str) -> UUID | None:
 
 
 def ensure_meta_properties(disk: Disk, cluster_id: str, node_id: int) -> None:
-    """Write ``meta.properties`` into a new data directory; refuse one that belongs to somebody else.
+    """Write ``meta.properties`` into a new data directory; refuse one that belongs to another node or cluster.
 
     Raises:
         InconsistentMetaProperties: another cluster id or node id is written there.

@@ -1,4 +1,4 @@
-"""What one log is told: the ``log.*`` properties of a node, overridden by the topic's own."""
+"""Configuration of one log: the ``log.*`` properties of a node, overridden by the topic's own."""
 
 from __future__ import annotations
 

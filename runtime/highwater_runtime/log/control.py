@@ -33,7 +33,7 @@ class ControlType(IntEnum):
 
 
 class LeaderChange(NamedTuple):
-    """The first record of a leader's epoch in the metadata log: who leads, who may vote, who did."""
+    """The first record of a leader's epoch in the metadata log: the leader, the voters, and the votes for it."""
 
     leader_id: int
     voters: tuple[int, ...]

@@ -62,11 +62,11 @@ _LEAST_DIRTY_SHARE: Final = 0.5
 
 
 class LogManager:
-    """Logs by partition, in ``logs``. ``high_watermarks`` tells the current HW of the partitions the broker runs.
+    """Logs by partition, in ``logs``. ``high_watermarks`` returns the current HW of the broker's partitions.
 
     A caller sets ``on_failed`` to hear of logs that go offline because of their files.
 
-    ``keeps_strays``: what is set aside (:meth:`set_aside`) stays on the disk for ever.
+    ``keeps_strays``: logs that are set aside (:meth:`set_aside`) are never deleted.
 
     ``clean_start``: the last incarnation was shut down cleanly, in broker epoch ``previous_broker_epoch`` (−1:
     unknown). Both are known after :meth:`start`. ``is_loaded``: every log that was there is in ``logs``.

@@ -99,7 +99,7 @@ class OffsetCheckpoints:
         """Call ``on_done`` once nothing is left to write, with the error if there was one. For a shutdown."""
         self._on_written.append(on_done)
         self.write_stale()
-        self._tell_if_written(None)
+        self._notify_if_written(None)
 
     def _write_soon(self, path: str) -> None:
         if self._files[path].writes == 0:
@@ -118,12 +118,12 @@ class OffsetCheckpoints:
             raise error
         if error is None and file.is_stale:
             self._write_soon(path)
-        self._tell_if_written(error)
+        self._notify_if_written(error)
 
-    def _tell_if_written(self, error: OSError | None) -> None:
+    def _notify_if_written(self, error: OSError | None) -> None:
         if error is not None or not any(file.writes or file.is_stale for file in self._files.values()):
-            told, self._on_written = self._on_written, []
-            for on_done in told:
+            callbacks, self._on_written = self._on_written, []
+            for on_done in callbacks:
                 on_done(error)
 
     # --- recovery points ---------------------------------------------------------------------------------------------

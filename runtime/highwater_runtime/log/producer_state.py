@@ -112,7 +112,7 @@ class ProducerStates:
         return None
 
     def update(self, batch: BatchView) -> None:
-        """Take note of a batch that is now in the log, whoever wrote it; of batches without producer, nothing."""
+        """Take note of a batch that is now in the log, appended or replicated. Ignore batches without a producer id."""
         producer_id = batch.producer_id
         if producer_id < 0:
             return

@@ -74,7 +74,7 @@ class ReadableLog:
         self.failure: str | None = None
         self.on_failure: Callable[[], None] | None = None
         self.on_start_moved: Callable[[], None] | None = None
-        """Called when the log start has moved forward, by retention or because somebody said so."""
+        """Called when the log start has moved forward, by retention or by request."""
         self._chain.on_error = self._go_offline
         self._trace: Trace | None = None
         self._trace_appends = False
@@ -172,9 +172,9 @@ class ReadableLog:
         self._ensure_online()
 
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
-        """The first record not earlier than ``timestamp`` (ms since the epoch); None where all are.
+        """Return the first record not earlier than ``timestamp`` (ms since the epoch); None if all are earlier.
 
-        Within a compressed batch, whose records cannot be read here, it is the batch's first offset that is told.
+        For a compressed batch, whose records are not read here, returns the batch's first offset.
         """
         self._ensure_online()
         with self._failures_end_it():

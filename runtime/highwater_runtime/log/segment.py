@@ -122,7 +122,7 @@ class Segment:
         return last_epoch
 
     def begin_recovery(self) -> None:
-        """Forget what indexes and memory say; :meth:`recovered` tells of each batch found intact."""
+        """Forget the indexes and the state in memory. :meth:`recovered` then adds each batch that is intact."""
         self.offset_index.reset()
         self.time_index.reset()
         self._begin_empty()

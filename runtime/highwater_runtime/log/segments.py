@@ -262,9 +262,9 @@ class SegmentChain:
         return self._synced_changes == self._changes
 
     def unflushed_files(self, recovery_point: int, *, sealed_only: bool = False) -> list[DiskFile]:
-        """What an fsync has to cover so that everything is durable, beside the directory.
+        """Return the files that an fsync must cover, beside the directory, to make everything durable.
 
-        The indexes of the active segment are left out: whoever finds its end above the recovery point makes them again.
+        The indexes of the active segment are left out: recovery rebuilds them if its end is above the recovery point.
         """
         files: list[DiskFile] = []
         for segment in self._above(recovery_point):

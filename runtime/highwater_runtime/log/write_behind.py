@@ -14,8 +14,8 @@ Rules in words:
 
 * Disk tasks are done in the order in which they came. One batch holds tasks of one kind, one for each path: so the
   renamed directory of a deleted log is durable before the batch begins that makes a new one of the same name.
-* A task is done once it is durable. Whoever relies on that waits for ``done``.
-* An error is that task's affair alone; the others of its batch are done.
+* A task is done once it is durable. A caller that relies on that waits for ``done``.
+* An error concerns only its own task. The other tasks of the batch are done.
 """
 
 from __future__ import annotations

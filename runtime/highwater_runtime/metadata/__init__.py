@@ -1,8 +1,8 @@
 """Cluster metadata: the image that controllers and brokers build from the records of ``__cluster_metadata``.
 
 The metadata log is the only truth about brokers, topics, partitions, configurations and feature levels (KIP-500,
-KIP-631). Whoever replays it (active controller, standby controllers, brokers) holds a :class:`MetadataImage` and
-learns from :meth:`MetadataImage.apply` what each record changed.
+KIP-631). Each node that replays it (active controller, standby controllers, brokers) holds a :class:`MetadataImage`.
+:meth:`MetadataImage.apply` returns what each record changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What one metadata record changed, so that whoever replays the log can react to just that.
+"""What one metadata record changed, so that a node that replays the log can react to just that.
 
-``match`` on these; each carries the state before and after, ``None`` where there was or is none.
+``match`` on these. Each carries the state before and after; ``None`` if there was or is none.
 """
 
 from __future__ import annotations

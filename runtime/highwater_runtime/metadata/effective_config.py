@@ -28,7 +28,7 @@ ALL_BROKERS: Final = ""
 """Name of the broker resource that stands for all brokers."""
 
 _SENSITIVE: Final = ("password", "jaas", "ssl.keystore.key", "secret")
-"""A property with one of these in its name is told of without its value."""
+"""A property with one of these in its name is described without its value."""
 
 _FIELDS: Final[Mapping[str, Any]] = {f.metadata["property"]: f for f in fields(NodeConfig)}
 """Property of a node → the field that holds it."""
@@ -66,12 +66,12 @@ class ConfigEntry:
 
     @property
     def value(self) -> str | None:
-        """The value that holds; None where it must not be told."""
+        """Return the value in force; None if it is sensitive."""
         return self.synonyms[0].value
 
     @property
     def source(self) -> Source:
-        """Where that is from."""
+        """Return the source of :attr:`value`."""
         return self.synonyms[0].source
 
 

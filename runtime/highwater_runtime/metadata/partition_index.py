@@ -44,7 +44,7 @@ class _Partitions:
 
 
 class PartitionIndex:
-    """An index of ``topics``; whoever changes them says so, change by change."""
+    """An index of ``topics``. Code that changes them must report each change to the index."""
 
     def __init__(self, topics: Iterable[TopicImage]) -> None:
         self.partitions = 0
@@ -81,7 +81,7 @@ class PartitionIndex:
         return self._not_preferred.in_order(self._rank)
 
     def colliding(self, name: str) -> str | None:
-        """The topic whose name cannot be told from ``name`` in a metric's name, perhaps ``name`` itself."""
+        """Return the topic whose name is the same as ``name`` in the name of a metric, perhaps ``name`` itself."""
         return self._names.get(collision_key(name))
 
     # --- what happens ---------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ class PartitionIndex:
     def partition_changed(
         self, topic_id: UUID, index: int, before: PartitionRegistration | None, after: PartitionRegistration | None
     ) -> None:
-        """None: it was not, or is no more."""
+        """Update the index. ``before`` is None if the partition did not exist, ``after`` if it has been deleted."""
         self.partitions += (after is not None) - (before is not None)
         isr_before = _NOBODY if before is None else before.isr
         isr_after = _NOBODY if after is None else after.isr

@@ -1,7 +1,7 @@
 """SCRAM credentials (RFC 5802, KIP-554): what a cluster keeps of a password, so that it can check it without having it.
 
-The metadata log holds salt, iterations, stored key and server key of each user and mechanism. Neither key lets anybody
-log in; who has both can check a proof and prove to know the user.
+The metadata log holds salt, iterations, stored key and server key of each user and mechanism. Neither key is enough to
+log in. A server that has both can check a client's proof, and can prove to the client that it knows the user.
 """
 
 from __future__ import annotations

@@ -72,9 +72,9 @@ def image_of(records: Iterable[Any], end_offset: int) -> MetadataImage:
 
 
 def differences(before: MetadataImage, after: MetadataImage) -> Iterator[Change]:
-    """What whoever acted on ``before`` has to do about ``after``: deletions first, then what is new or changed.
+    """Yield the changes that lead from ``before`` to ``after``: deletions first, then what is new or changed.
 
-    A topic that was deleted and made again under its name is both. Nothing tells how often a partition changed between.
+    A topic that was deleted and created again under its name is both. States of a partition in between are lost.
     """
     for topic in before.topics_by_name.values():
         if topic.id not in after.topics_by_id:

@@ -154,7 +154,7 @@ class ConfigNode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfigChangeNode(msgspec.Struct, frozen=True, kw_only=True):
-    """Tells all brokers that a configuration is another. ``entity_path`` is its path below ``/config``."""
+    """Notifies all brokers of a changed configuration. ``entity_path`` is its path below ``/config``."""
 
     entity_path: str
     version: int = 2
@@ -168,7 +168,7 @@ class PartitionName(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IsrChangeNode(msgspec.Struct, frozen=True, kw_only=True):
-    """Tells the controller which ISRs a leader has written. The controller deletes the node."""
+    """Notifies the controller of the ISRs that a leader has written. The controller deletes the node."""
 
     partitions: tuple[PartitionName, ...]
     version: int = 1

@@ -235,8 +235,8 @@ class Session(Protocol):
     def close(self, on_closed: Callable[[], None]) -> None:
         """End the session, and its ephemeral nodes with it, as soon as what was submitted is done.
 
-        Without a connection the ensemble is not told: the session then lives until it expires. There is no further
-        event, and watches end silently.
+        Without a connection the ensemble gets no request: the session then lives until it expires. There are no
+        further events, and watches end silently.
         """
 
 

@@ -77,8 +77,8 @@ class LogLoaded(NodeEvent, frozen=True, kw_only=True, tag="log-loaded"):
 
 class LogRemoved(NodeEvent, frozen=True, kw_only=True, tag="log-removed"):
     """A replica's log was taken away: no reader and no restart sees it any more. Last event of a log's life.
-    ``reason``: ``deleted`` (this broker was told to, or its metadata has the replica no more; it leaves the disk after
-    a delay), ``stray`` (found at a start, and nobody assigned it)."""
+    ``reason``: ``deleted`` (by request, or because the broker's metadata no longer has the replica; the files are
+    deleted after a delay), ``stray`` (found at a start, and not assigned to this broker)."""
 
     partition: str
     topic_id: str
@@ -215,7 +215,7 @@ class WriteAcknowledged(NodeEvent, frozen=True, kw_only=True, tag="write-acknowl
 
 
 class IsrProposed(NodeEvent, frozen=True, kw_only=True, tag="isr-proposed"):
-    """The leader sent AlterPartition. ``isr_epochs`` are the replica epochs it knows from Fetch (−1: not told).
+    """The leader sent AlterPartition. ``isr_epochs`` are the replica epochs it knows from Fetch (−1: unknown).
     ``reason``: ``expand``, ``shrink`` or ``expand-shrink``."""
 
     partition: str
@@ -286,7 +286,7 @@ class PartitionChanged(NodeEvent, frozen=True, kw_only=True, tag="partition-chan
 
 
 class AlterPartitionHandled(NodeEvent, frozen=True, kw_only=True, tag="alter-partition-handled"):
-    """The active controller judged a leader's proposal. ``isr_epochs`` as claimed by the leader (−1: not told),
+    """The active controller judged a leader's proposal. ``isr_epochs`` as claimed by the leader (−1: unknown),
     ``registered_epochs`` those in force, same order (−1: not registered); ``reason`` the error's name or ``NONE``;
     ``metadata_offset`` of the change it wrote, −1 where it wrote none."""
 
@@ -341,7 +341,7 @@ class RaftTruncated(NodeEvent, frozen=True, kw_only=True, tag="raft-truncated"):
 
 
 class RaftHighWatermark(NodeEvent, frozen=True, kw_only=True, tag="raft-high-watermark"):
-    """This replica's HW of the metadata log moved to ``offset`` (exclusive) in ``epoch``; ``leader`` who told it."""
+    """This replica's HW of the metadata log moved to ``offset`` (exclusive) in ``epoch``, as ``leader`` reported it."""
 
     offset: int
     epoch: int
@@ -360,8 +360,8 @@ class RaftSnapshot(NodeEvent, frozen=True, kw_only=True, tag="raft-snapshot"):
 
 
 class RaftBroken(NodeEvent, frozen=True, kw_only=True, tag="raft-broken"):
-    """This replica has found that the quorum broke a promise, and halts: what it was told in ``epoch`` contradicts
-    what it knows; ``leader`` whom it follows or followed (−1: none). ``reason``: the name of the invariant."""
+    """This replica has found that the quorum broke an invariant, and halts: a message in ``epoch`` contradicts its
+    state. ``leader``: the node that it follows or followed (−1: none). ``reason``: the name of the invariant."""
 
     epoch: int
     leader: int

@@ -3,7 +3,8 @@
 The order: the loss of leadership before any further commit, every commit in offset order, the gain of leadership
 after the commit of the leader's own LeaderChange record. A snapshot takes the place of all commits below its end.
 
-A node that starts replays the whole log. One event tells a bounded part of it: requests, and heartbeats, come between.
+A node that starts replays the whole log. One event delivers a bounded part of it, so requests and heartbeats are
+handled in between.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from highwater_runtime.raft.metadata_log import MetadataLog
 from highwater_runtime.raft.snapshotting import Snapshot
 
 MOST_AT_ONCE: Final = 1000
-"""Records that one event tells, and those that complete a batch."""
+"""Records that one event delivers. It also delivers the rest of the last batch."""
 
 
 @dataclass(frozen=True, slots=True)

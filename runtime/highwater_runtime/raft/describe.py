@@ -27,13 +27,13 @@ from highwater_runtime.wire.messages.describe_quorum_response import (
 
 NODES_SINCE: Final = 2
 LISTENER: Final = "CONTROLLER"
-"""Name of the voters' listener, where they are told (KIP-853)."""
+"""Name of the voters' listener in responses that have nodes (KIP-853)."""
 
 
 def describe_quorum(
     shared: Shared, role: Role | None, request: DescribeQuorumRequest, high_watermark: int, *, version: int
 ) -> DescribeQuorumResponse:
-    """The answer of a voter in ``role``: only the leader can say more than who leads. ``version`` is the request's."""
+    """Return the response of a voter in ``role``. Only a leader fills in the replicas. ``version``: of the request."""
     response = DescribeQuorumResponse(error_message=None)
     if version >= NODES_SINCE:
         response.nodes = [

@@ -1,8 +1,8 @@
-"""A laggard fetches a snapshot from its leader, piece by piece (KIP-630).
+"""Fetch a snapshot from the leader, piece by piece, to a replica that lags behind the leader's log (KIP-630).
 
-It keeps what it has until the whole is there, checked and on disk. A piece that does not come is asked for again; if
-the leader no longer has this snapshot, or sends what is none, the replica fetches as before and is told of another. So
-it does if the leader says that the snapshot is larger than may be held, or sends more than was asked for.
+The replica keeps its log until the whole snapshot is checked and on disk. It asks again for a piece that does not come.
+It goes back to Fetch, whose answer names another snapshot, if the leader no longer has this one, sends something else,
+sends more than was asked for, or names a size above the limit.
 """
 
 from __future__ import annotations

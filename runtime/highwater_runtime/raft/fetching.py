@@ -1,11 +1,11 @@
 """Followers and observers: fetch, append, flush, fetch on (KIP-595).
 
 One fetch is under way at a time. It says *all below its offset is on my disk*, so after records have come, the next
-one waits for the flush. A fetch that follows a failure asks not to be kept waiting: what the lost answer would have
-told, the HW above all, is told at once.
+one waits for the flush. A fetch after a failure asks for an answer at once: the lost answer may have had news, above
+all the HW.
 
-Where the answer names a snapshot, what the replica lacks is no longer in the leader's log: it fetches the snapshot and
-restarts its log with it (KIP-630).
+If the answer names a snapshot, the leader's log no longer has the records that the replica needs. The replica fetches
+the snapshot and restarts its log with it (KIP-630).
 
 A voter fetches from its leader alone, and stands for election when no answer has come for a fetch time-out. An
 observer that knows no leader, or cannot reach it, asks any voter; the refusal names the leader.

@@ -66,7 +66,7 @@ class Leading:
     # --- fetches -------------------------------------------------------------------------------------------------
 
     def on_fetch(self, params: FetchParams) -> None:
-        """Take note of a fetch in this epoch: who is there, and up to where it is durable there."""
+        """Take note of a fetch in this epoch: the replica is alive, and its log is durable up to the fetch offset."""
         assert params.epoch == self._state.epoch
         if params.replica_id < 0 or params.replica_id == self._shared.node_id:
             return

@@ -1,4 +1,4 @@
-"""The file ``quorum-state``: epoch, leader and vote, durable before anything is said that relies on them (KIP-595).
+"""The file ``quorum-state``: epoch, leader and vote, durable before any message that relies on them (KIP-595).
 
 A new state is written to a file of its own, fsynced, renamed over the old one, and the directory fsynced: after a
 power loss at any point there is either the old state or the new one, whole. Content as Kafka writes it (version 0).

@@ -124,7 +124,7 @@ class RaftReplica:
         self._role: Role | None = None
         self._is_settling = False
         self._goes_on = False
-        """Whether an event is due that tells the listener more of what is committed."""
+        """Whether an event is due that delivers more committed records to the listener."""
         self._is_closed = False
         self._on_stopped: Callable[[], None] | None = None
 
@@ -332,7 +332,7 @@ class RaftReplica:
             self._close(self._on_stopped)
 
     def _go_on(self) -> None:
-        self._goes_on = False  # what is left is told behind this event
+        self._goes_on = False  # the rest is delivered behind this event
 
     def _leadership(self) -> Leadership:
         claim_from = self._role.epoch_start if isinstance(self._role, Leading) else None

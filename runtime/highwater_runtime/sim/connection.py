@@ -190,7 +190,7 @@ class Connection:
         self.close_by_client()
         for call in failed:
             failure = RpcFailure.TIMED_OUT if call.deadline <= now else RpcFailure.DISCONNECTED
-            handler, call.on_response = call.on_response, None  # a response that comes yet finds nobody
+            handler, call.on_response = call.on_response, None  # a late response is dropped
             if handler is not None:
                 self.client.loop.push(now, report_failure, (self.client, handler, failure))
 

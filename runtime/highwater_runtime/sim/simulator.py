@@ -4,10 +4,10 @@ The simulator hosts cores (:class:`highwater_runtime.ports.NodeCore`) exactly as
 what reality does: kills, power losses, pauses, skewed clocks, a network that delays, cuts and resets, and disks that
 forget.
 
-A core that raises ends its node, as an exception ends a process: the page cache stays, and nobody starts the node
-again by itself. A failing disk (``EIO``, ``ENOSPC``) and a deliberate halt always do. Any other exception is a bug: of
-a node under test it is a finding, told by the event ``node-crashed``, and the run goes on; of a client, or in a test
-of a core, it ends the run with a :class:`SimulationError`. A node that never lets virtual time advance
+A core that raises ends its node, as an exception ends a process: the page cache stays, and the node is not started
+again by itself. A failing disk (``EIO``, ``ENOSPC``) and a deliberate halt always end the node. Any other exception is
+a bug. In a node under test it is a finding, reported by the event ``node-crashed``, and the run goes on. In a client,
+or in a test of a core, it ends the run with a :class:`SimulationError`. A node that never lets virtual time advance
 (:class:`.LivelockError`) is treated as one that raised.
 """
 

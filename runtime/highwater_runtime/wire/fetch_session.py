@@ -5,11 +5,11 @@ Rules in words, as in Kafka's ``FetchSessionHandler``:
 * The first request is a full one and names every partition. The leader answers it with a session id, or with 0 if it
   has no place for a session; then the next request is a full one again.
 * Within a session a request names the partitions that are new or asked for otherwise than before, and those that are
-  wanted no more. An answer tells only what has changed.
-* After an error of the session, or a request without an answer, nobody knows what the leader holds: the next request is
-  full, and closes the old session by naming it.
-* Whoever is asked for again goes to the end of the line, so that in full requests, too, all get their share of
-  ``max_bytes``.
+  no longer wanted. An answer has only the partitions that have changed.
+* After an error of the session, or a request without an answer, the leader's state of the session is unknown: the next
+  request is full, and closes the old session by naming it.
+* A partition that is asked for again goes to the end of the line, so that in full requests, too, all get their share
+  of ``max_bytes``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A node's sessions with the simulator's ensemble: :class:`~highwater_runtime.ports.coordination.Coordination`.
 
-A session keeps one poll under way (see :mod:`.connection`), which brings the events of watches and tells the ensemble
+A session keeps one poll under way (see :mod:`.connection`), which brings the events of watches and shows the ensemble
 that the client lives. A connection breaks when a request fails or is not answered within two thirds of the session's
 time-out; the next server is tried then, with the newest zxid that the session has seen.
 """

@@ -3,7 +3,7 @@
 A read is answered from what the server has applied, but not before the writes of this client that came before it. A
 write waits for its transaction to come back with the log. A *poll* asks for nothing: it is answered when a watch has
 fired, when another request comes behind it, or after a third of the session's time-out, and so it is the client's ping.
-Each response first tells the events of the watches that have fired.
+Each response begins with the events of the watches that have fired.
 """
 
 from __future__ import annotations

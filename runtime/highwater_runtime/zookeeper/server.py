@@ -63,7 +63,7 @@ _PASSWORD_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZooKeeperOptions:
-    """What one server is told at its start.
+    """Options of one server.
 
     ``servers`` maps the ids of all servers, its own among them, to where they listen. ``tick_ms``: sessions last at
     least 2 and at most 20 of these (``tickTime``).
@@ -79,7 +79,7 @@ class ZooKeeperOptions:
 class ZooKeeperServer:
     """One incarnation of a server (a ``NodeCore`` and a ``RaftListener``).
 
-    ``state`` and ``raft`` are for whoever observes; nothing may be changed through them. ``witness`` is told of every
+    ``state`` and ``raft`` are for observers and must not be changed from outside. ``witness`` receives every
     transaction that this server applies.
     """
 

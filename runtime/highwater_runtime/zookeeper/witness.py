@@ -40,7 +40,7 @@ class _State(NamedTuple):
 
 
 class Witness:
-    """Follows one tree; every transaction must be told, in order, by :meth:`applied`."""
+    """Follows one tree. The caller passes every transaction, in order, to :meth:`applied`."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace

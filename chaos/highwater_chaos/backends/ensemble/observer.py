@@ -1,9 +1,9 @@
-"""The harness as an observer of the ensemble: a server without a vote, which is told of every committed transaction.
+"""The harness as an observer of the ensemble: a server without a vote that receives every committed transaction.
 
-In the simulator every ZooKeeper server reports what its transactions mean. Real servers report nothing, but whoever
+In the simulator every ZooKeeper server reports what its transactions mean. Real servers report nothing. A program that
 speaks their protocol (Zab, the part between a leader and its *learners*) may join them as an observer. It needs no JVM
-and no access to their disks, and it is told what is committed, in order, and nothing else. (A server's transaction log
-also holds what is never committed; a client that watches nodes may miss states between two looks.) ::
+and no access to their disks. It receives committed transactions in order and nothing else. (A server's transaction log
+also holds what is never committed. A client that watches nodes may miss states between two reads.) ::
 
     us                          leader (port 2888; no other server listens there)
     OBSERVERINFO        ->
@@ -76,7 +76,7 @@ _log = logging.getLogger(__name__)
 
 
 class Witnessed(NamedTuple):
-    """An event of the ensemble. ``node`` is the leader that told of it; ``time_ns``: CLOCK_MONOTONIC."""
+    """An event of the ensemble. ``node`` is the leader that sent the transaction; ``time_ns``: CLOCK_MONOTONIC."""
 
     time_ns: int
     wall_ns: int
@@ -156,7 +156,7 @@ class EnsembleObserver:
         except OSError as error:
             _log.debug("%s: %s", name, error)  # no leader; gone, or silent
         except (JuteError, ZnodeError) as error:
-            self._note(f"{name} told the harness what it does not understand: {error}")
+            self._note(f"{name} sent what the harness does not understand: {error}")
         finally:
             self._socket = None
 
@@ -191,7 +191,7 @@ class EnsembleObserver:
                 case _ if kind == _SNAP:
                     snapshot = zxid, read_snapshot(reader)
                 case _ if kind == _TRUNC:
-                    raise JuteError(f"asked to forget what it said was committed, after zxid {zxid:#x}")
+                    raise JuteError(f"asked to truncate committed transactions, after zxid {zxid:#x}")
                 case _ if kind == _PROPOSAL:
                     proposed[zxid] = data
                 case _ if kind == _COMMIT and (one := proposed.pop(zxid, None)) is not None:

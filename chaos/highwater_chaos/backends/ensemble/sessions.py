@@ -73,7 +73,7 @@ class SessionsClient:
                     pass
 
         def closed() -> None:
-            # Without a connection nobody was told, and that is not known here: whoever looks sees whether it lives.
+            # Without a connection the ensemble has not been informed, and this is not known here. A probe must check.
             self._taken.pop(key, None)
 
         self._taken[key] = self._coordination.open(_SESSION_MS, on_event, key=key)

@@ -1,7 +1,7 @@
-"""Node agents, as those who ask them for faults see them: HTTP with JSON, a bearer token, one agent a node.
+"""Clients of the node agents: HTTP with JSON, a bearer token, one agent for each node.
 
-Requests carry their fault's id, so that asking again is safe: what got no answer is asked again for a while. Who asks
-decides what a refusal means; nothing here gives up silently.
+Requests carry their fault's id, so they can be repeated: a request without an answer is sent again for a while. The
+caller decides what a refusal means; nothing here gives up silently.
 
 Every wait has an end: a connection is made within seconds or not at all, and an answer has a time that goes with what
 was asked. An agent's pod may be replaced at any moment, by one with another address: who follows agents
@@ -195,7 +195,7 @@ class AgentClient:
             connection.close()
         if answer.status >= 400:
             kind = _NoAnswerError if answer.status in (429, 503) else AgentError
-            raise kind(f"{what}: {answer.status}: {_said(content)}", answer.status)
+            raise kind(f"{what}: {answer.status}: {_error_message(content)}", answer.status)
         return content
 
     def _connection(self) -> HTTPConnection:
@@ -214,7 +214,7 @@ def _patience_for(method: str, path: str, body: Json | None) -> float:
     return _STOP_WITHIN if body is not None and body.get("kind") == "stop" else _ACT_WITHIN
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
         found = json.loads(content)
         parts = [str(found["error"])]

@@ -1,8 +1,8 @@
 """A run directory kept in the cluster: a compressed archive in ConfigMaps, owned by the experiment.
 
 No object store and no volume is asked for, so that it works wherever an experiment does, and every user who may read
-ConfigMaps can fetch it. What would be too large for that is kept without its recordings: verdict, report, faults and
-logs are; the recordings are then said to be missing.
+ConfigMaps can fetch it. A run that would be too large is kept without its recordings: only with verdict, report, faults
+and logs. It is then marked as a run whose recordings are missing.
 
 What a judging Job adds is kept beside the recordings, which do not change once they are there.
 """
@@ -58,12 +58,12 @@ def store_verdict(api: Kube, owner: Json, directory: Path) -> str:
     first = api.get(CONFIG_MAP, owner["metadata"]["namespace"], _name(owner["metadata"]["name"], _RUN, 0))
     if first is None:
         raise ArchiveError(f"the run of {owner['metadata']['name']} is not kept any more")
-    said = first["metadata"]["annotations"]
+    annotations = first["metadata"]["annotations"]
     data = pack(directory, only=_JUDGED)
     if len(data) > LARGEST:  # the report can be drawn again
         data = pack(directory, only=_JUDGED[:-1])
-    where = _put(api, owner, _VERDICT, data, {_OF: said[_SHA256]})
-    return f"{_words(owner, _RUN, int(said[_CHUNKS]))}, verdict and report: {where}"
+    where = _put(api, owner, _VERDICT, data, {_OF: annotations[_SHA256]})
+    return f"{_words(owner, _RUN, int(annotations[_CHUNKS]))}, verdict and report: {where}"
 
 
 def _put(api: Kube, owner: Json, what: str, data: bytes, notes: dict[str, str]) -> str:
@@ -102,11 +102,11 @@ def fetch(api: Kube, namespace: str, name: str, parent: Path) -> Path:
         raise ArchiveError(
             f"no run of {namespace}/{name} is kept: expected ConfigMap {_name(name, _RUN, 0)}; found none"
         )
-    data, said = found
-    target = _free(parent / Path(said[_DIRECTORY]).name)
+    data, annotations = found
+    target = _free(parent / Path(annotations[_DIRECTORY]).name)
     _unpack(data, target)
     if not (target / "verdict.json").exists():
-        _add_verdict(api, namespace, name, said[_SHA256], target)
+        _add_verdict(api, namespace, name, annotations[_SHA256], target)
     return target
 
 
@@ -125,18 +125,18 @@ def _get(api: Kube, namespace: str, name: str, what: str) -> tuple[bytes, dict[s
     first = api.get(CONFIG_MAP, namespace, _name(name, what, 0))
     if first is None:
         return None
-    said: dict[str, str] = first["metadata"].get("annotations") or {}
+    annotations: dict[str, str] = first["metadata"].get("annotations") or {}
     data = base64.b64decode(first["binaryData"]["part"])
-    for number in range(1, int(said[_CHUNKS])):
+    for number in range(1, int(annotations[_CHUNKS])):
         part = api.get(CONFIG_MAP, namespace, _name(name, what, number))
         if part is None:
             raise ArchiveError(
                 f"the run of {namespace}/{name} is not whole: ConfigMap {_name(name, what, number)} is missing"
             )
         data += base64.b64decode(part["binaryData"]["part"])
-    if hashlib.sha256(data).hexdigest() != said[_SHA256]:
+    if hashlib.sha256(data).hexdigest() != annotations[_SHA256]:
         raise ArchiveError(f"the run of {namespace}/{name} is not what was stored: its parts are of several runs")
-    return data, said
+    return data, annotations
 
 
 def _unpack(data: bytes, target: Path) -> None:

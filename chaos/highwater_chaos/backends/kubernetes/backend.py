@@ -258,7 +258,7 @@ class KubernetesBackend:
         return "gone" if not living else "stopped" if "stopped" in living else "running"
 
     def clock_error(self, node: str) -> tuple[int, float]:
-        """As the node told its agent, while it is skewed and when that was undone."""
+        """Return offset (ns) and rate as the node reported them to its agent, at the skew and when it was undone."""
         skew = self._nodes[node].skew
         if skew is None:
             return 0, 1.0
@@ -333,12 +333,12 @@ class KubernetesBackend:
             self._desk.heal(fault)
 
     def held_up(self, node: str) -> HeldUp | None:
-        """The kubelet's back-off, as the pod's status tells it."""
+        """Return the kubelet's back-off from the pod's status; None if there is none or it cannot be read."""
         place = self._nodes[node].place
         try:
             pods = self._api.list(POD, place.namespace, f"{CLUSTER_LABEL}={self._place.cluster}", patience=0.0)
         except KubeError:
-            return None  # then it is said that the node does not run, and not why
+            return None  # the caller then reports that the node does not run, without a reason
         pod = next((one for one in pods if one["metadata"]["name"] == place.name), None)
         return None if pod is None else held_up(pod, _CONTAINER)
 
@@ -498,8 +498,8 @@ class KubernetesBackend:
         self._ended(one, "stop", fault)
 
     def _ended(self, one: _Node, reason: str, fault: InjectedFault) -> None:
-        """Note the end of an incarnation, behind everything that it said."""
-        one.events.silent_since = None  # its agent has just answered: what the node said is worth waiting for
+        """Note the end of an incarnation, behind all of its events."""
+        one.events.silent_since = None  # its agent has just answered, so wait for the node's last events
         self._take_events()
         lost = int(fault.details("lostBytes") or 0)
         self._intake.stopped(one.events, reason, fault.seen_at_ns, lost)

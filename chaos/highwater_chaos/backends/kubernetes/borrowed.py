@@ -1,13 +1,13 @@
 """What an experiment sees of a cluster that had lived before it, and what of that it is judged by.
 
-The harness has to know how the cluster is: who is registered, who leads. That follows from everything that nodes have
-told, from long before the experiment on. It is judged by what happened since it began, and on its own topics alone:
+The harness has to know the state of the cluster: who is registered, who leads. That follows from all events of the
+nodes, also from long before the experiment. The experiment is judged only by its own time and its own topics:
 
-* events of partitions count where the topic is the experiment's own, and from the beginning on;
-* events about nodes and registrations count from ever, as what the partitions' events mean follows from them; those of
-  before stand at the run's beginning;
-* of the quorum, what controllers did before is not judged. What their logs held then they have not told, so that they
-  are looked at as one that has lost its power is: by what it tells from now on.
+* events of partitions count if the topic is the experiment's own, from the beginning of the experiment;
+* events about nodes and registrations always count, because events of partitions refer to them; earlier ones get the
+  time of the run's beginning;
+* what controllers did before is not judged. The contents of their logs at that time are not known. So they are judged
+  like controllers that have lost power: by what they report from now on.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Past:
 def judge_quorum(
     voters: dict[int, str], wiped: Container[tuple[str, int]], events: Sequence[TimedEvent]
 ) -> list[InvariantViolation]:
-    """Violations since run time 0; ``events`` with those of before, by time."""
+    """Return the violations since run time 0. ``events`` are in order of time and include earlier ones."""
     judge = QuorumJudge(voters, wiped)
-    told = (RaftStateChanged, NodeStarted, NodeStopped)
+    lifecycle = (RaftStateChanged, NodeStarted, NodeStopped)
     unknown = [
         TimedEvent(0, 0, name, 0, event)
         for name in voters.values()
         for event in (NodeStopped(reason="power-loss"), NodeStarted())
     ]
-    judge.judge([*unknown, *(one for one in events if one.time_ns < 0 and isinstance(one.event, told))])
+    judge.judge([*unknown, *(one for one in events if one.time_ns < 0 and isinstance(one.event, lifecycle))])
     judge.violations.clear()
     return judge.judge(one for one in events if one.time_ns >= 0)

@@ -35,7 +35,7 @@ class BorrowedCluster:
         self._generation = 0
         self._uid = ""
         self._looked = 0.0
-        self._said = ""
+        self._finding = ""
 
     def begin(self) -> None:
         """Raises ``ClusterError`` where it is not this experiment's to use."""
@@ -51,14 +51,14 @@ class BorrowedCluster:
 
     def changed(self) -> str | None:
         """Return how it was changed since :meth:`begin`, looked up every few seconds; None if no change is known."""
-        if not self._said and time.monotonic() - self._looked > _LOOK_EVERY:
+        if not self._finding and time.monotonic() - self._looked > _LOOK_EVERY:
             self._looked = time.monotonic()
             try:
                 found = self._api.get(LOG_CLUSTER, self._place.namespace, self._place.cluster)
             except KubeError:
                 return None  # asked again; the journal, which cannot do without, says what is wrong
             if found is None or found["metadata"]["uid"] != self._uid or found["metadata"].get("deletionTimestamp"):
-                self._said = f"{self._what} was deleted while the experiment ran"
+                self._finding = f"{self._what} was deleted while the experiment ran"
             elif found["metadata"]["generation"] != self._generation:
-                self._said = f"{self._what} was changed while the experiment ran: what was in force is not known"
-        return self._said or None
+                self._finding = f"{self._what} was changed while the experiment ran: what was in force is not known"
+        return self._finding or None

@@ -91,7 +91,7 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
     with suppress(Conflict):  # with an attempt whose response was lost, perhaps: looked at below
         api.create(cluster_manifest(place, cluster))
     deadline = time.monotonic() + timeout
-    said = "nothing was said of it"
+    message = "it has no condition Ready"
     while time.monotonic() < deadline:
         found = api.get(LOG_CLUSTER, place.namespace, place.name)
         if found is None:
@@ -104,12 +104,12 @@ def bring_up(api: Kube, place: Place, cluster: Cluster, timeout: float, still_mi
             )
         ready = condition_of(found, "Ready")
         if ready is not None:
-            said = ready.get("message", "")
+            message = ready.get("message", "")
             if ready["status"] == "True" and ready.get("observedGeneration") == found["metadata"]["generation"]:
                 return
         still_mine()
         time.sleep(_POLL)
-    raise ClusterError(f"LogCluster {place.namespace}/{place.name} was not Ready within {timeout:g} s: {said}")
+    raise ClusterError(f"LogCluster {place.namespace}/{place.name} was not Ready within {timeout:g} s: {message}")
 
 
 def find_pods(api: Kube, agents: AgentSettings, place: Place, cluster: Cluster) -> dict[str, PodPlace]:

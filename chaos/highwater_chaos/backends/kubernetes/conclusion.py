@@ -90,6 +90,6 @@ def reason_of(verdict: Json) -> str:
 
 
 def passed_condition(verdict: str, reason: str) -> Condition:
-    """Return the condition that tells a verdict."""
+    """Return the condition ``Passed`` for a verdict."""
     status = {"pass": "True", "fail": "False"}.get(verdict, "Unknown")
     return Condition("Passed", status, verdict.capitalize(), reason)

@@ -45,7 +45,7 @@ class PodPlace:
 
 @dataclass(slots=True)
 class InjectedFault:
-    """A fault that an agent has. ``record``: as the agent told it last."""
+    """A fault that an agent has. ``record``: the agent's latest record of it."""
 
     id: str
     place: PodPlace
@@ -53,7 +53,7 @@ class InjectedFault:
     healed: bool = False
 
     def details(self, name: str, phase: str | None = None) -> Any:
-        """The latest evidence's ``name`` among its details; None: no evidence tells it."""
+        """Return the detail ``name`` of the latest evidence that has it; None if no evidence has it."""
         for one in reversed(self.record.get("evidence") or []):
             if name in (one.get("details") or {}) and (phase is None or one.get("phase") == phase):
                 return one["details"][name]
@@ -110,8 +110,8 @@ class FaultDesk:
                 self._undo_uncertain(fault, place, str(error))
             raise BackendError(f"{what}: {error}") from error
         made = self._faults[fault] = InjectedFault(fault, place, record)
-        said = "; ".join(str(one["saw"]) for one in record.get("evidence") or [])
-        self._journal.note(fault, "done", said)
+        evidence = "; ".join(str(one["saw"]) for one in record.get("evidence") or [])
+        self._journal.note(fault, "done", evidence)
         wrong = [one["saw"] for one in record.get("evidence") or [] if not one["confirmed"]]
         if wrong:
             self.heal(made)

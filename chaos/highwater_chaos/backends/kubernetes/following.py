@@ -73,7 +73,7 @@ def follow(api: Kube, namespace: str, name: str, progress: Callable[[str], None]
         FollowError: it was refused or deleted, or no operator looks after it.
         KubeError: the API server does not answer.
     """
-    began, said = time.monotonic(), ""
+    began, shown = time.monotonic(), ""
     while True:
         found = api.get(CHAOS_EXPERIMENT, namespace, name)
         if found is None:
@@ -84,8 +84,8 @@ def follow(api: Kube, namespace: str, name: str, progress: Callable[[str], None]
                 api.delete(CHAOS_EXPERIMENT, namespace, name)
                 raise FollowError(f"experiment {name} was not accepted: {one['message']}")
         phase = status.get("phase", "")
-        if phase != said:
-            said = phase
+        if phase != shown:
+            shown = phase
             progress(phase)
         if phase == "Completed":
             return status

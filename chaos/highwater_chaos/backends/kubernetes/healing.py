@@ -65,9 +65,9 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
 
 
 def end_of(record: Json, node: str) -> str:
-    """What an agent's record of a fault that is over says of its end."""
-    said = [str(one["saw"]) for one in record.get("evidence") or [] if one.get("phase") == "heal"]
-    return f"{record['state']} at node {node}: {'; '.join(said) or 'over'}"
+    """Return how a fault ended, by its agent's record, in words."""
+    observations = [str(one["saw"]) for one in record.get("evidence") or [] if one.get("phase") == "heal"]
+    return f"{record['state']} at node {node}: {'; '.join(observations) or 'over'}"
 
 
 def _heal_one(

@@ -51,8 +51,8 @@ class Intake:
         self._polls = EventPolls(pods, crashed)
 
     def learn_the_past(self, own_topics: Sequence[str]) -> None:
-        """Take in all that the cluster's nodes have told so far; from now on the run sees its own topics. Raises
-        ``ClusterError`` where it cannot be had."""
+        """Read all earlier events of the cluster's nodes. From now on the run sees only its own topics. Raises
+        ``ClusterError`` if they cannot be read."""
         deadline = time.monotonic() + _PAST_WITHIN
         known: list[Observed] = []
         while True:
@@ -74,7 +74,7 @@ class Intake:
         return taken
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> None:
-        """The end of the pod's incarnation, behind everything that it said. ``at_ns``: when its machine saw it."""
+        """Note the end of the pod's incarnation, behind all of its events. ``at_ns``: when its machine saw the end."""
         self.add(self._polls.stopped(pod, reason, at_ns, lost_bytes))
 
     def since(self, seq: int) -> Sequence[TimedEvent]:
@@ -110,8 +110,8 @@ class Intake:
             self._judged.add(self._past.judged(observed))
 
     def _fetch(self) -> tuple[list[Observed], bool]:
-        """What pods have told since, and whether there is much more. A pod whose agent takes long is waited for once,
-        and for a moment: until it answers it counts as one that cannot be read."""
+        """Return new events of the pods, and whether many more are waiting. Waits once, and briefly, for a slow agent:
+        until it answers its pod counts as one that cannot be read."""
         now = time.time_ns()
         for name, pod in self._pods.items():
             if name not in self._fetching:
@@ -119,7 +119,7 @@ class Intake:
         heard = [one for name, (_, one) in self._fetching.items() if self._pods[name].silent_since is None]
         wait(heard, _ANSWERS_WITHIN)
         fetched: list[tuple[PodEvents, bytes | AgentError]] = []
-        # What was asked for earlier tells of earlier times only.
+        # An answer covers the time up to its request, not up to now.
         horizon = min(at for at, _ in self._fetching.values())
         for name, (_, future) in list(self._fetching.items()):
             if future.done():

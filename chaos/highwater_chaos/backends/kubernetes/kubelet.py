@@ -1,4 +1,4 @@
-"""What a pod's status tells of the kubelet's part in a restart.
+"""The kubelet's part in a restart, read from a pod's status.
 
 A container that ends is started again by the kubelet: at once the first time, then after 10, 20, 40 s and so on up to
 five minutes, unless it ran for ten minutes in between. No other program decides it, and no fault's heal makes it

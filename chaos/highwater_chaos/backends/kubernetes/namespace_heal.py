@@ -5,8 +5,8 @@ With the caller's rights: experiments are read from the API server, agents are a
 more (its journal refuses), and an operator that is there does the very same things; every write is checked against the
 object's version and every fault's end may be asked for any number of times, so that neither disturbs the other.
 
-What counts as undone is what an agent says that it saw. An agent that cannot be reached, or does not get a fault away,
-leaves the experiment ``Aborting``, with its journal as it is, and is said.
+A fault counts as undone if an agent reports that it saw it gone. If an agent cannot be reached or cannot undo a fault,
+the experiment stays ``Aborting``, its journal stays as it is, and the result names the fault.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Heal:
         self._homes: set[str] = set()
         self._seen_open: set[str] = set()
         self._unseen: dict[str, list[str]] = {}
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._healed = NamespaceHealed(namespace)
 
     def run(self, dry_run: bool) -> NamespaceHealed:
@@ -251,7 +251,7 @@ class _Heal:
         in_force, silent = self._in_force()
         for node, record in in_force:
             if record["id"] in journalled:
-                continue  # of an experiment, which has said so
+                continue  # of an experiment, which has reported it
             try:
                 ended = self._clients[node].heal_fault(record["id"])
             except AgentError as error:
@@ -298,12 +298,12 @@ class _Heal:
 
         self._write(experiment, change)
         for fault in sorted(self._seen_open & set(ends)):
-            said = f"{name}: {ends[fault]['step']} ({fault}): {ends[fault]['evidence']}"
+            line = f"{name}: {ends[fault]['step']} ({fault}): {ends[fault]['evidence']}"
             if fault in unseen:
                 self._unseen.setdefault(uid, []).append(fault)
-                self._healed.left.append(said)
+                self._healed.left.append(line)
             else:
-                self._healed.undone.append(said)
+                self._healed.undone.append(line)
         self._seen_open -= set(ends)
 
     def _end(self, experiment: Json) -> None:
@@ -379,8 +379,8 @@ class _Heal:
             return
 
     def _tell(self, what: str) -> None:
-        if what not in self._said:
-            self._said.add(what)
+        if what not in self._reported:
+            self._reported.add(what)
             self._say(what)
 
 
@@ -399,8 +399,8 @@ def _completed(found: Json, unseen: list[str]) -> Json | None:
         return None
     verdict, reason = status.get("verdict") or "inconclusive", status.get("reason") or _REASON
     if unseen:
-        said = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
-        healed = Condition("Healed", "Unknown", "NotSeen", said)
+        message = f"past their deadlines, but no agent confirmed that they are gone: {', '.join(unseen)}"
+        healed = Condition("Healed", "Unknown", "NotSeen", message)
     else:
         healed = Condition("Healed", "True", "Verified", "nothing of any fault is left")
     completed = Condition("Completed", "True", "Aborted", reason)

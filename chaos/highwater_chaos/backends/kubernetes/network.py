@@ -40,7 +40,7 @@ class Cuts:
         self._cuts: dict[str, _Cut] = {}
 
     def cut(self, cut: str, source: str, destination: str, lasts_ns: int | None) -> None:
-        """Begin to cut; :meth:`reachable` tells when it is so."""
+        """Begin to cut. :meth:`reachable` reports when the cut is in force."""
         cuts = [{"peer": self._endpoints[source].host, "direction": "in"}]
         what = f"cut {source} from {destination}"
         place = self._places[destination]
@@ -63,7 +63,7 @@ class Cuts:
         for name, one in list(self._cuts.items()):
             if one.link == (source, destination):
                 if one.injected.exception() is not None:
-                    del self._cuts[name]  # said once; from then on the link is as the probe finds it
+                    del self._cuts[name]  # raised once; from then on the link is as the probe finds it
                 one.injected.result()
                 if one.healed is not None:
                     one.healed.result()

@@ -1,12 +1,12 @@
 """Node events from pods: polled from the agents, put on one clock, numbered by incarnation.
 
 Each machine's CLOCK_MONOTONIC counts from its own boot, so events of several machines are ordered by wall clocks: an
-incarnation's first event (``NodeStarted``, before any fault can have touched its clock) tells both, and the difference
-is added to all of its events. Orders across machines are thus as good as the machines' clocks agree (NTP, usually a
-few milliseconds); those of one pod are exact. Local runs, where one clock serves all, have no such limit.
+incarnation's first event (``NodeStarted``, before any fault can have touched its clock) has both, and the difference
+is added to all of its events. The order of events across machines is as exact as their clocks (NTP, usually a few
+milliseconds). The order within one pod is exact. Local runs have one clock and no such limit.
 
 A pod's container is restarted by the kubelet, in the same pod and with the same event file: each ``NodeStarted`` is a
-new incarnation. One that was not requested means that the node ended by itself: a finding if it said that it crashed
+new incarnation. One that was not requested means that the node ended by itself: a finding if it reported a crash
 (``node-crashed``), else an inconclusive reason, since the kubelet may have ended it.
 """
 
@@ -92,18 +92,18 @@ class EventPolls:
         return ready
 
     def stopped(self, pod: PodEvents, reason: str, at_ns: int | None, lost_bytes: int = 0) -> list[Observed]:
-        """The end of the incarnation that runs, behind everything that it said, for the log; nothing where it is told
-        already. ``at_ns``: when its machine saw it."""
-        said, pod.waiting = pod.waiting, []
+        """Return the waiting events of the running incarnation, for the log, and its end behind them. Leaves the end
+        out if it has been reported already. ``at_ns``: when its machine saw the end."""
+        events, pod.waiting = pod.waiting, []
         # A node that is down may still lose its page cache, with its machine.
-        told = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
+        already_reported = pod.ending is None or (not pod.up and reason != "power-loss") or pod.incarnation == 0
         pod.ending = None
-        if told:
-            return said
+        if already_reported:
+            return events
         pod.up = False
         pod.last_ns = max(pod.last_ns, at_ns or time_ns())
         end = NodeStopped(reason=reason, offset=lost_bytes)
-        return [*said, Observed(pod.last_ns, pod.last_ns, pod.name, pod.incarnation, end)]
+        return [*events, Observed(pod.last_ns, pod.last_ns, pod.name, pod.incarnation, end)]
 
     def notes(self) -> list[str]:
         """Lines that could not be read, and agents that were silent for long."""
@@ -116,7 +116,7 @@ class EventPolls:
         if pod.silent_since is None:
             pod.silent_since = now
         elif pod.silent_since >= 0 and now - pod.silent_since > _SILENT_NS:
-            pod.silent_since = -1  # said once
+            pod.silent_since = -1  # noted once
             self._notes.append(f"events of {pod.name} could not be read for {_SILENT_NS // SECOND} s: {error}")
 
     def _read(self, pod: PodEvents, data: bytes) -> None:

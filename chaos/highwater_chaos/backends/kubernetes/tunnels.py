@@ -44,12 +44,12 @@ class _Tunnel(HTTPConnection):
         self.sock = cast("socket.socket", made)
 
     def getresponse(self) -> HTTPResponse:
-        """With what the node said, where the connection came to nothing there."""
+        """Return the response. If the node reported why the connection failed, the ConnectionError has its words."""
         try:
             return super().getresponse()
         except (OSError, HTTPException) as error:
-            said = None if self._forward is None else self._forward.error(self.port)
-            raise ConnectionError(said or str(error) or type(error).__name__) from error
+            reason = None if self._forward is None else self._forward.error(self.port)
+            raise ConnectionError(reason or str(error) or type(error).__name__) from error
 
     def close(self) -> None:
         """Both ends."""

@@ -1,4 +1,4 @@
-"""What the machine refuses is told as the protocol wants it."""
+"""Turn the machine's errors into the exceptions of the backend's protocol."""
 
 from __future__ import annotations
 

@@ -401,7 +401,7 @@ class LocalBackend:
         self._stopped(local, "crash")
 
     def _stopped(self, local: LocalNode, reason: str, lost_bytes: int = 0) -> None:
-        """Note the end of an incarnation, behind everything that it said."""
+        """Note the end of an incarnation, behind all of its events."""
         self._rules.gone(local.name)
         self._take_events()
         self._log.host_event(local.name, local.incarnation, NodeStopped(reason=reason, offset=lost_bytes))

@@ -30,7 +30,7 @@ OnAnswer = Callable[[Any], None]
 
 
 class ControlError(BackendError):
-    """A node did not do what it was asked: it said why, or did not answer in time."""
+    """A node did not do what it was asked: it answered with a reason, or did not answer in time."""
 
 
 @dataclass(slots=True)

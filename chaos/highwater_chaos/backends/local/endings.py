@@ -33,7 +33,7 @@ class Ending:
     tail: str
 
     def finding(self) -> NodeCrashed | None:
-        """The crash that the harness has to report in the node's place; None where there is none, or it is told."""
+        """Return the crash that the harness must report for the node; None if there is none or the node reported it."""
         if self.was_reported or self.troubled or self.was_asked or self.status is None:
             return None
         own = -self.status in _OWN_SIGNALS if self.status < 0 else not self.says_why

@@ -5,7 +5,7 @@ As root every node has a network namespace of its own on one bridge, and the add
 (and 2888, 3888 among themselves), the harness's clients ``10.77.0.1``. These
 addresses exist inside the run's namespaces only, so that any number of runs can go on side by side.
 
-Without root everything is on 127.0.0.1, told apart by ports.
+Without root everything is on 127.0.0.1 and differs by port.
 """
 
 from __future__ import annotations

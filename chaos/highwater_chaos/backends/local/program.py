@@ -153,7 +153,7 @@ class NodeProgram(Protocol):
 
 @runtime_checkable
 class HasControlSocket(Protocol):
-    """Software whose nodes can be told what to do to themselves: rules about messages, clock, flushes, metrics."""
+    """Software whose nodes take instructions over a socket: rules about messages, clock, flushes, metrics."""
 
     def control_socket(self, place: NodePlace) -> Path:
         """The node's control socket."""

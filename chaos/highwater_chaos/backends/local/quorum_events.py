@@ -1,10 +1,9 @@
 """What the events of controllers show about Raft's invariants, if the nodes themselves cannot be looked into.
 
-The simulator checks the quorum against live cores after every event. On real processes there are only the events that
-nodes write, so what they cannot show is not looked at here: ``raft-leader-completeness`` and ``raft-commit-majority``
-are judged from what each controller said that its log holds (an append, a truncation, a fetched snapshot), which is
-what its next incarnation has as well, unless it lost its disk or its power: then it is left out until it has reported
-again.
+The simulator checks the quorum against live cores after every event. Real processes only write events, so a check here
+can use nothing else. ``raft-leader-completeness`` and ``raft-commit-majority`` are judged by the log that each
+controller reported (an append, a truncation, a fetched snapshot). Its next incarnation has the same log, unless it lost
+its disk or its power. Then the controller is left out until it has reported again.
 
 Names are those of ``highwater_pipeline.anomalies``. Events must come in the order of their times.
 """
@@ -32,7 +31,7 @@ QUORUM_KINDS: Final = (b"raft-", b"node-started", b"node-stopped")
 """The kinds of events that are judged here, by the beginning of their names."""
 SUBJECT: Final = "__cluster_metadata-0"
 _MOST: Final = 1000
-_NOTHING_TOLD: Final = 1 << 62
+_NOTHING_REPORTED: Final = 1 << 62
 """As an offset: behind everything."""
 
 
@@ -43,7 +42,7 @@ class _Batch(NamedTuple):
 
 
 class _Voter:
-    """What one controller has told."""
+    """What one controller has reported."""
 
     __slots__ = ("end", "epoch", "high_watermark", "known", "leader", "log", "state", "uncommitted", "up")
 
@@ -133,7 +132,7 @@ class QuorumJudge:
                 what = (
                     f"{node}, in epoch {event.epoch}, follows node {event.leader} and is told otherwise: {event.reason}"
                 )
-                self._add(event.reason, SUBJECT, what, ("told", event.epoch))
+                self._add(event.reason, SUBJECT, what, ("contradicted", event.epoch))
 
     # --- elections ---
 
@@ -156,17 +155,17 @@ class QuorumJudge:
         leader = self._leaders.setdefault(epoch, node)
         if leader != node:
             self._add("raft-election-safety", SUBJECT, f"{node} and {leader} both lead epoch {epoch}", epoch)
-        start = min(voter.log, default=0 if voter.known else _NOTHING_TOLD)
+        start = min(voter.log, default=0 if voter.known else _NOTHING_REPORTED)
         for offset, batch in self._committed.items():
-            # What it has of before a snapshot or a power loss, it has not told.
+            # It has not reported what its log holds from before a snapshot or a power loss.
             if offset >= start and self._committed_in[offset] < epoch and voter.log.get(offset) != batch:
                 what = f"{node} leads epoch {epoch} without the committed batch at offset {offset}"
                 self._add("raft-leader-completeness", SUBJECT, what, (epoch, offset))
                 return
 
     def _epoch_inflation(self, node: str, epoch: int) -> None:
-        """A voter bumps the epoch although a leader of a lower one lives and a majority follows it. Who has not heard
-        from its leader for a fetch time-out is a follower no longer, and says so."""
+        """Check whether a voter raised the epoch although a leader of a lower one lives and a majority follows it. A
+        voter without an answer from its leader for a fetch time-out is no longer a follower, and reports this."""
         for number, name in self._names.items():
             leader = self._voters[name]
             if not leader.up or leader.state != "leader" or leader.epoch >= epoch or name == node:

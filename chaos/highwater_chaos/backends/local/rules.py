@@ -16,7 +16,7 @@ from highwater_chaos.backends.local.control import ControlChannel, ControlError
 from highwater_chaos.backends.primitives import RpcRule
 
 _FORGOTTEN: Final = -1
-"""Remote id of a rule whose node has not said yet under which id it has it."""
+"""Remote id of a rule before its node has answered with the id."""
 
 
 @dataclass(slots=True)
@@ -77,8 +77,8 @@ class RuleBook:
         return 0 if rule is None else rule.caught_before + sum(one.caught for one in rule.installed.values())
 
     def remove(self, name: str) -> None:
-        """Take a rule out of force; nodes that answer have let go what it held, and told its last count, when this
-        returns. Idempotent."""
+        """Take a rule out of force. When this returns, nodes that answer have released the messages that it held and
+        have reported its last count. Idempotent."""
         rule = self._rules.get(name)
         if rule is None or not rule.in_force:
             return

@@ -77,7 +77,7 @@ class ZooKeeperObserver:
         self._ensemble = EnsembleObserver(servers, silence_s=silence, enter=site.enter_network)
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
-        """ZooKeeper's servers do not say that they were started: it is said here."""
+        """Add the event ``NodeStarted``, since ZooKeeper's servers do not report their start."""
         wall_ns = time.time_ns() - (time.monotonic_ns() - time_ns)
         self._started.append(Observed(time_ns, wall_ns, node, incarnation, NodeStarted()))
 

@@ -1,4 +1,4 @@
-"""What every program of clients has in common: its settings, run time, its history, and how it tells its status."""
+"""What every program of clients has in common: settings, run time, history, and reports of its status."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Faults that the node program brings about in itself: messages held back, lost, late or doubled; flushes that do not
 end; a clock that is wrong; heartbeats that are lost until a session has expired.
 
-The node is told over its control socket, reached through its container's own file system. What it is told carries this
-fault's id, so that any agent can take it back.
+The agent sends instructions over the node's control socket, reached through its container's own file system. Each
+instruction carries this fault's id, so that any agent can undo it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def session_key(pod: Pod) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class MessagesKind:
-    """Confirmed by the node's word that the rule is in force; how many messages it has acted upon is told when asked
-    and when it ends."""
+    """Confirmed when the node answers that the rule is in force. A look at the fault and its end also report the number
+    of messages that the rule acted upon."""
 
     request: MessagesRequest | SessionExpiryRequest
 
@@ -182,6 +182,6 @@ def _taken_back(context: HealContext) -> list[Evidence]:
                 left = one.left()
             except MachineError as error:
                 left = str(error)
-            there = "the node has taken it back" if Path(one.socket).exists() else "the node that was told is gone"
+            there = "the node has taken it back" if Path(one.socket).exists() else "the node that had it is gone"
             evidence.append(Evidence(left or there, left is None, "heal"))
     return evidence

@@ -1,7 +1,7 @@
-"""DescribeConfigs: what holds for a topic or for this broker, with where each value is from.
+"""DescribeConfigs: the values in force for a topic or for this broker, and the source of each value.
 
-Any broker answers for topics; the defaults that it tells are its own. For a broker, that broker answers, and for all
-brokers (empty name) any does: what is set dynamically for all, and no more.
+Any broker answers for topics, with its own defaults. Only the broker itself answers for a broker. Any broker answers
+for all brokers (empty name), with what is set dynamically for all, and no more.
 """
 
 from __future__ import annotations

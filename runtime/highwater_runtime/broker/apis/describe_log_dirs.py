@@ -1,7 +1,7 @@
 """DescribeLogDirs: what this broker holds, and how many bytes each replica takes (KIP-113).
 
-There is one log directory, and no replica moves between directories, so none is ever a future one. How large the file
-system is, and how much of it is free (KIP-827), is not known here and told as −1.
+There is one log directory, and no replica moves between directories, so none is ever a future one. The size of the
+file system and its free space (KIP-827) are not known here: the answer has −1.
 """
 
 from __future__ import annotations

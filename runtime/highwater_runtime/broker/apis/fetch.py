@@ -12,13 +12,13 @@ Rules in words:
 * A request waits until it has ``min_bytes``, at most ``max_wait_ms``; any error, any divergence and any change of
   leader ends the wait.
 * ``max_bytes`` goes over all partitions in the order of the request. The first batch of the first partition with data
-  is sent even if it is larger, so that nobody gets stuck. No answer is larger than ``fetch.max.bytes``.
+  is sent even if it is larger, so that no client gets stuck. No answer is larger than ``fetch.max.bytes``.
 * A follower outside the ISR gets no records of a throttled partition while the quota is exceeded (KIP-73,
   :mod:`highwater_runtime.broker.replication_quota`).
 * There are no transactions, so the last stable offset is the HW, and no transaction was aborted.
 * Batches compressed with zstd are for clients that know Fetch v10 or later (KIP-110).
 
-What a request of a fetch session asks, and what of the answer is told, is in
+What a request of a fetch session asks for, and which part of the answer is sent, is decided in
 :mod:`highwater_runtime.broker.fetch_sessions`. Of a session only the partitions that are news are looked at; here is
 decided when one is quiet again:
 
@@ -270,7 +270,7 @@ class DelayedFetch:
                 quota.record(len(data.records))
 
     def _calm(self, asked: AskedPartition, partition: Partition, data: PartitionData) -> None:
-        """After an answer in a session: whether nobody needs to look at the partition until something happens to it."""
+        """Mark a partition as quiet after an answer in a session, if it needs no look until it changes."""
         self._sessions.watch(asked, partition.name)
         leading, offset = partition.leading, asked.fetch.fetch_offset
         if data.error_code != ErrorCode.NONE or data.diverging_epoch.epoch >= 0 or leading is None:

@@ -1,9 +1,8 @@
 """Metadata and DescribeCluster: what this broker believes of the cluster, from its published image.
 
-Each client is told the endpoints of the listener by which it came. The controller named is a broker; which one, the
-mode says. Without
-authorization everybody may do everything that there is to do; who asks for the operations he is allowed is told all of
-them.
+Each client gets the endpoints of the listener by which it came. The controller named is a broker, chosen by the mode
+of the cluster. Without authorization every client may do everything: a request for its authorized operations gets all
+of them.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
             )
         )
         return
-    told = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
+    listed = [image.brokers[b] for b in sorted(image.brokers)] if body.include_fenced_brokers else live_brokers(image)
     response = DescribeClusterResponse(
         cluster_id=cluster_id,
         controller_id=controller_id,
@@ -113,7 +112,7 @@ def describe_cluster(request: InboundRequest, image: MetadataImage, cluster_id: 
                 rack=b.rack,
                 is_fenced=b.fenced and body.include_fenced_brokers,
             )
-            for b, at in reachable(told, request.listener)
+            for b, at in reachable(listed, request.listener)
         ],
     )
     if body.include_cluster_authorized_operations:
@@ -127,12 +126,12 @@ def live_brokers(image: MetadataImage) -> list[BrokerRegistration]:
 
 
 def live_ids(image: MetadataImage) -> dict[int, None]:
-    """The brokers that serve somebody. Worked out once for all partitions of an answer."""
+    """Return the ids of brokers that serve clients. Computed once for all partitions of an answer."""
     return {broker.id: None for broker in image.brokers.values() if not broker.fenced}
 
 
 def offline_replicas(state: PartitionRegistration, live: Mapping[int, None]) -> list[int]:
-    """The replicas whose brokers serve nobody; ``live`` is :func:`live_ids`."""
+    """Return the replicas whose brokers do not serve clients; ``live`` is :func:`live_ids`."""
     return [b for b in state.replicas if b not in live]
 
 

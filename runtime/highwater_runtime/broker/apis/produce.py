@@ -3,13 +3,13 @@
 Rules in words:
 
 * acks −1 is refused before the append while the committed ISR is below ``min.insync.replicas`` (NOT_ENOUGH_REPLICAS).
-  After the append the request waits until the HW has passed it; if the ISR is too small by then, that is told
-  (NOT_ENOUGH_REPLICAS_AFTER_APPEND), for the record may be on too few replicas.
+  After the append the request waits until the HW has passed it. If the ISR is too small by then, the answer is
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND, since the record may be on too few replicas.
 * Internal topics are written by the coordinators that keep their records there, and by no producer.
 * A duplicate of an idempotent producer's batch is answered with the offset of the original, and waits for the HW like
   the original did.
 * acks 0 is answered as well; the host sends nothing of that answer to a real client, who does not expect any.
-* When leadership goes while a request waits, the outcome is open and the producer is told NOT_LEADER_OR_FOLLOWER.
+* If leadership is lost while a request waits, the outcome is open and the producer gets NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class GroupStore(Protocol):
 
     def store_group(self, group: Group, assignment: Mapping[str, bytes], on_done: Callable[[ErrorCode], None]) -> None:
         """Write the group as it is now, with ``assignment`` by member id; ``on_done`` with NONE once that is
-        committed, else with what a client is to be told. May call ``on_done`` before it returns."""
+        committed, else with the error for the client. May call ``on_done`` before it returns."""
 
 
 class Membership:
@@ -214,7 +214,7 @@ class Membership:
                 leads = group.is_leader(new_id)
                 answered = self._joined(group, member)
                 if not request.can_skip_assignment:
-                    # Told the earlier leader's id, the client takes itself for a follower and assigns nothing.
+                    # If it gets the earlier leader's id, the client takes itself for a follower and assigns nothing.
                     answered = answered._replace(leader_id=leader_before, members=())
                 self._answer_join(member, answered._replace(skip_assignment=leads and request.can_skip_assignment))
 
@@ -390,7 +390,7 @@ class Membership:
     # --- Heartbeat ------------------------------------------------------------------------------------------------
 
     def heartbeat(self, group: Group, member_id: str, instance_id: str | None, generation: int) -> ErrorCode:
-        """The member is alive; REBALANCE_IN_PROGRESS tells it to join again."""
+        """Note that the member is alive; returns the error for it. After REBALANCE_IN_PROGRESS it must join again."""
         if group.state is GroupState.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         error = group.check_member(member_id, instance_id)

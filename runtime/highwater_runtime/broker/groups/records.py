@@ -110,7 +110,7 @@ def _group_key(group_id: str) -> bytes:
 
 
 def group_of(group_id: str, value: GroupMetadataValue) -> Group:
-    """The group that a record tells of: Stable with its members, or Empty without any."""
+    """Return the group in a record: Stable with its members, or Empty without any."""
     protocol = value.protocol
     group = Group(
         group_id,

@@ -12,8 +12,8 @@ Rules in words:
 * Each process start is an *incarnation* with an id of its own. The controller answers a registration with the broker
   epoch, which is the offset of the registration record. A start while the session of the previous incarnation still
   lasts is refused (DUPLICATE_BROKER_REGISTRATION) and repeated until that session is over.
-* A registration names the broker epoch under which this data directory was last shut down cleanly, −1 where it was not:
-  by that the controller tells a clean restart from one that may have lost records.
+* A registration names the broker epoch under which this data directory was last shut down cleanly (−1: it was not).
+  By that the controller knows whether a restart may have lost records.
 * A broker that is answered STALE_BROKER_EPOCH or BROKER_ID_NOT_REGISTERED registers again (Kafka's repeats its
   heartbeat for ever). If it gets the epoch that it has, nothing has changed.
 * A broker asks to stay fenced until it has replayed the metadata log up to its own registration and loaded its
@@ -128,7 +128,7 @@ class Lifecycle:
 
     @property
     def waits_for_metadata(self) -> bool:
-        """Registered, and :meth:`caught_up` has not been told of this registration yet."""
+        """Whether the broker is registered but :meth:`caught_up` has not been called for this registration yet."""
         return self.state is LifecycleState.REGISTERED and not self._caught_up
 
     def caught_up(self) -> None:
@@ -138,8 +138,8 @@ class Lifecycle:
         self._enter(LifecycleState.RECOVERY)
         self._heartbeat_soon()
 
-    def told_whether_fenced(self, fenced: bool) -> None:
-        """The metadata says so of this life. A heartbeat never does: a broker that can send one is unfenced by it."""
+    def metadata_shows_fenced(self, fenced: bool) -> None:
+        """Note whether the metadata has this life fenced. (A heartbeat cannot show it: it unfences the broker.)"""
         if fenced and self.state is LifecycleState.RUNNING:
             self._enter(LifecycleState.FENCED)
         elif not fenced and self.state is LifecycleState.FENCED:

@@ -1,6 +1,6 @@
 """How a broker lets the controller know that it has lost the logs of single partitions (KIP-858).
 
-A replica whose log has failed must leave the ISR, and its leadership must go to somebody else, while the broker lives
+A replica whose log has failed must leave the ISR, and its leadership must go to another broker, while the broker lives
 on. Kafka has a request for that: AssignReplicasToDirs with the directory id *LOST* says that the replica is in no
 directory that is online. The controller takes it out of the ISR, unless it is the last member, and elects another
 leader (:mod:`highwater_runtime.controller.kraft.lost_replicas`).

@@ -230,7 +230,7 @@ class KraftMode:
         own = image.brokers.get(node_id)
         if node_id in delta.brokers and own is not None and own.epoch == self.broker_epoch:
             assert self._lifecycle is not None
-            self._lifecycle.told_whether_fenced(own.fenced)
+            self._lifecycle.metadata_shows_fenced(own.fenced)
 
     def _registered(self) -> None:
         self._loader.try_first_publication()

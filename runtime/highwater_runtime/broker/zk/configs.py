@@ -52,7 +52,7 @@ class Configs:
         self._read_topics([topic for topic in dict.fromkeys(topics) if topic not in self._topics], then)
 
     def forget(self, topic: str) -> None:
-        """The topic is no more; one that returns under its name has a configuration of its own."""
+        """Forget a deleted topic. A new topic of its name has a configuration of its own."""
         self._topics.pop(topic, None)
 
     def _read_topics(self, topics: list[str], then: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 * The write names the version of ``leaderAndISR`` that this leader knows. If the controller has written since, it fails,
   and this leader is behind: it commits nothing with the ISR it wanted, and waits for the controller's command.
-* With the new state, and in the same transaction, the controller is told (``/isr_change_notification``).
+* The same transaction also writes a notification for the controller (``/isr_change_notification``).
 * An answer that is lost leaves open whether the write was done. The same write is tried again; if the version has
   moved, the node is read: if it holds what this leader wrote, the write was done (Kafka's ``ReplicationUtils``).
 """

@@ -1,11 +1,11 @@
 """This broker's session with the ensemble, and its registration (Detailed Replication Design V3, paths 2 and E).
 
 * ``/brokers/ids/N`` is ephemeral; its czxid is the broker epoch (KIP-380). It is created once every log is loaded, so
-  that nobody commands a broker that does not know what it has.
-* A node of the same id that belongs to another session is that of an earlier life: it goes when that session ends, and
-  is waited for. (Apache Kafka's broker exits, and whoever started it does so again.)
+  that the controller sends no command to a broker that does not know its logs.
+* A node of the same id that belongs to another session is that of an earlier life. The broker waits until that session
+  ends and the node is gone. (Apache Kafka's broker exits and must be started again.)
 * A session that has expired is replaced by a new one, in which the broker registers again, under a new epoch. Until it
-  is told otherwise it goes on to lead what it led, as Kafka's does; it cannot shrink an ISR, because the versions have
+  gets a new command it goes on to lead what it led, as Kafka's does; it cannot shrink an ISR, because the versions have
   moved (discussion 3 of the document).
 """
 

@@ -1,4 +1,4 @@
-"""What every controller, active or standby, tells the outside when records commit: trace events and metrics.
+"""What every controller, active or standby, reports when records commit: trace events and metrics.
 
 It holds the committed image. Names of the metrics are those that Kafka's JMX exporter rules give.
 """

@@ -1,4 +1,4 @@
-"""What a controller is told at its start, and how it opens its replica of the metadata log."""
+"""Options of a controller, and how it opens its replica of the metadata log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerOptions:
-    """What one controller is told at its start.
+    """Options of one controller.
 
     ``voters`` maps the node ids of all controllers, its own among them, to where they listen.
     ``bootstrap_metadata_version`` and ``bootstrap_records``, which follow it in the metadata log, matter only to the

@@ -85,7 +85,7 @@ class _Waiting:
 class QuorumController:
     """One incarnation of a controller (a ``NodeCore`` and a ``RaftListener``).
 
-    ``committed_image``, ``is_active`` and ``raft`` are for whoever observes; nothing may be changed through them.
+    ``committed_image``, ``is_active`` and ``raft`` are for observers and must not be changed from outside.
     """
 
     def __init__(self, options: ControllerOptions, ports: Ports, opener: QuorumOpener = open_quorum) -> None:

@@ -2,8 +2,8 @@
 
 It reads everything with watches (Detailed Replication Design V3, D), and each watch that ends puts the event that reads
 the same again. An event compares what it reads with the context, asks for the partitions concerned what they are to
-become (:mod:`.decisions`), writes that (:mod:`.writes`) and then tells the brokers (:mod:`.commands`). What is written
-and not told, because this controller dies in between, its successor tells: it sends everything to everyone.
+become (:mod:`.decisions`), writes that (:mod:`.writes`) and then sends commands to the brokers (:mod:`.commands`). If
+this controller dies between the write and the commands, its successor sends the whole state to all brokers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from highwater_runtime.wire.messages.stop_replica_request import StopReplicaRequ
 from highwater_runtime.wire.messages.update_metadata_request import UpdateMetadataBroker, UpdateMetadataEndpoint
 
 RECHECK_NS: Final = 100 * MS
-"""After a broker said that it is in another life: when to look which."""
+"""Delay until the next look at a broker's registration, after the broker answered that it is in another life."""
 
 _UNCLEAN: Final = "kafka_controller_controllerstats_uncleanleaderelections_total"
 
@@ -115,7 +115,7 @@ class ActiveController:
         rules: Rules | None = None,
         election: Election = Election.ONLINE,
     ) -> Work[dict[PartitionKey, PartitionRegistration]]:
-        """Write what these partitions are to become; those that have changed, with the state before. Tells nobody."""
+        """Write the new states of these partitions; returns the old states of the changed ones. Sends no command."""
         effective = self.rules if rules is None else rules
         changed = yield from write(
             self.context,
@@ -230,7 +230,7 @@ class ActiveController:
         self.tell(commands)
 
     def topics_changed(self) -> Work[None]:
-        """B. Topics that are new, and those that somebody else has deleted."""
+        """B. Handle topics that are new, and topics that another client of ZooKeeper has deleted."""
         context = self.context
         names = yield from self._read_names(TOPICS, "topics", self.topics_changed)
         known = list(context.image.topics_by_name)

@@ -1,4 +1,4 @@
-"""From what the controller knows to what the brokers are told (Kafka's ControllerBrokerRequestBatch)."""
+"""The commands to brokers that follow from the controller's state (Kafka's ControllerBrokerRequestBatch)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPOCH_DURING_DELETE: Final = -2
 
 
 class Commands:
-    """What one event tells the brokers."""
+    """The commands of one event to the brokers."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._context = context
@@ -58,7 +58,7 @@ class Commands:
                 self._lead(broker_id, key, state, is_new=False)
 
     def removed(self, key: PartitionKey, state: PartitionRegistration) -> None:
-        """A partition that is not assigned any more: its replicas go, and nobody looks for it."""
+        """Stop and delete the replicas of a partition that is no longer assigned, and remove it from all brokers."""
         for broker_id in state.replicas:
             self.stop(broker_id, key, EPOCH_DURING_DELETE, delete=True)
         if state.partition_epoch != NO_NODE:

@@ -57,7 +57,7 @@ class ControllerContext:
         self.deleting: dict[str, dict[tuple[int, int], None]] = {}
         """Topics that are being deleted: the replicas (partition, broker) that are not known to be gone."""
         self.gone: dict[str, None] = {}
-        """Topics whose node somebody else has deleted."""
+        """Topics whose node another client of ZooKeeper has deleted."""
         self.offline: dict[int, dict[PartitionKey, None]] = {}
         """Replicas by broker whose log directory has failed (KIP-112)."""
 
@@ -89,7 +89,7 @@ class ControllerContext:
         return [PartitionKey(self.image.topics_by_id[topic_id].name, index) for topic_id, index in places]
 
     def topic_id(self, topic: str) -> UUID:
-        """As brokers are told it."""
+        """Return the topic's id in commands to brokers; zero if the cluster has no topic ids."""
         return self.image.topics_by_name[topic].id if self.topic_ids else ZERO_UUID
 
     # --- changes --------------------------------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 """Who is the controller: an election on the ephemeral node ``/controller`` (Detailed Replication Design V3, D).
 
-The document's election has no epoch, so a controller that was deposed while it was paused (a *zombie*) cannot be told
-from its successor. Kafka added one, as here: ``/controller`` is created in one transaction with an increment of
-``/controller_epoch``. So each epoch has one controller, and each of its writes carries a :attr:`Elected.guard`,
+The document's election has no epoch, so nothing distinguishes a controller that was deposed while it was paused (a
+*zombie*) from its successor. Kafka added one, as here: ``/controller`` is created in one transaction with an increment
+of ``/controller_epoch``. So each epoch has one controller, and each of its writes carries a :attr:`Elected.guard`,
 which fails once there is a newer epoch.
 
 A candidate repeats one cycle until it knows the controller: read ``/controller`` with a watch; if there is none, read
-the epoch and claim the next one. What became of a claim whose response was lost, the next cycle tells: the node is
-this session's own, or it is not. The cycle begins again when the watch ends and when the session is connected.
+the epoch and claim the next one. If the response to a claim is lost, the next cycle shows whether it succeeded: the
+node is this session's own, or it is not. The cycle begins again when the watch ends and when the session is connected.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class ControllerElection:
                 pass
 
     def _adopt(self, cycle: int, epoch: Data | Failure) -> None:
-        """The node is this session's own, and nobody can have raised the epoch while it is there."""
+        """Take office: the node is this session's own, and no other session can raise the epoch while it exists."""
         if cycle == self._cycle and isinstance(epoch, Data):
             self._elect(Elected(int(epoch.data), epoch.stat.version))
 

@@ -1,4 +1,4 @@
-"""What the controller of ZooKeeper mode is told at its start."""
+"""Options of the controller of ZooKeeper mode."""
 
 from __future__ import annotations
 

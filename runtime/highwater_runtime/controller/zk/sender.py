@@ -49,7 +49,7 @@ FULL: Final = 2
 
 @dataclass(slots=True)
 class Round:
-    """What one broker is to be told. Values are the generated states, by partition; None: no such request.
+    """The commands for one broker. Values are the generated states, by partition; None: no such request.
     ``topic_ids`` has the id of each topic in it, as it was when that was decided."""
 
     topic_ids: dict[str, UUID] = field(default_factory=dict)

@@ -174,7 +174,7 @@ class EventQueue:
             self._clock.call_later(0, self._retry)
 
     def _retry(self) -> None:
-        """By now a session that was suspended has said so."""
+        """Go on if the session is connected: by now it would have reported that it was suspended."""
         if self._connected and self._results is not None:
             self.connected()
 

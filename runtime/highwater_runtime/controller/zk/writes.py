@@ -2,7 +2,7 @@
 
 A multi is all or nothing. Where it fails, because a leader has changed an ISR meanwhile (BAD_VERSION) or because its
 outcome is not known, everything in it is read again and decided again (V3, A 3.3). What was in it and in fact was
-written is then found to be there already, so it is told to the brokers all the same.
+written is then found to be there already, so the brokers get it all the same.
 """
 
 from __future__ import annotations

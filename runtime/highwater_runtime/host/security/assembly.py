@@ -38,7 +38,7 @@ _SASL_BYTES: Final = 524_288
 _AUTHENTICATION_MS: Final = 10_000
 
 
-def _untold(_listener: str, _why: str) -> None:
+def _ignore(_listener: str, _why: str) -> None:
     """Nobody listens yet."""
 
 
@@ -49,8 +49,8 @@ class NodeSecurity:
     listeners: Mapping[str, ListenerSecurity]
     outbound: Callable[[Endpoint], OutboundSecurity]
     credentials: ScramCredentials
-    handshake_failed: Callable[[str, str], None] = _untold
-    """Told of each TLS handshake that failed: the listener, and why."""
+    handshake_failed: Callable[[str, str], None] = _ignore
+    """Called for each TLS handshake that failed, with the listener and the reason."""
 
     def of(self, listener: str) -> ListenerSecurity:
         """How clients of ``listener`` are met."""

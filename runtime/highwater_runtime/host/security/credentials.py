@@ -2,8 +2,8 @@
 
 A new cluster has no credentials, so its nodes could not even talk to each other to agree on some. Hence
 ``highwater.scram.bootstrap``, as Kafka has ``kafka-storage format --add-scram``: it is in the file of every node,
-holds until the node has seen the metadata log, and is written there by the first active controller. From then on the
-metadata log alone tells, so that a credential can be changed and deleted.
+holds until the node has seen the metadata log, and is written there by the first active controller. From then on only
+the metadata log counts, so that a credential can be changed and deleted.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class PlainClient:
         return self._first
 
     def respond(self, message: bytes) -> bytes | None:
-        """The answer to the server's message; None where there is nothing more to say. Raises AuthenticationError."""
+        """Return None: PLAIN has one message, the client's. Raises AuthenticationError if the server sends one."""
         if message:
-            raise AuthenticationError("the server said more than PLAIN has to say")
+            raise AuthenticationError("expected no message from the server with PLAIN, found one")
         self.done = True
         return None

@@ -37,7 +37,7 @@ HandshakeFailed = Callable[[str], None]
 
 
 class ReportingContext(ssl.SSLContext):
-    """Tells of handshakes that fail: the event loop closes such a connection without a word."""
+    """Reports failed handshakes, since the event loop closes such a connection without an error."""
 
     on_failure: HandshakeFailed
 

@@ -1,7 +1,7 @@
-"""Invariants of partitions: what was committed stays, on whoever may lead; one leader an epoch; a true ISR.
+"""Invariants of partitions: replicas that may lead keep committed records; one leader in an epoch; a true ISR.
 
-Partitions are told apart by topic id: a topic that was deleted and created again under its old name is another one.
-``true HW`` is the highest HW that any leader has reported; what lies below it was promised to somebody.
+Partitions are identified by topic id: a topic that was deleted and created again under its old name is another one.
+``true HW`` is the highest HW that any leader has reported. Records below it may have been acknowledged.
 """
 
 from __future__ import annotations

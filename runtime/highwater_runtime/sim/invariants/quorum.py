@@ -89,7 +89,7 @@ class QuorumInvariants:
                 what = (
                     f"{node}, in epoch {event.epoch}, follows node {event.leader} and is told otherwise: {event.reason}"
                 )
-                self._violations.add(event.reason, SUBJECT, what, ("told", event.epoch))
+                self._violations.add(event.reason, SUBJECT, what, ("contradicted", event.epoch))
 
     # --- elections ---------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class QuorumInvariants:
             self._violations.add("raft-log-matching", SUBJECT, what, (event.epoch, event.offset))
 
     def _high_watermark(self, node: str, incarnation: int, event: RaftHighWatermark) -> None:
-        """What lies below anybody's HW is the same for everybody, for ever."""
+        """Check that records below the HW of any replica are the same on all replicas, and stay so."""
         before = self._high_watermarks.get((node, incarnation), 0)
         if event.offset <= before:
             what = f"{node}'s HW went from {before} to {event.offset}"
@@ -198,7 +198,7 @@ class QuorumInvariants:
             for batch in replica.log.batches_between(start, end):
                 found = _Batch(batch.end_offset, batch.leader_epoch, batch.crc)
                 self._committed_batch(node, batch.base_offset, found, event.epoch)
-        else:  # it died in this very event, or has a snapshot by now: by what it told
+        else:  # it died in this very event, or has a snapshot by now: use what it reported
             offset, appended = start, self._appended.get(node, {})
             while offset < event.offset and offset in appended:
                 self._committed_batch(node, offset, appended[offset], event.epoch)

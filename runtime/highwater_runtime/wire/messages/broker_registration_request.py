@@ -19,7 +19,7 @@ class Feature(Struct):
 
 
 class BrokerRegistrationRequest(Message, kind="request", key=62, versions="0-4", flexible="0+"):
-    """A broker tells the active controller that it has started (KIP-631)."""
+    """Register a broker that has started at the active controller (KIP-631)."""
 
     broker_id: Int32 = field()
     cluster_id: str = field()

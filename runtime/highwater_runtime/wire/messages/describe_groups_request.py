@@ -4,7 +4,7 @@ from highwater_runtime.wire.message import Message, field
 
 
 class DescribeGroupsRequest(Message, kind="request", key=15, versions="0-6", flexible="5+"):
-    """Who is in these groups, and what do they read?"""
+    """Ask for the members of groups and their assignments."""
 
     groups: list[str] = field()
     include_authorized_operations: bool = field("3+")

@@ -10,7 +10,7 @@ class JoinGroupResponseMember(Struct):
 
 
 class JoinGroupResponse(Message, kind="response", key=11, versions="0-9", flexible="6+"):
-    """The new generation. Only the leader learns who is in it: it computes the assignment."""
+    """The new generation. Only the leader gets the members, since it computes the assignment."""
 
     throttle_time_ms: Int32 = field("2+", ignorable=True)
     error_code: Int16 = field()

@@ -33,7 +33,7 @@ class LeaderAndIsrLiveLeader(Struct):
 
 
 class LeaderAndIsrRequest(Message, kind="request", key=4, versions="0-7", flexible="4+"):
-    """The controller of the ZooKeeper mode tells a broker what to lead and what to follow."""
+    """Command a broker to lead or follow partitions, from the controller of ZooKeeper mode."""
 
     controller_id: Int32 = field()
     is_kraft_controller: bool = field("7+")

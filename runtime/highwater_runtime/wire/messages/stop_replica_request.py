@@ -25,7 +25,7 @@ class StopReplicaTopicState(Struct):
 
 
 class StopReplicaRequest(Message, kind="request", key=5, versions="0-4", flexible="2+"):
-    """Stop following or leading; delete the log if told so."""
+    """Stop following or leading; delete the log if ``delete_partition(s)`` is set."""
 
     controller_id: Int32 = field()
     is_kraft_controller: bool = field("4+")

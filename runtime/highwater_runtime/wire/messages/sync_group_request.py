@@ -9,7 +9,7 @@ class SyncGroupRequestAssignment(Struct):
 
 
 class SyncGroupRequest(Message, kind="request", key=14, versions="0-5", flexible="4+"):
-    """The leader hands in the assignment; everybody else waits for their part of it."""
+    """Send the assignment, from the group's leader; wait for the own part of it, from the other members."""
 
     group_id: str = field()
     generation_id: Int32 = field()

@@ -39,7 +39,7 @@ class UpdateMetadataBroker(Struct):
 
 
 class UpdateMetadataRequest(Message, kind="request", key=6, versions="0-8", flexible="6+"):
-    """The controller of the ZooKeeper mode tells every broker what the cluster looks like."""
+    """Send the cluster's metadata to a broker, from the controller of ZooKeeper mode."""
 
     controller_id: Int32 = field()
     is_kraft_controller: bool = field("8+")

@@ -188,8 +188,8 @@ def _run(argv: Sequence[str], seconds: float, what: str) -> None:
         raise ApacheKafkaUnavailable(f"{what} did not work: {error}") from error
     if done.returncode != 0:
         # StorageTool prints its whole configuration, indented, before it says what is wrong.
-        said = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("\t")][-_LAST_LINES:]
-        raise ApacheKafkaUnavailable(f"{what} did not work (exit status {done.returncode}): {' | '.join(said)}")
+        lines = [line for line in done.stdout.splitlines() if line.strip() and not line.startswith("\t")][-_LAST_LINES:]
+        raise ApacheKafkaUnavailable(f"{what} did not work (exit status {done.returncode}): {' | '.join(lines)}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Observes the cluster as Apache Kafka's own metadata log tells it.
+"""Observe the cluster through Apache Kafka's own metadata log.
 
 Apache Kafka's nodes emit no events. But all that a cluster agrees upon (registrations, fencing, leaders, ISRs, epochs)
 is in ``__cluster_metadata``, and any node may follow that log as a Raft observer: brokers do. So does this core, with
@@ -223,10 +223,10 @@ class MetadataObserver:
                     self._high_watermark(leader, topic.name, partition)
 
     def _high_watermark(self, leader: int, topic: str, answer: Any) -> None:
-        key, told = (topic, answer.partition_index), (answer.leader_epoch, answer.offset)
-        if self._high_watermarks.get(key) == told:
+        key, reported = (topic, answer.partition_index), (answer.leader_epoch, answer.offset)
+        if self._high_watermarks.get(key) == reported:
             return
-        self._high_watermarks[key] = told
+        self._high_watermarks[key] = reported
         event = HighWatermarkAdvanced(
             partition=f"{topic}-{answer.partition_index}", leader_epoch=answer.leader_epoch, offset=answer.offset
         )
@@ -260,7 +260,7 @@ def _events(change: Change, offset: int) -> Iterator[NodeEvent]:
             for index, partition in sorted(topic.partitions.items()):
                 yield _partition_event(topic.name, topic.id.hex, index, partition, offset, "deleted")
         case _:
-            pass  # a topic is told by its partitions; nothing else is read
+            pass  # the events of a topic are those of its partitions; nothing else is read
 
 
 def _broker_events(change: BrokerChanged, offset: int) -> Iterator[NodeEvent]:
@@ -275,7 +275,7 @@ def _broker_events(change: BrokerChanged, offset: int) -> Iterator[NodeEvent]:
         return
     fenced_before, stopping_before = True, False
     if before is None or before.epoch != after.epoch:
-        # A broker's epoch is the offset of its registration, also where a snapshot tells of it.
+        # A broker's epoch is the offset of its registration, also if the registration comes from a snapshot.
         yield BrokerRegistered(
             broker=broker, broker_epoch=after.epoch, metadata_offset=after.epoch, reason=after.incarnation_id.hex
         )

@@ -71,7 +71,7 @@ def node_properties(
 def misplaced(config: Mapping[str, object]) -> list[str]:
     """Properties that an experiment sets and must not, with the reason."""
     return [
-        f"spec.cluster.config.{name} is said by the place where the node runs: leave it out"
+        f"spec.cluster.config.{name} is set by the place where the node runs: leave it out"
         for name in PLACES
         if name in config
     ]

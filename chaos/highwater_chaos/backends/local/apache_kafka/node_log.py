@@ -1,9 +1,9 @@
 """What Apache Kafka's nodes say of themselves, read from their logs.
 
-The metadata log tells what the cluster has agreed upon. Two things it does not tell: under which epoch a broker's
-*present process* is registered (the log names an epoch and a random incarnation id, no process), and which controller
-leads right now, or has just resigned. Nodes log both, in lines that have been the same since Kafka 3.3 but for class
-names; the version is pinned, and a test reads the log of a real node.
+The metadata log holds what the cluster has agreed upon. It lacks two things: under which epoch a broker's *present
+process* is registered (the log names an epoch and a random incarnation id, no process), and which controller leads now
+or has just resigned. Nodes log both. Since Kafka 3.3 these lines have changed only in class names; the version is
+pinned, and a test reads the log of a real node.
 
 Times are the node's wall clock in milliseconds, which on one machine is ours.
 """
@@ -53,8 +53,8 @@ class LogEvent(NamedTuple):
 
 
 class NodeLog:
-    """Understands the lines of one incarnation of one node. Of the quorum's states a controller's alone are told:
-    brokers observe it, and log what they observe in the same words."""
+    """Reads the lines of one incarnation of one node. Reports the quorum's states of controllers only, since a broker
+    observes the quorum and logs what it observes in the same words."""
 
     def __init__(self, node_id: int, *, is_controller: bool) -> None:
         self._node_id = node_id
@@ -62,7 +62,7 @@ class NodeLog:
         self._broker_epoch = -1
 
     def event_of(self, line: str) -> LogEvent | None:
-        """The event that a line tells; None for all others."""
+        """Return the event that a line reports; None if it reports none."""
         if (match := _LIFECYCLE.match(line)) is not None:
             event = self._lifecycle(match[3])
         elif self._is_controller and (match := _RAFT.match(line)) is not None:

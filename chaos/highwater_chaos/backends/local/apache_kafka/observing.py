@@ -1,9 +1,9 @@
 """The events of an Apache Kafka cluster, put together from what can be seen of it from outside.
 
-Three sources: the harness knows when a process was started; the metadata log tells what the cluster has agreed upon
-(:mod:`.metadata_observer`, on a thread of its own in the clients' network); the nodes' logs tell which process is
-registered and which controller leads (:mod:`.node_log`). No event says when a record was appended or passed the high
-watermark on a node: checks that judge by that are not available.
+There are three sources. The harness knows when a process was started. The metadata log holds what the cluster has
+agreed upon (:mod:`.metadata_observer`, on a thread of its own in the clients' network). The nodes' logs show which
+process is registered and which controller leads (:mod:`.node_log`). No event says when a record was appended or passed
+the high watermark on a node: checks that judge by that are not available.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ClusterObserver:
     # --- Observer ---
 
     def starting(self, node: str, incarnation: int, time_ns: int) -> None:
-        """Kafka's nodes do not say that they were started: it is said here. Its log is read from now on."""
+        """Add the event ``NodeStarted``, since Kafka's nodes do not report their start, and begin to read the log."""
         self._started.append(Observed(time_ns, _wall_of(time_ns), node, incarnation, NodeStarted()))
         place = self._site.plan.place(node)
         if (before := self._tails.get(node)) is not None:

@@ -1,4 +1,4 @@
-"""``python -m highwater_chaos.workload.drivers.confluent SETTINGS``: see ``lines.py`` for what is said to whom.
+"""``python -m highwater_chaos.workload.drivers.confluent SETTINGS``: see ``lines.py`` for its input and output.
 
 Every client has a thread; librdkafka has its own beside them.
 """
@@ -71,7 +71,7 @@ class _Process:
 
     def _report(self) -> None:
         recorder = self._reporter.recorder
-        # Who has ended first: whatever such a thread has counted is counted then.
+        # Look first which threads have ended: their counts are then complete.
         idle = tuple(
             role
             for role in ROLES
@@ -93,7 +93,7 @@ class _Process:
 
 
 def main() -> int:
-    """Drive clients until told that it is over."""
+    """Drive clients until the harness ends the run; returns the exit status."""
     _Process(ClientProgram.from_arguments()).run()
     sys.stdout.flush()
     # Threads of a client that did not finish would be waited for; what they had open stays open.

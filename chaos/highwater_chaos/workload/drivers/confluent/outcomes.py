@@ -4,7 +4,7 @@ librdkafka knows for each message whether it was never persisted or possibly was
 Python package does not hand that on; what is left is the error code, and most codes say less than they seem to:
 
 * ``_MSG_TIMED_OUT`` is the end of a message that never left the queue, of one in flight, and of one that waits to be
-  sent again after an attempt whose answer was lost. They cannot be told apart: ``info``.
+  sent again after an attempt whose answer was lost. Nothing distinguishes them: ``info``.
 * ``_PURGE_QUEUE`` comes for messages not in flight at that moment. Such a message may be waiting for its second
   attempt, and librdkafka gives this code to requests of which a part had been written to the socket, too: ``info``.
   ``_PURGE_INFLIGHT``: ``info``.
@@ -41,5 +41,5 @@ def is_definite(error: KafkaError) -> bool:
 
 
 def describe(error: KafkaError) -> str:
-    """Kafka's or librdkafka's name of the error, and what the library said: ``_MSG_TIMED_OUT: Local: …``."""
+    """Return Kafka's or librdkafka's name of the error and the library's message: ``_MSG_TIMED_OUT: Local: …``."""
     return f"{error.name()}: {error.str()}"

@@ -1,4 +1,4 @@
-"""``python -m highwater_chaos.workload.drivers.highwater SETTINGS``: see ``lines.py`` for what is said to whom."""
+"""``python -m highwater_chaos.workload.drivers.highwater SETTINGS``: see ``lines.py`` for its input and output."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def _run(program: ClientProgram) -> None:
 
 
 def main() -> int:
-    """Host clients until told that it is over."""
+    """Host clients until the harness ends the run; returns the exit status."""
     configure("text")
     program = ClientProgram.from_arguments()
     freeze_collector()
