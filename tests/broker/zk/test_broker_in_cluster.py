@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from highwater_runtime.wire.errors import ErrorCode
+from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 
 
 def test_a_cluster_comes_up_produces_and_elects_another_leader(make_cluster):
@@ -17,3 +18,32 @@ def test_a_cluster_comes_up_produces_and_elects_another_leader(make_cluster):
     c.sim.start("broker-0")
     c.until(lambda: set(c.state()[0].isr) == {0, 1, 2})
     assert c.values(0) == [b"a", b"b", b"c"]
+
+
+def test_clients_find_a_new_leader_before_it_leads_and_lose_nothing(make_cluster):
+    """Discussion 6: brokers name the new leader while it has not heard of that. Its refusals make clients ask again."""
+    c = make_cluster(config={"request.timeout.ms": 1000})
+    controller = c.controller
+    old, new = (b for b in range(3) if b != controller)
+    c.create_topic([old, new, controller])
+    assert c.produce(old, b"a") is ErrorCode.NONE
+    epoch = c.state()[0].leader_epoch
+    late = c.sim.faults.hold("LeaderAndIsr", to_nodes=[f"broker-{new}"])
+    c.sim.kill(f"broker-{old}")
+    named = lambda: c.ask(controller, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9)  # noqa: E731
+    c.until(lambda: named().topics[0].partitions[0].leader_id == new)
+    assert (c.state()[0].leader, c.state()[0].leader_epoch) == (new, epoch + 1), "it was published first"
+    assert c.sim.node(f"broker-{new}").core.broker_epoch >= 0
+    for _ in range(3):
+        assert c.produce(new, b"too early") is ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert c.fetch(new, 0).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    c.sim.faults.heal(late)
+    answers = []
+
+    def retried() -> bool:
+        answers.append(c.produce(new, b"b"))
+        return answers[-1] is ErrorCode.NONE
+
+    c.until(retried)
+    assert c.values(new) == [b"a", b"b"], "what was refused is nowhere"
+    assert c.state()[0].leader_epoch >= epoch + 1
