@@ -10,6 +10,7 @@ import pytest
 
 from highwater_runtime.broker import metrics as names
 from highwater_runtime.broker.replica_gauges import ReplicaGauges
+from highwater_runtime.ports.metrics import SERIES_LEFT_OUT
 from highwater_runtime.sim.metrics import SimMetrics
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.incremental_alter_configs_request import (
@@ -142,11 +143,11 @@ def test_beyond_the_limit_replicas_have_no_series_of_their_own_and_it_says_so(ma
 
     add(UUID(int=1), bench.partition)
     assert metrics.own_series() == len(names.PARTITION_GAUGES)
-    assert metrics.of(names.SERIES_LEFT_OUT) == 0
+    assert metrics.of(SERIES_LEFT_OUT) == 0
 
     add(UUID(int=2), bench.partition)
     assert metrics.own_series() == 0
-    assert metrics.of(names.SERIES_LEFT_OUT) == 2
+    assert metrics.of(SERIES_LEFT_OUT) == 2
     assert metrics.of(names.LEADER_COUNT) == 2, "the aggregates go on"
 
     del replicas[UUID(int=1), 0]
@@ -154,5 +155,5 @@ def test_beyond_the_limit_replicas_have_no_series_of_their_own_and_it_says_so(ma
     gauges.report(failed=0)
     gauges.report_positions()
     assert metrics.own_series() == len(names.PARTITION_GAUGES), "they are back, of a replica that did not change"
-    assert metrics.of(names.SERIES_LEFT_OUT) == 0
+    assert metrics.of(SERIES_LEFT_OUT) == 0
     assert metrics.of(names.LEADER_COUNT) == 1

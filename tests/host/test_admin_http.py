@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.metrics import HostMetrics, exposition
+from highwater_runtime.host.process_metrics import process_metrics
 from highwater_runtime.ports import Endpoint
 
 
@@ -101,6 +102,6 @@ def test_names_and_types_are_kept():
     assert "gone_too" not in exposition(metrics).decode()
 
 
-def test_the_process_is_among_the_metrics_when_asked_for():
-    assert b"process_resident_memory_bytes" in exposition(HostMetrics(), process=True)
+def test_the_metrics_of_the_process_are_apart_from_those_of_the_node():
+    assert b"process_resident_memory_bytes" in process_metrics()
     assert b"process_" not in exposition(HostMetrics())

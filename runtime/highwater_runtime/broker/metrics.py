@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from highwater_runtime.ports import Metrics
+from highwater_runtime.ports.metrics import SERIES_LEFT_OUT, Metrics
 
 _REPLICA_MANAGER: Final = "kafka_server_replicamanager_"
 _TOPICS: Final = "kafka_server_brokertopicmetrics_"
@@ -20,8 +20,6 @@ UNDER_REPLICATED: Final = _REPLICA_MANAGER + "underreplicatedpartitions"
 UNDER_MIN_ISR: Final = _REPLICA_MANAGER + "underminisrpartitioncount"
 AT_MIN_ISR: Final = _REPLICA_MANAGER + "atminisrpartitioncount"
 OFFLINE_REPLICAS: Final = _REPLICA_MANAGER + "offlinereplicacount"
-SERIES_LEFT_OUT: Final = "highwater_partition_series_left_out"
-"""How many replicas have no series of their own, because they are more than ``metrics.partition.limit``."""
 FAILED_PARTITIONS: Final = "kafka_server_replicafetchermanager_failedpartitionscount"
 ISR_SHRINKS: Final = _REPLICA_MANAGER + "isrshrinks_total"
 ISR_EXPANDS: Final = _REPLICA_MANAGER + "isrexpands_total"

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from highwater_runtime.broker import metrics as names
 from highwater_runtime.broker.partition import Partition
 from highwater_runtime.broker.purgatory import PartitionKey
-from highwater_runtime.ports import Metrics
+from highwater_runtime.ports.metrics import SERIES_LEFT_OUT, Metrics
 
 
 class _Share(NamedTuple):
@@ -97,7 +97,7 @@ class ReplicaGauges:
         for name, value in zip(_AGGREGATES, self._sums, strict=True):
             self._metrics.gauge(name, value)
         self._metrics.gauge(names.PARTITION_COUNT, len(self._known))
-        self._metrics.gauge(names.SERIES_LEFT_OUT, 0 if self._has_series else len(self._known))
+        self._metrics.gauge(SERIES_LEFT_OUT, 0 if self._has_series else len(self._known))
         self._metrics.gauge(names.FAILED_PARTITIONS, failed)
 
     def _update(self, key: PartitionKey) -> None:

@@ -14,23 +14,25 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from highwater_runtime.broker.metrics import SERIES_LEFT_OUT
-from highwater_runtime.host.admin_http import AdminPages, AdminServer
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
-from highwater_runtime.host.cores import make_core, metadata_of, partitions_of, refresh_metrics, session_of, why_unready
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
 from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
+from highwater_runtime.host.roles import partitions_in, role_of
 from highwater_runtime.host.security import NodeSecurity
 from highwater_runtime.host.server_metrics import host_metrics
 from highwater_runtime.host.trace import FileSink
 from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports.metrics import SERIES_LEFT_OUT
+
+if TYPE_CHECKING:
+    from highwater_runtime.host.admin_http import AdminServer
 
 LOCK_FILE: Final = ".lock"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -54,6 +56,7 @@ class _NodeProcess:
     def __init__(self, settings: NodeSettings, security: NodeSecurity) -> None:
         self._settings = settings
         self._security = security
+        self._role = role_of(settings)
         self._lock = _lock_directory(settings.log_dir)
         sink = None if settings.trace_path is None else FileSink(settings.trace_path)
         listeners = [Listener(one.name, one.endpoint, security.of(one.name)) for one in settings.listeners]
@@ -67,17 +70,17 @@ class _NodeProcess:
             incarnation=settings.incarnation,
             limits=settings.limits,
             security=security.outbound,
-            partitions=partitions_of,
+            partitions=lambda core: partitions_in(self._role.metadata_of(core)),
         )
-        security.read_credentials_from(lambda: metadata_of(self._node.core))
+        security.read_credentials_from(lambda: self._role.metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
-        self._admin = AdminServer(AdminPages(self._metrics, self._why_unhealthy, self._why_unready))
-        self._control = ControlServer(self._node, self._samples, lambda: session_of(self._node.core))
+        self._admin: AdminServer | None = None
+        self._control = ControlServer(self._node, self._samples, lambda: self._role.session_of(self._node.core))
         self._stopping: asyncio.Task[None] | None = None
         self._series_left_out = False
 
     def _make_core(self, ports: Ports) -> NodeCore:
-        return make_core(self._settings, ports, self._node, self._security.bootstrap_records)
+        return self._role.make_core(self._settings, ports, self._node, self._security.bootstrap_records)
 
     def _handshake_failed(self, listener: str, why: str) -> None:
         self._node.server.refused += 1
@@ -91,7 +94,7 @@ class _NodeProcess:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._asked_to_stop, number)
         node.bind()
-        admin = None if settings.admin is None else await self._admin.start(settings.admin)
+        admin = None if settings.admin is None else await self._open_admin(settings.admin)
         if settings.control_path is not None:
             await self._control.start(settings.control_path)
         await node.start()
@@ -123,7 +126,8 @@ class _NodeProcess:
 
     def close(self) -> None:
         self._control.close()
-        self._admin.close()
+        if self._admin is not None:
+            self._admin.close()
         self._node.kill()
         os.close(self._lock)
 
@@ -146,13 +150,22 @@ class _NodeProcess:
 
     # --- side doors ---
 
+    async def _open_admin(self, endpoint: Endpoint) -> Endpoint:
+        # Costs a tenth of a start, and most nodes of tests and of `highwater run` have no admin endpoint.
+        from highwater_runtime.host.admin_http import AdminPages, AdminServer  # noqa: PLC0415
+        from highwater_runtime.host.process_metrics import process_metrics  # noqa: PLC0415
+
+        pages = AdminPages(lambda: self._metrics() + process_metrics(), self._why_unhealthy, self._why_unready)
+        self._admin = AdminServer(pages)
+        return await self._admin.start(endpoint)
+
     def _metrics(self) -> bytes:
-        refresh_metrics(self._node.core)
+        self._role.refresh_metrics(self._node.core)
         self._tell_of_series_left_out()
-        return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network), process=True)
+        return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network))
 
     def _samples(self) -> list[Sample]:
-        refresh_metrics(self._node.core)
+        self._role.refresh_metrics(self._node.core)
         host = host_metrics(self._node.server, self._node.network)
         return [*self._node.metrics.samples(), *host.samples()]
 
@@ -170,7 +183,7 @@ class _NodeProcess:
     def _why_unready(self) -> str | None:
         if not self._node.is_alive or self._stopping is not None:
             return "the node is stopping"
-        return why_unready(self._node.core)
+        return self._role.why_unready(self._node.core)
 
 
 def _lock_directory(directory: Path) -> int:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
+
+SERIES_LEFT_OUT: Final = "highwater_partition_series_left_out"
+"""Gauge: how many replicas have no series of their own, because they are more than ``metrics.partition.limit``."""
 
 
 class Metrics(Protocol):

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from highwater_runtime.host.config_file import ListenerSetting, NodeSettings
 from highwater_runtime.host.listeners import PLAINTEXT, PLAINTEXT_OUTBOUND, ListenerSecurity, OutboundSecurity
-from highwater_runtime.host.security.client import SaslClient
 from highwater_runtime.host.security.credentials import Credentials, ScramCredentials, parse_bootstrap
 from highwater_runtime.host.security.jaas import Jaas, parse_jaas
 from highwater_runtime.host.security.plain import PlainServer
@@ -24,7 +23,6 @@ from highwater_runtime.host.security.properties import (
     mechanisms,
     positive,
 )
-from highwater_runtime.host.security.scram import ScramServer
 from highwater_runtime.host.security.server import Conversation, SaslServer
 from highwater_runtime.host.security.tls import client_context, principal_of, server_context
 from highwater_runtime.metadata import MetadataImage
@@ -144,6 +142,8 @@ def _conversation(
     if mechanism == "PLAIN":
         users = {} if jaas is None else jaas.users
         return lambda: PlainServer(users)
+    from highwater_runtime.host.security.scram import ScramServer  # noqa: PLC0415 - scramp is slow to import
+
     scram = ScramMechanism.named(mechanism)
     return lambda: ScramServer(mechanism, lambda user: credentials.find(user, scram))
 
@@ -174,5 +174,7 @@ def _outbound(
         name = f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
         properties.missing(name, "username and password of this node")
         return OutboundSecurity(context)
+    from highwater_runtime.host.security.client import SaslClient  # noqa: PLC0415 - scramp is slow to import
+
     client = SaslClient(mechanism, jaas.username, jaas.password)
     return OutboundSecurity(context, authenticator=lambda _: client)
