@@ -186,6 +186,8 @@ def matrix(**more: Any) -> bytes:
         ((503, b"not ready"), "503: not ready"),
         ((422, b'{"status": "error", "error": "query timed out"}'), "422: query timed out"),
         ((200, b"<html>"), "expected a result of its query API, found b'<html>'"),
+        ((200, b"[" * 100_000), "expected a result of its query API, found b'[["),
+        ((503, b"[" * 100_000), "503: [["),
         ((200, b'{"status": "success", "data": {"resultType": "vector", "result": []}}'), "expected a matrix, found"),
         ((200, matrix(warnings=["store is down"])), "answered with warnings, so that something may be missing: store"),
         ((200, matrix()), "no sample of a in phase fault"),

@@ -237,7 +237,7 @@ def _data(what: str, content: bytes) -> dict[str, Any]:
         found = json.loads(content)
         data: dict[str, Any] = found["data"]
         status, warnings, kind = found["status"], found.get("warnings"), data["resultType"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise AnswersError(f"{what}: expected a result of its query API, found {content[:100]!r}") from error
     if status != "success" or kind != "matrix":
         raise AnswersError(f"{what}: expected a matrix, found {status} with {kind}")
@@ -249,5 +249,5 @@ def _data(what: str, content: bytes) -> dict[str, Any]:
 def _error_message(content: bytes) -> str:
     try:
         return str(json.loads(content)["error"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return content[:300].decode(errors="replace").strip()

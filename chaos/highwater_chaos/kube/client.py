@@ -319,7 +319,7 @@ def _kind_of_error(status: int) -> type[KubeError]:
 def _message(error: ApiException) -> str:
     try:
         return str(json.loads(error.body or "")["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return str(error.body or error.reason)[:500]
 
 

@@ -220,7 +220,7 @@ def _error_message(content: bytes) -> str:
         parts = [str(found["error"])]
         parts += [f"{name} {found[name]}" for name in ("expected", "found") if found.get(name)]
         return "; ".join(parts)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return content[:300].decode(errors="replace")
 
 
