@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from highwater_chaos.experiment import ExperimentError, load_experiment
+from highwater_chaos.experiment import ExperimentError, load_experiment, yaml_text
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
@@ -56,3 +60,40 @@ spec:
     spec = load_experiment(tmp_path / "f.yaml").spec
     assert spec.cluster.topics[0].config == spec.cluster.topics[1].config == {"retention.ms": 1000}
     assert spec.schedule[0] == spec.schedule[1]
+
+
+@pytest.mark.skipif(yaml_text._IN_C is None, reason="PyYAML without libyaml")
+def test_the_parsers_in_c_and_in_python_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same values at the same lines; what is wrong is told alike."""
+
+    def tree(node: yaml.Node) -> Any:
+        inner = node.value
+        if isinstance(node, yaml.SequenceNode):
+            inner = [tree(one) for one in inner]
+        elif isinstance(node, yaml.MappingNode):
+            inner = [(tree(key), tree(value)) for key, value in inner]
+        return node.tag, node.start_mark.line, inner
+
+    def read(text: str) -> Any:
+        try:
+            return [(tree(one.root), repr(one.value)) for one in yaml_text.read_documents(text, "x.yaml")]
+        except ExperimentError as error:
+            return str(error)
+
+    wrong = [
+        "a: [1",
+        "a: \x00",
+        "a: '\ud800'",
+        "a: 2024-02-30",
+        "b: *y",
+        "- a\n b: 1",
+        "\ta: 1",
+        "a: !!new {}",
+        "a:\n - b\nc",
+    ]
+    texts = [path.read_text("utf-8") for path in sorted(SCENARIOS.rglob("*.yaml"))] + wrong
+    in_c = [read(text) for text in texts]
+    monkeypatch.setattr(yaml_text, "_IN_C", None)
+    for text, found in zip(texts, in_c, strict=True):
+        assert read(text) == found, text
+    assert all(isinstance(found, str) for found in in_c[-len(wrong) :])

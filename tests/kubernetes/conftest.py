@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,15 @@ if TYPE_CHECKING:
     from api_server import ApiServer
 
 CRDS = sorted((Path(__file__).parents[2] / "manifests" / "base" / "crds").glob("*.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def no_certificates_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every client of HTTPS parses more than a hundred of them, 40 ms each time, and the server here speaks HTTP.
+
+    Tests of TLS bring their own.
+    """
+    monkeypatch.setenv("SSL_CERT_FILE", os.devnull)
 
 
 @pytest.fixture

@@ -51,16 +51,13 @@ def read_text(path: Path) -> str:
 
 def read_documents(text: str, source: str) -> list[Document]:
     """Return every document of ``text`` that is not empty. Raises ExperimentError, with the line."""
-    loader: _Loader | None = None
     try:
-        _check_bounds(text)
-        loader = _Loader(text)
-        documents = []
-        while loader.check_node():
-            root = loader.get_node()
-            if root is not None and root.tag != "tag:yaml.org,2002:null":
-                documents.append(Document(root, loader.construct_document(root)))
-        return documents
+        if _IN_C is not None:
+            try:
+                return _read(text, *_IN_C)
+            except (yaml.YAMLError, UnicodeEncodeError):
+                pass  # what is wrong, and where, is told in the words of the other
+        return _read(text, yaml.SafeLoader, _Loader)
     except _BoundError as error:
         raise ExperimentError(source, [Problem("", str(error), error.line)]) from error
     except yaml.MarkedYAMLError as error:
@@ -68,9 +65,20 @@ def read_documents(text: str, source: str) -> list[Document]:
         raise ExperimentError(source, [Problem("", f"is not YAML: {error.problem}", line)]) from error
     except yaml.YAMLError as error:
         raise ExperimentError(source, [Problem("", f"is not YAML: {error}")]) from error
+
+
+def _read(text: str, parser: Any, kind: Any) -> list[Document]:
+    _check_bounds(text, parser)
+    loader = kind(text)
+    try:
+        documents = []
+        while loader.check_node():
+            root = loader.get_node()
+            if root is not None and root.tag != "tag:yaml.org,2002:null":
+                documents.append(Document(root, loader.construct_document(root)))
+        return documents
     finally:
-        if loader is not None:
-            loader.dispose()
+        loader.dispose()
 
 
 class _BoundError(PortableError):
@@ -81,7 +89,7 @@ class _BoundError(PortableError):
         super().__init__(problem)
 
 
-class _Loader(yaml.SafeLoader):
+class _Naming(yaml.constructor.SafeConstructor):
     """Names the value and its line where a value is none of its type: 30 February, a number of 5,000 digits."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -95,15 +103,25 @@ class _Loader(yaml.SafeLoader):
             raise _BoundError(problem, _line(node.start_mark)) from error
 
 
+class _Loader(_Naming, yaml.SafeLoader):
+    """In Python, wherever PyYAML is."""
+
+
+_IN_C: tuple[Any, Any] | None = None
+"""The parser in C and a loader on it, where PyYAML was built with libyaml: several times as fast."""
+if hasattr(yaml, "CSafeLoader"):
+    _IN_C = (yaml.CSafeLoader, type("_LoaderInC", (_Naming, yaml.CSafeLoader), {}))
+
+
 def _line(mark: Any) -> int:
     return int(mark.line) + 1
 
 
-def _check_bounds(text: str) -> None:
+def _check_bounds(text: str, parser: Any) -> None:
     sizes: dict[str, int] = {}
     open_parts: list[tuple[str | None, int]] = []  # anchor, and the values before it
     values = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=parser):
         match event:
             case yaml.AliasEvent():
                 if event.anchor not in sizes:

@@ -18,7 +18,10 @@ from highwater_operator.reconcile.problems import Problem, problem_of, read_spec
 from highwater_operator.resources import LogClusterSpec
 
 ROOT = Path(__file__).parents[3]
-SPECS = [yaml.safe_load(path.read_text("utf-8"))["spec"] for path in sorted((ROOT / "scenarios").rglob("*.yaml"))]
+SPECS = [
+    yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)["spec"]
+    for path in sorted((ROOT / "scenarios").rglob("*.yaml"))
+]
 JUNK: list[Any] = [None, True, -1, 5, 1.5, "", "x", [], {}, [[]], [{}], {"a": 1}, ["x"], {"x": [1]}, 10**30, "9" * 600]
 EACH = 150
 

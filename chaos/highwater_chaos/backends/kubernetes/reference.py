@@ -34,6 +34,9 @@ _DESCRIBED: Final = (
     "metadataVersion",
 )
 
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""In C, where PyYAML was built with libyaml: this is done at every look at an experiment."""
+
 
 def reference_of(found: Json) -> str:
     """Name of the LogCluster that an experiment (as the API server has it) refers to; empty: it brings its own."""
@@ -68,7 +71,7 @@ def experiment_of(found: Json, cluster: Json | None = None) -> ChaosExperiment:
         spec["cluster"] = {**described, "topics": spec.pop("clusterRef").get("topics") or []}
     plain = {"apiVersion": found["apiVersion"], "kind": found["kind"], "metadata": metadata, "spec": spec}
     try:
-        experiment = parse_experiment(yaml.safe_dump(plain, sort_keys=False), source)
+        experiment = parse_experiment(yaml.dump(plain, Dumper=_DUMPER, sort_keys=False), source)
     except ExperimentError as error:
         if cluster is None:
             raise
