@@ -1,8 +1,9 @@
 """One connection of a client: requests in, answers out in the order of the requests, and back-pressure.
 
 Reading stops (``pause_reading``; TCP then slows the peer down) while any of these holds: too many of its requests are
-unanswered; the server as a whole holds too many bytes of unanswered requests, and this connection more than its share;
-its peer does not read what it is sent. What is in the buffer by then waits there.
+unanswered; the server as a whole holds too many bytes of unanswered and unfinished requests, and this connection more
+than its share; its peer does not read what it is sent; its time in this pass of the event loop is over
+(:mod:`.fairness`). What is in the buffer by then waits there.
 
 A peer that sends what is no request, asks for an unknown API or fails to authenticate loses its connection, and gets
 one line in the log.
@@ -33,20 +34,22 @@ _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICA
 class ServerConnection(FrameReceiver):
     """From one client, by one listener."""
 
-    def __init__(self, server: ConnectionPool, listener: Listener) -> None:
+    def __init__(self, server: ConnectionPool, listener: Listener, address: str = "?", peer: str = "?") -> None:
         super().__init__()
+        self._own_buffer_bytes = 0
         self.largest_frame = server.limits.max_frame_bytes
         self.stopped = False
         self.listener = listener
         self.principal = ANONYMOUS
         self.authenticator: ServerAuthenticator | None = None
-        self.peer = "?"
-        self.address = "?"
+        self.peer = peer
+        self.address = address
         self.slots: deque[HostRequest] = deque()
         """Requests without sent answer, in the order in which the answers must leave."""
         self.held = False
         """A rule holds the answer at the head, and with it all behind it."""
         self.queued_bytes = 0
+        self.unfinished_bytes = 0
         self.last_active = monotonic()
         self._server = server
         self._node = server.node
@@ -62,7 +65,7 @@ class ServerConnection(FrameReceiver):
         self._closed = False
         self._reading = True
         self._peer_reads = True
-        self._resuming = False
+        self._in_line = False
         self._closes_after_output = False
 
     # --- from the transport ---
@@ -71,15 +74,11 @@ class ServerConnection(FrameReceiver):
         """A client is there (TLS is up where it is used)."""
         # uvloop's transports are of no asyncio class.
         self._transport = transport = cast(asyncio.Transport, transport)
-        peer = transport.get_extra_info("peername")
-        if isinstance(peer, tuple):
-            self.address, self.peer = str(peer[0]), f"{peer[0]}:{peer[1]}"
+        if self._closed:
+            transport.abort()
+            return
         self._outbox.attach(transport)
         transport.set_write_buffer_limits(high=self._limits.write_buffer_bytes)
-        refusal = self._server.admit(self)
-        if refusal is not None:
-            self.close(refusal)
-            return
         security = self.listener.security
         if security.principal_of_peer is not None:
             self.principal = security.principal_of_peer(transport.get_extra_info("ssl_object"))
@@ -96,7 +95,8 @@ class ServerConnection(FrameReceiver):
         """Bytes have come."""
         self._server.received_bytes += nbytes
         self.last_active = monotonic()
-        self._node.run_turn(self.take_in, nbytes)
+        self._server.line.begin()
+        self._node.run_turn(self._take_in, nbytes)
 
     def eof_received(self) -> bool:
         """The client will send no more: it has closed, or died. As in Kafka, what it still waits for is dropped."""
@@ -137,24 +137,72 @@ class ServerConnection(FrameReceiver):
 
     def read_on(self) -> None:
         """Go on with what waits in the buffer, then with the socket, unless there is still reason to wait."""
-        if not self._reading and not self._closed and not self._resuming and not self._must_wait:
-            self._resuming = True
-            self._node.loop.call_soon(self._resume)
+        if not self._reading and not self._closed and not self._in_line and not self._must_wait:
+            self._in_line = True
+            self._server.line.join(self)
 
-    def _resume(self) -> None:
-        self._resuming = False
+    def go_on(self) -> None:
+        """See :class:`.fairness.WaitingConnection`."""
+        self._in_line = False
         if self._reading or self._closed or self._must_wait:
             return
         self._reading = True
         self.stopped = False
-        self._node.run_turn(self.take_in, 0)
+        self._node.run_turn(self._take_in, 0)
         if self._reading and not self._closed and self._transport is not None:
             self._transport.resume_reading()
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether bytes of the peer are taken."""
+        return self._reading
+
+    def _take_in(self, nbytes: int) -> None:
+        self.take_in(nbytes)
+        unfinished = self.unfinished_capacity
+        if unfinished != self.unfinished_bytes and not self._closed:
+            self._unfinished_is(unfinished)
+
+    def _unfinished_is(self, nbytes: int) -> None:
+        server = self._server
+        more = nbytes - self.unfinished_bytes
+        self.unfinished_bytes = nbytes
+        self.queued_bytes += more
+        server.queued_bytes += more
+        if nbytes == 0:
+            server.finished(self)
+        if more < 0:
+            server.released()
+        elif server.queued_bytes > self._most_bytes and self._must_wait:
+            self._pause()
+
+    def may_grow(self, nbytes: int) -> bool:
+        """See :class:`.frames.FrameReceiver`."""
+        return self._server.may_keep(nbytes)
+
+    def buffer_resized(self, nbytes: int) -> None:
+        """See :class:`.frames.FrameReceiver`."""
+        self._own_buffer_bytes += nbytes
+        self._server.buffer_bytes += nbytes
+
+    def _wait_for_turn(self) -> None:
+        """Leave the rest of the buffer for later: the others get their turns first."""
+        if not self.stopped and self.has_whole_frame and not self._in_line:
+            self._pause()
+            self._in_line = True
+            self._server.line.join(self)
 
     # --- requests ---
 
     def frame_received(self, frame: bytes | memoryview) -> None:
         """A request, or what claims to be one."""
+        if self.unfinished_bytes:
+            self._unfinished_is(0)
+        self._request_received(frame)
+        if perf_counter_ns() >= self._server.line.until_ns:
+            self._wait_for_turn()
+
+    def _request_received(self, frame: bytes | memoryview) -> None:
         try:
             _, version, correlation_id, client_id, body = decode_request(frame)
         except WireError as error:
@@ -303,7 +351,7 @@ class ServerConnection(FrameReceiver):
             return
         if why is not None:
             self._server.refused += 1
-            self._node.log.warning("connection closed", peer=self.peer, listener=self.listener.name, why=why[:500])
+            self._server.log.warning("connection closed", peer=self.peer, listener=self.listener.name, why=why[:500])
         self.stopped = True
         if after_output and self._outbox.gathered_bytes:
             self._closes_after_output = True
@@ -320,7 +368,8 @@ class ServerConnection(FrameReceiver):
         if not self._closed:
             self._closed = self.stopped = True
             self._server.connection_closed(self)
-            self.queued_bytes = 0
+            self._server.buffer_bytes -= self._own_buffer_bytes
+            self.queued_bytes = self.unfinished_bytes = self._own_buffer_bytes = 0
             self.slots.clear()
 
     @property

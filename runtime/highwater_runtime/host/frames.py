@@ -49,10 +49,34 @@ class FrameReceiver(asyncio.BufferedProtocol):
         """The stream cannot be cut into frames; nothing more of it is."""
         raise NotImplementedError
 
+    def may_grow(self, nbytes: int) -> bool:  # noqa: ARG002
+        """Whether a buffer may have ``nbytes`` more than it needs, for speed."""
+        return True
+
+    def buffer_resized(self, nbytes: int) -> None:
+        """The buffer has ``nbytes`` more than before, or less."""
+
     @property
     def buffered_bytes(self) -> int:
         """Received, but not handed over."""
         return self._end - self._begin
+
+    @property
+    def has_whole_frame(self) -> bool:
+        """Whether a frame in the buffer can be handed over, or be found malformed."""
+        have = self._end - self._begin
+        if have < 4:
+            return False
+        (size,) = _unpack_size(self._view, self._begin)
+        return bool(size < 0 or size > self.largest_frame or have >= 4 + size)
+
+    @property
+    def unfinished_capacity(self) -> int:
+        """Memory of a frame of which only a part has come, beyond what every connection has."""
+        capacity = len(self._buffer)
+        if capacity <= INITIAL_BYTES or self._end == self._begin or self.has_whole_frame:
+            return 0
+        return capacity - INITIAL_BYTES
 
     # --- BufferedProtocol ---
 
@@ -88,9 +112,9 @@ class FrameReceiver(asyncio.BufferedProtocol):
         have = end - begin
         if have == 0:
             self._begin = self._end = 0
-            if capacity > KEPT_BYTES:
+            if capacity > KEPT_BYTES or (capacity > INITIAL_BYTES and not self.may_grow(0)):
                 self._move_to(INITIAL_BYTES)
-            elif was_full and capacity < _ROOM_BYTES:
+            elif was_full and capacity < _ROOM_BYTES and self.may_grow(capacity * 3):
                 self._move_to(capacity * 4)
             return
         needed = 4
@@ -113,5 +137,6 @@ class FrameReceiver(asyncio.BufferedProtocol):
         else:
             buffer = bytearray(capacity)
             buffer[: len(left)] = left
+            self.buffer_resized(capacity - len(self._buffer))
             self._buffer, self._view = buffer, memoryview(buffer)
         self._begin, self._end = 0, len(left)

@@ -6,6 +6,7 @@ a second line.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from datetime import UTC, datetime
@@ -16,6 +17,8 @@ import msgspec
 LogFormat = Literal["text", "json"]
 
 _NAME: Final = "highwater.node"
+WARNINGS_PER_SECOND: Final = 10
+"""About connections of clients."""
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -47,6 +50,34 @@ class NodeLog:
     def _write(self, level: int, event: str, fields: dict[str, Any], exception: BaseException | None = None) -> None:
         if self._logger.isEnabledFor(level):
             self._logger.log(level, event, exc_info=exception, extra={"node": self._node, "fields": fields})
+
+
+class LimitedLog:
+    """Warnings that peers can cause as often as they like: so many in a second, and then how many were left out."""
+
+    __slots__ = ("_left_out", "_log", "_loop", "_this_second", "_timer")
+
+    def __init__(self, log: NodeLog, loop: asyncio.AbstractEventLoop) -> None:
+        self._log = log
+        self._loop = loop
+        self._this_second = self._left_out = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """See :class:`NodeLog`."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(1.0, self._next_second)
+        if self._this_second < WARNINGS_PER_SECOND:
+            self._this_second += 1
+            self._log.warning(event, **fields)
+        else:
+            self._left_out += 1
+
+    def _next_second(self) -> None:
+        self._timer = None
+        if self._left_out:
+            self._log.warning("warnings left out", count=self._left_out)
+        self._this_second = self._left_out = 0
 
 
 class _JsonLines(logging.Formatter):

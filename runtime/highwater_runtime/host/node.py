@@ -165,7 +165,7 @@ class HostedNode:
         self.bind()
         self.run(self._boot)
         if self._alive:
-            await self.server.accept()
+            self.server.accept()
 
     def _boot(self) -> None:
         self.turn.trace.emit(NodeStarted())

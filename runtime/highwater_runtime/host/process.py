@@ -14,12 +14,13 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.control import ControlServer
+from highwater_runtime.host.descriptors import raise_descriptor_limit, within_descriptors
 from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
@@ -59,6 +60,8 @@ class _NodeProcess:
         self._role = role_of(settings)
         self._lock = _lock_directory(settings.log_dir)
         sink = None if settings.trace_path is None else FileSink(settings.trace_path)
+        limits = within_descriptors(settings.limits, raise_descriptor_limit())
+        self._max_connections = limits.max_connections
         listeners = [Listener(one.name, one.endpoint, security.of(one.name)) for one in settings.listeners]
         self._node = HostedNode(
             settings.name,
@@ -68,7 +71,7 @@ class _NodeProcess:
             trace=sink,
             seed=settings.seed,
             incarnation=settings.incarnation,
-            limits=settings.limits,
+            limits=limits,
             security=security.outbound,
             partitions=lambda core: partitions_in(self._role.metadata_of(core)),
         )
@@ -93,6 +96,7 @@ class _NodeProcess:
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._asked_to_stop, number)
+        loop.set_exception_handler(self._loop_reports)
         node.bind()
         admin = None if settings.admin is None else await self._open_admin(settings.admin)
         if settings.control_path is not None:
@@ -107,6 +111,7 @@ class _NodeProcess:
             pid=os.getpid(),
             listeners=",".join(f"{name}://{endpoint}" for name, endpoint in node.bound.items()),
             admin=admin,
+            max_connections=self._max_connections,
         )
         # What a node has loaded by now stays: the collector need not look at it again and again.
         gc.collect()
@@ -147,6 +152,14 @@ class _NodeProcess:
         except TimeoutError:
             self._node.log.error("could not stop in time", timeout_s=self._settings.shutdown_timeout_s)
             self._node.kill()
+
+    def _loop_reports(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            # The side doors' accept: asyncio reports each of many attempts with a traceback.
+            self._node.server.log.warning("cannot accept connections", why=error.strerror)
+        else:
+            loop.default_exception_handler(context)
 
     # --- side doors ---
 

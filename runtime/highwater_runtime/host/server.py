@@ -1,13 +1,16 @@
-"""The server of one node: its listeners, and the end of idle connections."""
+"""The server of one node: its listeners, whom it lets in, and the end of idle connections."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
+from highwater_runtime.host.accepting import Acceptor
 from highwater_runtime.host.connection import ServerConnection
 from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.limits import ServerLimits
@@ -28,7 +31,9 @@ class Server(ConnectionPool):
         """Listener name → where it really listens."""
         self._listeners = tuple(listeners)
         self._sockets: list[tuple[Listener, socket.socket]] = []
-        self._servers: list[asyncio.Server] = []
+        self._acceptors: list[Acceptor] = []
+        self._opening: set[asyncio.Task[None]] = set()
+        """Connections whose TLS handshake goes on."""
         self._sweeper: asyncio.TimerHandle | None = None
 
     # --- life ---
@@ -40,28 +45,22 @@ class Server(ConnectionPool):
             self._sockets.append((listener, sock))
             self.bound[listener.name] = Endpoint(*sock.getsockname()[:2])
 
-    async def accept(self) -> None:
+    def accept(self) -> None:
         """Begin to accept connections."""
         for listener, sock in self._sockets:
-            self._servers.append(
-                await self.node.loop.create_server(
-                    lambda listener=listener: ServerConnection(self, listener),
-                    sock=sock,
-                    ssl=listener.security.ssl_context,
-                    ssl_handshake_timeout=(
-                        None if listener.security.ssl_context is None else listener.security.authentication_timeout_s
-                    ),
-                    backlog=_BACKLOG,
-                )
+            acceptor = Acceptor(
+                self.node.loop, sock, partial(self._accepted, listener), partial(self._exhausted, listener)
             )
+            acceptor.start(_BACKLOG)
+            self._acceptors.append(acceptor)
         self._sockets.clear()
         if self.limits.max_idle_ms > 0:
             self._sweep()
 
     def stop_accepting(self) -> None:
         """Refuse new connections; those that stand go on."""
-        for server in self._servers:
-            server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
         for _, sock in self._sockets:
             sock.close()
         self._sockets.clear()
@@ -72,8 +71,49 @@ class Server(ConnectionPool):
         if self._sweeper is not None:
             self._sweeper.cancel()
         self.interference.close()
+        for task in list(self._opening):
+            task.cancel()
         for connection in list(self._connections):
             connection.close(None, after_output=after_output)
+
+    # --- new connections ---
+
+    def _accepted(self, listener: Listener, sock: socket.socket, address: Any) -> None:
+        host, peer = str(address[0]), f"{address[0]}:{address[1]}"
+        self.accepted += 1
+        refusal = self.why_refused(host, sock.fileno())
+        if refusal is not None:
+            self.refused += 1
+            self.log.warning("connection closed", peer=peer, listener=listener.name, why=refusal)
+            sock.close()
+            return
+        connection = ServerConnection(self, listener, host, peer)
+        self.admit(connection)
+        task = self.node.loop.create_task(self._open(connection, sock))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _open(self, connection: ServerConnection, sock: socket.socket) -> None:
+        security = connection.listener.security
+        try:
+            sock.setblocking(False)
+            with suppress(OSError):  # the peer may be gone already
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await self.node.loop.connect_accepted_socket(
+                lambda: connection,
+                sock,
+                ssl=security.ssl_context,
+                ssl_handshake_timeout=None if security.ssl_context is None else security.authentication_timeout_s,
+            )
+        except (OSError, asyncio.CancelledError):
+            # A handshake that failed is logged by the context. A cancelled one: the server closes.
+            connection.close(None)
+            sock.close()
+
+    def _exhausted(self, listener: Listener, error: OSError) -> None:
+        self.log.warning("cannot accept connections", listener=listener.name, why=error.strerror)
+
+    # --- idle ones ---
 
     def _sweep(self) -> None:
         idle_s = self.limits.max_idle_ms / 1000
