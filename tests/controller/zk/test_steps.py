@@ -166,6 +166,27 @@ def test_a_topic_is_deleted_when_all_replicas_are() -> None:
     assert not c.broker(victim).hosted
 
 
+def test_a_replica_whose_deletion_is_confirmed_is_not_made_again() -> None:
+    """The broker restarts while the topic still waits for another one. Nobody would delete its log a second time."""
+    c = Cluster().up()
+    c.create("orders", ORDERS)
+    c.settle()
+    victim = other_than(c, c.controllers[0])
+    confirmed = other_than(c, c.controllers[0], victim)
+    c.sim.kill(c.brokers[victim])
+    c.settle(3000)
+    c.must(c.told, Create(f"{DELETE_TOPICS}/orders"))
+    c.settle(3000)
+    for restarted in (confirmed, victim):
+        c.sim.kill(c.brokers[restarted])
+        c.settle(3000)
+        c.sim.start(c.brokers[restarted])
+        c.settle(3000)
+    assert not c.exists(topic_path("orders"))
+    assert [request.topic_states for request in c.broker(confirmed).lists()] == [[]], "the full list"
+    assert not any(broker.hosted for broker in c.alive)
+
+
 def test_deletion_may_be_forbidden() -> None:
     c = Cluster(config=NodeConfig.of({"delete.topic.enable": False})).up()
     c.create("orders", ORDERS)

@@ -48,13 +48,20 @@ class Commands:
         self.tell_all(changes)
 
     def full(self, broker_id: int) -> None:
-        """Every replica that is assigned to a broker, even if that is none."""
+        """Every replica that is assigned to a broker, even if that is none.
+
+        One that has confirmed the deletion of its topic has none any more, though the topic may wait for others: it
+        would create its log again, and nobody would have it deleted (Kafka: no way from ReplicaDeletionSuccessful to
+        OnlineReplica).
+        """
         round_ = self._round(broker_id)
         round_.full = True
         round_.leader_and_isr = {}
         for key in self._context.keys_on(broker_id):
             state = self._context.partition(key)
-            if state is not None and state.partition_epoch != NO_NODE:
+            deleting = self._context.deleting.get(key.topic)
+            is_deleted = deleting is not None and (key.partition, broker_id) not in deleting
+            if state is not None and state.partition_epoch != NO_NODE and not is_deleted:
                 self._lead(broker_id, key, state, is_new=False)
 
     def removed(self, key: PartitionKey, state: PartitionRegistration) -> None:
