@@ -18,11 +18,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
-from uuid import UUID
+from uuid import NAMESPACE_OID, UUID, uuid5
 from zlib import crc32
 
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
-from highwater_chaos.workload.metadata import RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
+from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecord
 from highwater_runtime.log.records import iter_batches
 from highwater_runtime.ports import MS, SECOND, Endpoint, InboundRequest, Ports, RpcFailure
@@ -38,8 +38,8 @@ from highwater_runtime.wire.messages.list_offsets_request import (
 from highwater_runtime.wire.messages.list_offsets_response import ListOffsetsResponse
 
 FETCH_VERSION: Final = 15
-_FETCH_BY_NAME: Final = 12
-"""The last version that names topics, for clusters without topic ids."""
+FETCH_VERSION_BY_NAME: Final = 12
+"""The last version that names topics: for those without ids."""
 LIST_OFFSETS_VERSION: Final = 7
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -117,6 +117,9 @@ class RecordingConsumer:
         """Partitions not read up to their end."""
         self._leaders: dict[int, _Leader] = {}
         self._topic_ids: dict[str, UUID] = {}
+        """As the metadata gives them, to notice that a topic is another one."""
+        self._without_id: dict[str, UUID] = {}
+        """What stands here for the ids of topics that have none."""
         self._buffer: deque[tuple[PartitionKey, MicroOp]] = deque()
         self._error: str | None = None
         self._poll: int | None = None
@@ -231,11 +234,17 @@ class RecordingConsumer:
 
     def _refreshed(self) -> None:
         for topic, topic_id in self._metadata.topic_ids.items():
-            if self._topic_ids.get(topic, topic_id) != topic_id:
+            if self._topic_ids.get(topic, topic_id) not in (topic_id, NO_ID):
                 for key, place in self._positions.items():
                     if key[0] == topic:
                         self._begin_anew(key, place)
             self._topic_ids[topic] = topic_id
+            if topic_id != NO_ID and self._without_id.pop(topic, None) is not None:
+                # The cluster gave it an id. It is the same topic, fetched by another key.
+                for key, place in self._positions.items():
+                    if key[0] == topic:
+                        self._leave(place)
+                        self._todo[key] = None
         for key in self._metadata.moved:
             known = self._positions.get(key)
             if known is None:
@@ -371,6 +380,8 @@ class RecordingConsumer:
         if at is None:
             at = self._leaders[leader.node_id] = _Leader(leader.node_id)
         topic_id = self._metadata.topic_ids[key[0]]
+        if topic_id == NO_ID:
+            topic_id = self._without_id.setdefault(key[0], uuid5(NAMESPACE_OID, key[0]))
         if place.leader is not at or place.wanted != (topic_id, key[1]):
             self._leave(place)
             place.leader, place.wanted = at, (topic_id, key[1])
@@ -393,17 +404,20 @@ class RecordingConsumer:
         )
         full = leader.session.is_full
         leader.session.fill(request)
+        by_name = bool(self._without_id)
         leader.in_flight = True
         self._ports.network.send(
             self._metadata.endpoint(leader.node_id),
             request,
-            FETCH_VERSION if self._metadata.has_topic_ids else _FETCH_BY_NAME,
-            lambda response: self._fetched(leader, response, full=full),
+            FETCH_VERSION_BY_NAME if by_name else FETCH_VERSION,
+            lambda response: self._fetched(leader, response, full=full, by_name=by_name),
             timeout_ns=self._options.request_timeout_ns,
             channel="fetch",
         )
 
-    def _fetched(self, leader: _Leader, response: FetchResponse | RpcFailure, *, full: bool) -> None:
+    def _fetched(
+        self, leader: _Leader, response: FetchResponse | RpcFailure, *, full: bool, by_name: bool = False
+    ) -> None:
         leader.in_flight = False
         if isinstance(response, RpcFailure):
             leader.session.failed()
@@ -415,7 +429,7 @@ class RecordingConsumer:
             self._ports.clock.call_later(RETRY_BACKOFF_NS, self._fetch_all)
             return
         for topic in response.responses:
-            topic_id = self._metadata.topic_ids.get(topic.topic, topic.topic_id)
+            topic_id = self._id_of(topic.topic) if by_name else topic.topic_id
             for partition in topic.partitions:
                 wanted = (topic_id, partition.partition_index)
                 key, asked = leader.keys.get(wanted), leader.session.asked(wanted)
@@ -423,6 +437,11 @@ class RecordingConsumer:
                     self._take(key, self._positions[key], partition, topic_id)
         self._answer_poll()
         self._fetch_all()
+
+    def _id_of(self, topic: str) -> UUID:
+        """The id by which a topic is fetched here."""
+        known = self._without_id.get(topic)
+        return self._metadata.topic_ids.get(topic, NO_ID) if known is None else known
 
     def _take(self, key: PartitionKey, place: _Position, answer: PartitionData, topic_id: UUID) -> None:
         match answer.error_code:
@@ -440,7 +459,7 @@ class RecordingConsumer:
 
     def _take_records(self, key: PartitionKey, place: _Position, data: bytes, topic_id: UUID) -> None:
         assert place.offset is not None
-        name, identity = key_name(key), topic_id.hex
+        name, identity = key_name(key), None if key[0] in self._without_id else topic_id.hex
         try:
             for batch in iter_batches(data):
                 batch.ensure_valid()

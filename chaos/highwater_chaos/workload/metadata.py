@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from highwater_runtime.metadata.znodes import key_of
 from highwater_runtime.ports import MS, SECOND, Endpoint, Ports, RpcFailure
-from highwater_runtime.wire.codec import ZERO_UUID
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from highwater_runtime.wire.messages.metadata_response import MetadataResponse
@@ -26,6 +24,9 @@ MAX_BACKOFF_NS: Final = 1 * SECOND
 """Kafka's ``retry.backoff.max.ms``: what asking again and again for the same answer comes to (KIP-580)."""
 MAX_AGE_NS: Final = 10 * SECOND
 """How long metadata is believed when nothing contradicts it (Kafka's default is five minutes; runs are shorter)."""
+
+NO_ID: Final = UUID(int=0)
+"""The id of a topic in a cluster whose topics have none."""
 
 PartitionKey = tuple[str, int]
 """Topic name and partition index."""
@@ -58,8 +59,6 @@ class MetadataCache:
         self.partitions: list[PartitionKey] = []
         """All partitions of the topics, sorted."""
         self.topic_ids: dict[str, UUID] = {}
-        """Of each topic; where the cluster has none, one that follows from its name."""
-        self.has_topic_ids = True
         self.moved: dict[PartitionKey, None] = {}
         """Partitions that are new or have another leader, leader epoch or address of it since the answer before."""
         self._ports = ports
@@ -148,6 +147,10 @@ class MetadataCache:
             self.refresh()
         self._on_refreshed()
 
+    def _forget(self, topic: str) -> None:
+        """Believe no leader of a topic any more: the next answer may be about another one of its name."""
+        self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != topic}
+
     def _take(self, response: MetadataResponse) -> bool:
         """Believe an answer; returns whether every partition has a leader."""
         brokers_before = self._brokers
@@ -160,14 +163,14 @@ class MetadataCache:
             name = topic.name
             if name is None or topic.error_code != ErrorCode.NONE:
                 complete = False
+                if name is not None and self.topic_ids.get(name) == NO_ID:
+                    # No id will tell the topic that is created next from this one.
+                    self._forget(name)
                 continue
-            # A cluster of ZooKeeper mode below inter-broker protocol 2.8 has no topic ids.
-            self.has_topic_ids = topic.topic_id != ZERO_UUID
-            topic_id = key_of(name, topic.topic_id if self.has_topic_ids else None)
-            if self.topic_ids.get(name) != topic_id:
+            if self.topic_ids.get(name) != topic.topic_id:
                 # Another topic under the same name: what was known about the old one's epochs means nothing.
-                self.topic_ids[name] = topic_id
-                self._leaders = {key: leader for key, leader in self._leaders.items() if key[0] != name}
+                self._forget(name)
+                self.topic_ids[name] = topic.topic_id
             for partition in topic.partitions:
                 key = (name, partition.partition_index)
                 known = self._leaders.get(key)
