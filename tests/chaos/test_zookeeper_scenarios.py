@@ -1,4 +1,4 @@
-"""The scenarios of ZooKeeper mode, and those about moves, come out as they say, with every switch value they speak of."""
+"""The scenarios of ZooKeeper mode, and about moves, come out as they say, with every switch value they speak of."""
 
 from __future__ import annotations
 

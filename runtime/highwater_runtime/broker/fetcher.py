@@ -22,8 +22,8 @@ Rules in words:
   is, and the log is cut. Only then it is FETCHING. As in ``AbstractFetcherThread``, TRUNCATING comes before fetching,
   and an error of the leader is met with the back-off. A request tells no more than its version does in Kafka: below
   Fetch v13 topics have names, below v9 no leader epoch fences, below v7 there are no sessions.
-* A partition that is throttled and not in sync is left out while the quota is exceeded, for ``replica.fetch.backoff.ms``
-  at a time (:mod:`highwater_runtime.broker.replication_quota`).
+* A partition that is throttled and not in sync is left out while the quota is exceeded, for
+  ``replica.fetch.backoff.ms`` at a time (:mod:`highwater_runtime.broker.replication_quota`).
 * The request tells who asks: replica id and, from Fetch v15 on, the broker epoch (KIP-903).
 """
 
