@@ -39,8 +39,8 @@ def take_down(
         cluster = find(name) or cluster
         killed: list[str] = []
         stopped: list[str] = []
-        # A broker leaves cleanly only while a controller hears it, or a server its session: brokers are last to come and
-        # first to go.
+        # A broker leaves cleanly only while a controller hears it, or a server its session: brokers are last to come
+        # and first to go.
         for role in ("broker", cluster.quorum_role):
             living = [(node, identity) for node, identity in cluster.living() if node.role == role]
             if living:
