@@ -2,9 +2,9 @@
 
 Beside ``zk_failover.py``: three real controllers on their own disks (each commit is synced by a majority), over TCP on
 loopback, and three observers that register, send heartbeats and follow the metadata log as brokers do, but hold no
-replicas. Broker 1 leads all partitions. It is gone from one moment to the next. KRaft has no connection whose end would
-tell: the controller finds out when the session (``broker.session.timeout.ms``, 9 s as in Kafka) is over. From there, the
-*detection*, the clock runs until the last broker has all new leaders in its metadata.
+replicas. Broker 1 leads all partitions. It is gone from one moment to the next. KRaft has no connection whose end
+would tell: the controller finds out when the session (``broker.session.timeout.ms``, 9 s as in Kafka) is over. From
+there the clock runs until the last broker has all new leaders in its metadata.
 
     python benchmarks/kraft_failover.py [PARTITIONS]
 """
@@ -185,8 +185,9 @@ async def _measure(root: Path, partitions: int) -> None:
     await _until(lambda: bool(detection.at_ns) and all(observer.led.get(2) == partitions for observer in left))
     told = time.monotonic_ns()
     print(
-        f"broker gone -> session over: {(detection.at_ns - died) / 1e9:.2f} s (of broker.session.timeout.ms = "
-        f"{config.broker_session_timeout_ms}); session over -> last leader told: {(told - detection.at_ns) / 1e9:.2f} s "
+        f"broker gone -> session over: {(detection.at_ns - died) / 1e9:.2f} s "
+        f"(of broker.session.timeout.ms = {config.broker_session_timeout_ms}); "
+        f"session over -> last leader told: {(told - detection.at_ns) / 1e9:.2f} s "
         f"({time.process_time() - cpu:.2f} s of processor time since the broker was gone, for all six nodes)"
     )
     for node_id, node in nodes.items():

@@ -12,6 +12,7 @@ from highwater_chaos.experiment.faults import fault_kinds
 from highwater_chaos.experiment.steps import Step
 from highwater_chaos.experiment.targets import Target
 from highwater_chaos.faults import Fault, fault_of, kind_named
+from highwater_chaos.faults.messages import AMONG_VOTERS, MessageFault
 from highwater_chaos.workload.client_host import HostsClientProcesses
 from highwater_chaos.workload.drivers import DRIVERS
 from highwater_runtime.portable import PortableError
@@ -70,6 +71,10 @@ def _inside_servers(steps: Sequence[Step]) -> Iterator[str]:
             fault = fault_of(step.inject)
             target = getattr(fault, "target", None)
             if fault.needs & _BY_THE_NODE and isinstance(target, Target) and _may_be_a_server(target):
+                yield fault.KIND
+            if isinstance(fault, MessageFault) and (
+                fault.rpc in AMONG_VOTERS or any(end and _may_be_a_server(end) for end in (fault.from_, fault.to))
+            ):
                 yield fault.KIND
         if step.random is not None:
             kinds = [kind for kind in step.random.faults if kind in fault_kinds()]

@@ -60,7 +60,7 @@ class NodeConfig:
     initial_registration_timeout_ms: int = _prop("initial.broker.registration.timeout.ms", 60_000, least=10)
     controlled_shutdown_timeout_ms: int = _prop("controlled.shutdown.timeout.ms", 30_000, least=0)
     request_timeout_ms: int = _prop("request.timeout.ms", 30_000, least=10)
-    inter_broker_protocol: str = _prop("inter.broker.protocol.version", "3.5", choices=("3.5", "2.7"))
+    inter_broker_protocol: str = _prop("inter.broker.protocol.version", "3.5", choices=("3.5", "2.7", "2.6"))
     min_insync_replicas: int = _prop("min.insync.replicas", 1, least=1)
     message_max_bytes: int = _prop("message.max.bytes", 1_048_588, least=0)
     replica_lag_time_max_ms: int = _prop("replica.lag.time.max.ms", 30_000, least=10)
@@ -109,6 +109,16 @@ class NodeConfig:
     log_retention_check_interval_ms: int = _prop("log.retention.check.interval.ms", 300_000, least=1)
     log_segment_delete_delay_ms: int = _prop("log.segment.delete.delay.ms", 60_000, least=0)
     producer_id_expiration_ms: int = _prop("producer.id.expiration.ms", 86_400_000, least=1)
+
+    @property
+    def has_topic_ids(self) -> bool:
+        """Whether topics have ids in ZooKeeper mode (Kafka: from 2.8 on)."""
+        return self.inter_broker_protocol == "3.5"
+
+    @property
+    def leader_and_isr_version(self) -> int:
+        """The version of LeaderAndIsr that a controller of ZooKeeper mode sends: full lists are known from v5 on."""
+        return {"3.5": 6, "2.7": 5, "2.6": 4}[self.inter_broker_protocol]
 
     @classmethod
     def of(cls, properties: Mapping[str, PropertyValue]) -> NodeConfig:

@@ -129,7 +129,10 @@ def test_a_throttle_ends_with_its_configuration(make_cluster):
     _reassign(cluster, [0, 2])
     cluster.run(30)
     assert cluster.leader().isr.committed == (0, 1)
-    gone = {(BROKER_CONFIG, ""): dict.fromkeys(RATES.values()), (TOPIC_CONFIG, "orders"): dict.fromkeys(REPLICAS.values())}
+    gone = {
+        (BROKER_CONFIG, ""): dict.fromkeys(RATES.values()),
+        (TOPIC_CONFIG, "orders"): dict.fromkeys(REPLICAS.values()),
+    }
     _alter(cluster, gone)
     cluster.until(lambda: cluster.leader().isr.committed == (0, 2), 10)
 

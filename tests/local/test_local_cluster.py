@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from highwater_chaos.backends.ensemble.servers import available
 from highwater_chaos.backends.local.layout import free_ports, is_free
 from highwater_chaos.cli import execute
 from highwater_chaos.local_cluster import (
@@ -225,3 +226,29 @@ def test_data_of_another_shape(home: Path) -> None:
     with pytest.raises(LocalClusterError, match="is not empty and holds no cluster of ours"):
         bring_up(Wish(name="new", directory=home / "full"))
     assert (home / "full" / "mine.txt").exists()
+
+
+@pytest.mark.skipif(available() is not None, reason="no ZooKeeper here")
+def test_a_life_with_zookeeper(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Real servers; records are there again after it was down."""
+    first = port()
+    up = ["cluster", "up", "--mode", "zookeeper", "--brokers", "2", "--port", str(first)]
+    assert execute([*up, "--config", "zookeeper.session.timeout.ms=3000"]) == 0, capsys.readouterr().err
+    cluster = find("default")
+    assert cluster is not None
+    assert [node.name for node in cluster.nodes] == ["zookeeper-0", "broker-0", "broker-1"]
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap()})
+    admin.create_topics([NewTopic("orders", 2, 2)])["orders"].result(timeout=30)
+    status = look(cluster)
+    assert (status.state, status.leader in ("broker-0", "broker-1")) == ("up", True), status
+    assert status.view is not None
+    assert (status.view.partitions, status.view.under_replicated) == (2, 0)
+    capsys.readouterr()
+    assert execute(["cluster", "down"]) == 0
+    assert "stopped broker-0, broker-1, zookeeper-0" in capsys.readouterr().out
+    assert execute(["cluster", "up", "--controllers", "1", "--mode", "zookeeper"]) == 254
+    assert "mode zookeeper has none" in capsys.readouterr().err
+    assert execute(["cluster", "up", "--mode", "kraft"]) == 254
+    assert "are of mode zookeeper, not kraft" in capsys.readouterr().err
+    assert execute(["cluster", "up"]) == 0, capsys.readouterr().err
+    assert "orders" in AdminClient({"bootstrap.servers": cluster.bootstrap()}).list_topics(timeout=30).topics

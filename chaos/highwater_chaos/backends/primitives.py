@@ -10,10 +10,12 @@ run ends. Methods that act on a node raise ``KeyError`` for an unknown one, and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from highwater_chaos.workload.client_host import HostsClientProcesses
+from highwater_runtime.config import PropertyValue
 
 Primitive = type[Any]
 """One of the protocols of :data:`PRIMITIVES`."""
@@ -67,6 +69,14 @@ class StopsNodes(Protocol):
 
     def stop(self, node: str) -> None:
         """Ask for a clean shutdown; the node is ``STOPPING``, then ``DOWN``."""
+
+
+@runtime_checkable
+class ConfiguresNodes(Protocol):
+    """Nodes whose configuration can be changed, each for itself."""
+
+    def configure(self, node: str, config: Mapping[str, PropertyValue]) -> None:
+        """Add these properties to the node's configuration from its next start on."""
 
 
 @runtime_checkable
@@ -198,6 +208,7 @@ PRIMITIVES: Final[dict[Primitive, str]] = {
     LosesPower: "power loss",
     KillsNodes: "kill",
     StopsNodes: "stop",
+    ConfiguresNodes: "configuration of a single node",
     WipesDisks: "disk wipe",
     FillsDisks: "full disk",
     FailsDisks: "disk errors",

@@ -41,6 +41,7 @@ from highwater_chaos.backends.sim_cluster import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
+from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
 from highwater_runtime.ports.trace import NodeEvent
@@ -85,6 +86,8 @@ class SimBackend:
         self._monitor: InvariantMonitor | None = None
         self._cluster: Cluster
         self._events: list[TimedEvent] = []
+        self._own: dict[str, dict[str, PropertyValue]] = {}
+        """Properties of single nodes."""
         self._stopping: set[str] = set()
         self._cuts: dict[str, Cut] = {}
         self._rules: dict[str, SimRule] = {}
@@ -123,14 +126,16 @@ class SimBackend:
         simulator.trace.subscribers.append(self._note)
         if self._watch_invariants:
             self._monitor = InvariantMonitor(simulator)
+        self._own = {name: {} for name in (*controller_names(cluster), *broker_names(cluster))}
         for name in controller_names(cluster):
-            factory = controller_factory(cluster, name)
+            factory = controller_factory(cluster, name, self._own[name])
             simulator.add_node(name, CONTROLLER_PORT, factory, exceptions_are_findings=True)
         for name in zookeeper_names(cluster):
             factory = zookeeper_factory(cluster, name)
             simulator.add_node(name, ZOOKEEPER_PORT, factory, exceptions_are_findings=True)
         for name in broker_names(cluster):
-            simulator.add_node(name, BROKER_PORT, broker_factory(cluster, name), exceptions_are_findings=True)
+            factory = broker_factory(cluster, name, self._own[name])
+            simulator.add_node(name, BROKER_PORT, factory, exceptions_are_findings=True)
         for name in (*quorum_names(cluster), *broker_names(cluster)):
             simulator.start(name)
         if cluster.mode == "zookeeper":
@@ -273,6 +278,10 @@ class SimBackend:
         """Boot."""
         self._stopping.discard(node)  # it may have crashed while it stopped
         self.simulator.start(node)
+
+    def configure(self, node: str, config: Mapping[str, PropertyValue]) -> None:
+        """Its factory reads it."""
+        self._own[node].update(config)
 
     def held_up(self, node: str) -> None:
         """Return None: the simulator starts a node when it is asked to."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import controller_names, node_id, zookeeper_names
 from highwater_runtime.broker import BrokerOptions, KraftBroker
-from highwater_runtime.config import NodeConfig
+from highwater_runtime.config import NodeConfig, PropertyValue
 from highwater_runtime.controller.kraft import ControllerOptions, QuorumController
 from highwater_runtime.metadata.metadata_version import MetadataVersion
 from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
@@ -31,9 +32,9 @@ def controller_endpoints(cluster: Cluster) -> dict[int, Endpoint]:
     return {node_id(name): Endpoint(name, CONTROLLER_PORT) for name in controller_names(cluster)}
 
 
-def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
-    """Makes each incarnation of one broker."""
-    options = BrokerOptions(
+def broker_factory(cluster: Cluster, name: str, own: Mapping[str, PropertyValue]) -> Callable[[Ports], NodeCore]:
+    """Makes each incarnation of one broker. ``own``: what its configuration has beside the cluster's, now."""
+    first = BrokerOptions(
         node_id=node_id(name),
         endpoint=Endpoint(name, BROKER_PORT),
         rack=None,
@@ -42,16 +43,20 @@ def broker_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
         switches=Switches.of(cluster.switches),
         config=NodeConfig.of(cluster.config),
     )
+
+    def options() -> BrokerOptions:
+        return replace(first, config=NodeConfig.of({**cluster.config, **own})) if own else first
+
     if cluster.mode == "kraft":
-        return lambda ports: KraftBroker(options, ports)
+        return lambda ports: KraftBroker(options(), ports)
     servers = tuple(zookeeper_endpoints(cluster).values())
-    return lambda ports: ZooKeeperBroker(options, ports, EnsembleClient(ports, servers))
+    return lambda ports: ZooKeeperBroker(options(), ports, EnsembleClient(ports, servers))
 
 
-def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCore]:
-    """Makes each incarnation of one controller."""
+def controller_factory(cluster: Cluster, name: str, own: Mapping[str, PropertyValue]) -> Callable[[Ports], NodeCore]:
+    """Makes each incarnation of one controller; ``own`` as of a broker."""
     version = cluster.metadata_version
-    options = ControllerOptions(
+    first = ControllerOptions(
         node_id=node_id(name),
         voters=controller_endpoints(cluster),
         cluster_id=CLUSTER_ID,
@@ -59,7 +64,11 @@ def controller_factory(cluster: Cluster, name: str) -> Callable[[Ports], NodeCor
         config=NodeConfig.of(cluster.config),
         bootstrap_metadata_version=MetadataVersion.latest() if version is None else MetadataVersion.of(version),
     )
-    return lambda ports: QuorumController(options, ports)
+
+    def options() -> ControllerOptions:
+        return replace(first, config=NodeConfig.of({**cluster.config, **own})) if own else first
+
+    return lambda ports: QuorumController(options(), ports)
 
 
 def zookeeper_endpoints(cluster: Cluster) -> dict[int, Endpoint]:

@@ -16,6 +16,7 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.local_cluster import ClusterRecord, ClusterStatus, LocalClusterError, Wish, bring_up, find, look
 from highwater_chaos.local_cluster import names as cluster_names
 from highwater_chaos.local_cluster import take_down as take_cluster_down
+from highwater_chaos.local_cluster.record import Mode
 
 _QUORUMS: Final = (1, 3, 5)
 
@@ -38,6 +39,13 @@ def up(
     controllers: Annotated[
         int | None, typer.Option(metavar="N", help="How many controllers: 1, 3 or 5.  [default: 1]")
     ] = None,
+    mode: Annotated[
+        Mode | None,
+        typer.Option(help="Keep the metadata in controllers, or in real ZooKeeper servers.  [default: kraft]"),
+    ] = None,
+    zookeepers: Annotated[
+        int | None, typer.Option(metavar="N", help="How many ZooKeeper servers: 1, 3 or 5.  [default: 1]")
+    ] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the data in this directory.")] = None,
     config: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Set a property of every node, by Kafka's name.")
@@ -59,8 +67,19 @@ def up(
         raise UsageError(
             f"--controllers {controllers}: expected 1, 3 or 5: an even number of controllers tolerates no more failures"
         )
+    if zookeepers is not None and zookeepers not in _QUORUMS:
+        raise UsageError(f"--zookeepers {zookeepers}: expected 1, 3 or 5: an even number tolerates no more failures")
+    if zookeepers is not None and controllers is not None:
+        raise UsageError("--zookeepers and --controllers: expected one of them, found both; --mode says which")
+    if zookeepers is not None and mode == "kraft":
+        raise UsageError("--zookeepers needs --mode zookeeper")
+    if controllers is not None and mode == "zookeeper":
+        raise UsageError(
+            "--controllers: mode zookeeper has none, one of the brokers is the controller; see --zookeepers"
+        )
     _check_name(name)
-    wish = Wish(name, data, brokers, controllers, port, _properties(config or []), wipe)
+    chosen: Mode | None = "zookeeper" if zookeepers is not None else mode
+    wish = Wish(name, data, brokers, controllers or zookeepers, port, _properties(config or []), wipe, chosen)
     try:
         cluster = bring_up(wish, lambda text: print(text, file=sys.stderr))
     except LocalClusterError as error:

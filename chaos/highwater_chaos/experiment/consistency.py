@@ -280,6 +280,12 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
                 yield from _metadata_version(at, value)
             case "topic" if value not in topics:
                 yield Problem(at, f"there is no topic {value!r}")
+    if step.inject is not None and cluster.runtime == "highwater":
+        for name, value in (getattr(step.inject.chosen, "config", None) or {}).items():
+            try:
+                NodeConfig.of({name: value})
+            except ConfigError as error:
+                yield Problem(f"{path}.inject.{step.inject.choice}.config.{name}", str(error))
     if step.admin is not None and step.admin.create_topic is not None:
         yield from _topic(f"{path}.admin.createTopic", step.admin.create_topic, cluster)
     if step.admin is not None and step.admin.reassign is not None:

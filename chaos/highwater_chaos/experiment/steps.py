@@ -56,7 +56,8 @@ class Reassign(Model):
     partition: Annotated[PartitionName, Field(description="The partition: topic, dash, index (orders-0).")]
     replicas: Annotated[list[NodeIndex], Field(min_length=1, description="Broker ids, the preferred leader first.")]
     throttle: Annotated[
-        int | None, Field(ge=0, description="Bytes a second that each broker may send and fetch for moves; absent: any.")
+        int | None,
+        Field(ge=0, description="Bytes a second that each broker may send and fetch for moves; absent: any."),
     ] = None
 
 

@@ -92,7 +92,8 @@ _SENDER: Final = 0.7
 
 _COMMANDS: Final = frozenset({"LeaderAndIsr", "StopReplica", "UpdateMetadata"})
 _FENCES: Final = frozenset({"BrokerHeartbeat", "BrokerRegistration"})
-_ELECTS: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
+AMONG_VOTERS: Final = frozenset({"Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"})
+"""RPCs of the quorum. Real ZooKeeper servers have none of them."""
 
 
 class MessageFault(Fault):
@@ -158,7 +159,7 @@ class MessageFault(Fault):
             return tuple(node for node in sources if node.startswith("broker-"))
         if self.rpc in _COMMANDS:
             return tuple(node for node in destinations if node.startswith("broker-"))
-        if self.rpc in _ELECTS:
+        if self.rpc in AMONG_VOTERS:
             return tuple(dict.fromkeys((*sources, *destinations)))
         if self.rpc == "Fetch":
             # A follower that does not fetch leaves the ISR; a controller that no voter fetches from loses its majority.

@@ -1,12 +1,15 @@
 """``restart``: a rolling restart. Each target in turn is stopped cleanly and started; the next follows once the one
-before is back and in sync, as an operator rolls a cluster."""
+before is back and in sync, as an operator rolls a cluster. With ``config`` each starts with other properties, and keeps
+them: a rolling upgrade of ``inter.broker.protocol.version``."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import ClassVar, Final
 
-from highwater_chaos.backends.primitives import Primitive, StopsNodes
+from pydantic import Field
+
+from highwater_chaos.backends.primitives import ConfiguresNodes, Primitive, StopsNodes
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.nodes import node_id
 from highwater_chaos.experiment.targets import Victims
@@ -24,11 +27,14 @@ class Restart(NodeDownFault):
 
     KIND: ClassVar[str] = "restart"
     target: Victims
+    config: dict[str, str | int | bool] = Field(
+        description="Properties, by Kafka's names, that each target has from now on.", default_factory=dict
+    )
 
     @property
     def needs(self) -> frozenset[Primitive]:
-        """Stop."""
-        return frozenset({StopsNodes})
+        """Stop; and configuration of a single node where there is any."""
+        return frozenset({StopsNodes, ConfiguresNodes} if self.config else {StopsNodes})
 
     @property
     def lasts_ns(self) -> int | None:
@@ -44,6 +50,8 @@ class Restart(NodeDownFault):
             down = yield from seen_down(context, touch, "stop", SHUTDOWN_NS)
             if not down:
                 return
+            if self.config:
+                context.using(ConfiguresNodes).configure(node, self.config)
             backend.start(node)
             back = yield from context.confirm(
                 partial(_is_back, context, node, before),

@@ -1,4 +1,5 @@
-"""Takes a local cluster down: brokers first, so that they can hand over what they lead, then the controllers."""
+"""Takes a local cluster down: brokers first, so that they can hand over what they lead, then the controllers, or the
+ZooKeeper servers."""
 
 from __future__ import annotations
 
@@ -38,8 +39,9 @@ def take_down(
         cluster = find(name) or cluster
         killed: list[str] = []
         stopped: list[str] = []
-        # A broker leaves cleanly only while a controller hears it; brokers are last to come and first to go.
-        for role in ("broker", "controller"):
+        # A broker leaves cleanly only while a controller hears it, or a server its session: brokers are last to come
+        # and first to go.
+        for role in ("broker", cluster.quorum_role):
             living = [(node, identity) for node, identity in cluster.living() if node.role == role]
             if living:
                 progress(f"stopping {', '.join(node.name for node, _ in living)}")

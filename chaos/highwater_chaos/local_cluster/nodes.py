@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,16 +16,18 @@ from typing import Final
 
 import msgspec
 
+from highwater_chaos.backends.ensemble import servers
 from highwater_chaos.backends.local.layout import LOOPBACK, voters_text
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.record import ClusterRecord, NodeProcess, NodeRecord
 from highwater_chaos.machine.identity import Identity
-from highwater_runtime.config import ConfigError
+from highwater_runtime.config import ConfigError, NodeConfig
 from highwater_runtime.host.config_file import read_settings
 
 _TAIL_LINES: Final = 12
 _HTTP_PATIENCE: Final = 2.0
+_LONGEST_WORD: Final = 65536
 STOP_PATIENCE: Final = 75.0
 """Longer than a node's own bound on its shutdown (60 s)."""
 
@@ -37,13 +40,14 @@ def write_config(cluster: ClusterRecord, node: NodeRecord) -> Path:
     """
     folder = cluster.node_path(node)
     (folder / "data").mkdir(parents=True, exist_ok=True)
-    voters = [(one.node_id, one.endpoint) for one in cluster.of_role("controller")]
+    if node.role == "zookeeper":
+        return _write_server_config(cluster, node, folder)
     factor = min(3, len(cluster.of_role("broker")))
     properties: dict[str, str | int | bool] = {
         "process.roles": node.role,
         "node.id": node.node_id,
         "cluster.id": cluster.cluster_id,
-        "controller.quorum.voters": voters_text(voters),
+        **_quorum(cluster),
         "listeners": f"PLAINTEXT://{node.endpoint}",
         "log.dirs": str(folder / "data"),
         "default.replication.factor": factor,
@@ -63,6 +67,37 @@ def write_config(cluster: ClusterRecord, node: NodeRecord) -> Path:
     return path
 
 
+def _quorum(cluster: ClusterRecord) -> dict[str, str]:
+    if cluster.mode == "zookeeper":
+        return {"zookeeper.connect": ",".join(str(one.endpoint) for one in cluster.of_role("zookeeper"))}
+    voters = [(one.node_id, one.endpoint) for one in cluster.of_role("controller")]
+    return {"controller.quorum.voters": voters_text(voters)}
+
+
+def _write_server_config(cluster: ClusterRecord, node: NodeRecord, folder: Path) -> Path:
+    """``zoo.cfg``, and the server's number."""
+    members = {
+        _number(one): servers.Member(LOOPBACK, one.port, *one.peer_ports) for one in cluster.of_role("zookeeper")
+    }
+    name = "zookeeper.session.timeout.ms"
+    timeout_ms = NodeConfig.of({name: int(cluster.config[name])} if name in cluster.config else {})
+    text = servers.server_config(
+        members,
+        _number(node),
+        data=folder / "data",
+        session_timeout_ms=timeout_ms.zookeeper_session_timeout_ms,
+        bind=LOOPBACK,
+    )
+    path = folder / "zoo.cfg"
+    path.write_text(text, encoding="utf-8")
+    (folder / "data" / servers.MYID).write_text(f"{_number(node)}\n", encoding="ascii")
+    return path
+
+
+def _number(node: NodeRecord) -> int:
+    return int(node.name.rpartition("-")[2]) + 1
+
+
 def _by_option(problems: str, path: Path, config: Mapping[str, str]) -> str:
     """Name the options, not the lines of the file that was made of them, in what is wrong with that file."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -76,9 +111,10 @@ def start(cluster: ClusterRecord, node: NodeRecord) -> tuple[NodeRecord, subproc
     """Start a node in a session of its own, so that it outlives the terminal; returns it with its process."""
     config = write_config(cluster, node)
     cluster.ready_path(node).unlink(missing_ok=True)
+    ours = (sys.executable, "-m", "highwater_runtime.host.main", str(config))
     with cluster.log_path(node).open("ab") as log:
-        child = subprocess.Popen(  # noqa: S603 - our own program
-            [sys.executable, "-m", "highwater_runtime.host.main", str(config)],
+        child = subprocess.Popen(  # noqa: S603 - our own program, or ZooKeeper's
+            servers.command(config) if node.role == "zookeeper" else ours,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -106,11 +142,26 @@ def admin_page(cluster: ClusterRecord, node: NodeRecord, page: str) -> tuple[int
 
 def why_unready(cluster: ClusterRecord, node: NodeRecord) -> str | None:
     """Why a node does not do its work; None: it does."""
+    if node.role == "zookeeper":
+        return _why_server_unready(node)
     answer = admin_page(cluster, node, "readyz")
     if answer is None:
         return "does not answer yet"
     status, text = answer
     return None if status == HTTPStatus.OK else text.strip()
+
+
+def _why_server_unready(node: NodeRecord) -> str | None:
+    """A server that serves says its mode; one without a quorum, that it does not serve."""
+    try:
+        with socket.create_connection((LOOPBACK, node.port), timeout=_HTTP_PATIENCE) as connection:
+            connection.sendall(b"srvr")
+            said = b""
+            while len(said) < _LONGEST_WORD and (more := connection.recv(4096)):
+                said += more
+    except OSError:
+        return "does not answer yet"
+    return None if b"Mode: " in said else said.decode("utf-8", "replace").strip() or "says nothing"
 
 
 def wait_ready(

@@ -25,6 +25,9 @@ from highwater_runtime.ports import Endpoint
 _RECORD: Final = "cluster.json"
 _LOCK: Final = "lock"
 
+Role = Literal["broker", "controller", "zookeeper"]
+Mode = Literal["kraft", "zookeeper"]
+
 
 class NodeProcess(msgspec.Struct, frozen=True):
     """The last process of a node: pid and start time in one boot of the machine, so that no other is taken for it."""
@@ -48,11 +51,13 @@ class NodeRecord(msgspec.Struct, frozen=True):
     """One node. ``incarnation``: how often it was started."""
 
     name: str
-    role: Literal["broker", "controller"]
+    role: Role
     node_id: int
     port: int
     incarnation: int = 0
     process: NodeProcess | None = None
+    peer_ports: tuple[int, ...] = ()
+    """Of a ZooKeeper server: for learners, and for elections."""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -68,8 +73,14 @@ class ClusterRecord(msgspec.Struct, frozen=True):
     cluster_id: str
     nodes: tuple[NodeRecord, ...]
     config: dict[str, str]
+    mode: Mode = "kraft"
 
-    def of_role(self, role: Literal["broker", "controller"]) -> list[NodeRecord]:
+    @property
+    def quorum_role(self) -> Role:
+        """Who keeps the metadata."""
+        return "zookeeper" if self.mode == "zookeeper" else "controller"
+
+    def of_role(self, role: Role) -> list[NodeRecord]:
         """Nodes of one role, by id."""
         return [node for node in self.nodes if node.role == role]
 

@@ -34,7 +34,7 @@ class NodeStatus:
     state: str
     why: str | None
     is_leader: bool | None
-    """Whether it is the active controller; None for brokers."""
+    """Whether it is the active controller; None for those that cannot be."""
     partitions: int | None
     leads: int | None
     under_replicated: int | None
@@ -105,7 +105,8 @@ class ClusterStatus:
 def look(cluster: ClusterRecord) -> ClusterStatus:
     """Ask every node."""
     pids = {node.name: identity.pid for node, identity in cluster.living()}
-    pages = {node.name: _page(cluster, node) if node.name in pids else "" for node in cluster.nodes}
+    tells = {node.name for node in cluster.nodes if node.role != "zookeeper" and node.name in pids}
+    pages = {node.name: _page(cluster, node) if node.name in tells else "" for node in cluster.nodes}
     nodes = tuple(_node(cluster, node, pids.get(node.name), _unlabelled(pages[node.name])) for node in cluster.nodes)
     leader = next((node.name for node in nodes if node.is_leader), None)
     view = None if leader is None else _view(pages[leader])
@@ -129,7 +130,7 @@ def _node(cluster: ClusterRecord, node: NodeRecord, pid: int | None, values: dic
     def count(name: str) -> int | None:
         return int(values[name]) if name in values else None
 
-    is_controller = node.role == "controller"
+    is_controller = node.role == ("broker" if cluster.mode == "zookeeper" else "controller")
     return NodeStatus(
         name=node.name,
         role=node.role,

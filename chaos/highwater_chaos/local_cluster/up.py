@@ -13,19 +13,23 @@ from typing import Final
 
 import msgspec
 
-from highwater_chaos.backends.local.layout import free_ports, is_free
+from highwater_chaos.backends.ensemble.servers import available
+from highwater_chaos.backends.local.layout import LOOPBACK, free_ports, is_free
 from highwater_chaos.experiment.nodes import CONTROLLER_ID_BASE
 from highwater_chaos.local_cluster.errors import LocalClusterError
 from highwater_chaos.local_cluster.nodes import end, start, wait_ready, write_config
 from highwater_chaos.local_cluster.record import (
     ClusterRecord,
+    Mode,
     NodeRecord,
+    Role,
     directory_of,
     load,
     locked,
     point_to,
 )
 from highwater_chaos.machine.identity import Identity
+from highwater_runtime.ports import Endpoint
 
 FIRST_PORT: Final = 9092
 BROKERS: Final = 3
@@ -46,9 +50,11 @@ class Wish:
     directory: Path | None = None
     brokers: int | None = None
     controllers: int | None = None
+    """Controllers, or in ZooKeeper mode its servers."""
     port: int | None = None
     config: Mapping[str, str] = field(default_factory=dict)
     wipe: bool = False
+    mode: Mode | None = None
 
 
 def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> ClusterRecord:
@@ -69,6 +75,8 @@ def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> Cl
                 pids = ", ".join(f"{node.name} (pid {identity.pid})" for node, identity in before.living())
                 raise LocalClusterError(f"cluster {before.name} runs already: {pids}; see 'highwater cluster status'")
             cluster = _planned(wish, directory, None if wish.wipe else before)
+            if cluster.mode == "zookeeper" and (problem := available()):
+                raise LocalClusterError(problem)
             _check_ports(cluster)
             for node in cluster.nodes:
                 write_config(cluster, node)
@@ -105,12 +113,19 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
     """What is to run: as before where nothing else is asked for."""
     had = {} if before is None else {node.name: node for node in before.nodes}
     brokers = wish.brokers or (BROKERS if before is None else len(before.of_role("broker")))
-    controllers = wish.controllers or (CONTROLLERS if before is None else len(before.of_role("controller")))
+    mode: Mode = wish.mode or ("kraft" if before is None else before.mode)
+    controllers = wish.controllers or (CONTROLLERS if before is None else len(before.of_role(before.quorum_role)))
+    option = "--zookeepers" if mode == "zookeeper" else "--controllers"
     if before is not None:
-        if controllers != len(before.of_role("controller")):
+        if mode != before.mode:
             raise LocalClusterError(
-                f"the data in {directory} are of a quorum of {len(before.of_role('controller'))}, not {controllers}:"
-                " leave --controllers out, or start with an empty cluster: --wipe"
+                f"the data in {directory} are of mode {before.mode}, not {mode}:"
+                " leave --mode out, or start with an empty cluster: --wipe"
+            )
+        if controllers != len(before.of_role(before.quorum_role)):
+            raise LocalClusterError(
+                f"the data in {directory} are of a quorum of {len(before.of_role(before.quorum_role))},"
+                f" not {controllers}: leave {option} out, or start with an empty cluster: --wipe"
             )
         if brokers < len(before.of_role("broker")):
             raise LocalClusterError(
@@ -124,20 +139,27 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
         incarnation = had[name].incarnation if name in had else 0
         nodes.append(NodeRecord(name, "broker", index, first + index, incarnation))
     taken = {node.port for node in nodes}
-    unused = [port for port in free_ports(controllers + brokers) if port not in taken]
+    role: Role = "zookeeper" if mode == "zookeeper" else "controller"
+    ports = 3 if mode == "zookeeper" else 1
+    unused = [port for port in free_ports(ports * controllers + brokers) if port not in taken]
     for index in range(controllers):
-        name = f"controller-{index}"
+        name = f"{role}-{index}"
         old = had.get(name)
-        port = unused.pop() if old is None or old.port in taken else old.port
+        if old is None or taken & {old.port, *old.peer_ports}:
+            port, *peers = (unused.pop() for _ in range(ports))
+        else:
+            port, peers = old.port, list(old.peer_ports)
+        number = index + (2 if mode == "zookeeper" else 1) * CONTROLLER_ID_BASE
         incarnation = 0 if old is None else old.incarnation
-        nodes.insert(index, NodeRecord(name, "controller", CONTROLLER_ID_BASE + index, port, incarnation))
+        nodes.insert(index, NodeRecord(name, role, number, port, incarnation, peer_ports=tuple(peers)))
     config = {**({} if before is None else before.config), **wish.config}
     cluster_id = _cluster_id() if before is None else before.cluster_id
-    return ClusterRecord(wish.name, str(directory), cluster_id, tuple(nodes), config)
+    return ClusterRecord(wish.name, str(directory), cluster_id, tuple(nodes), config, mode)
 
 
 def _check_ports(cluster: ClusterRecord) -> None:
-    if taken := [str(node.endpoint) for node in cluster.nodes if not is_free(node.port)]:
+    ports = [port for node in cluster.nodes for port in (node.port, *node.peer_ports)]
+    if taken := [str(Endpoint(LOOPBACK, port)) for port in ports if not is_free(port)]:
         raise LocalClusterError(
             f"ports in use by other processes: {', '.join(taken)}; choose another --port, or stop those processes"
         )

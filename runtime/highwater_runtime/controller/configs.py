@@ -3,8 +3,8 @@
 Rules in words: a resource is named once in a request; its changes are made as a whole or not at all; what is refused
 for one resource says nothing of the others. Topics take the properties of
 :mod:`highwater_runtime.metadata.topic_config`. Brokers, one (by id) or all (empty name), take those among them that a
-broker has as well, and the rates of KIP-73; everything else is read when a broker starts. AlterConfigs names the whole new configuration: what
-it leaves out is deleted.
+broker has as well, and the rates of KIP-73; everything else is read when a broker starts. AlterConfigs names the whole
+new configuration: what it leaves out is deleted.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from highwater_runtime.metadata.image import MetadataImage
 from highwater_runtime.metadata.registrations import BROKER_RESOURCE, ConfigResource
 from highwater_runtime.metadata.topic_config import (
     DYNAMIC_BROKER_PROPERTIES,
-    TOPIC_PROPERTIES,
     THROTTLED_RATES,
+    TOPIC_PROPERTIES,
     UNCLEAN_LEADER_ELECTION,
     Kind,
     is_dynamic,

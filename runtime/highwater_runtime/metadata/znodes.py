@@ -90,18 +90,15 @@ def topic_config_path(topic: str) -> str:
     return f"{TOPIC_CONFIGS}/{topic}"
 
 
-_UUID_BY_NAME: Final = 5
-
-
 def key_of(topic: str, topic_id: UUID | None) -> UUID:
     """The topic's id; where the cluster has none, one that follows from the name, so that a topic that returns under
     its name has the same (which is what KAFKA-7362 is about)."""
     return uuid5(NAMESPACE_OID, topic) if topic_id is None else topic_id
 
 
-def id_of_key(topic: str, key: UUID) -> UUID | None:
-    """The topic's id of which :func:`key_of` made ``key``; None where the cluster has none."""
-    return None if key.version == _UUID_BY_NAME and key == key_of(topic, None) else key
+def has_id(topic: str, key: UUID) -> bool:
+    """Whether a topic's key is an id of its own, and does not follow from the name."""
+    return key.version != 5 or key != key_of(topic, None)
 
 
 class ZnodeError(ValueError):

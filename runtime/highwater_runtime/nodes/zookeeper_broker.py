@@ -28,7 +28,7 @@ class ZooKeeperBroker(Broker):
             node_id=options.node_id,
             config=options.config,
             switches=options.switches,
-            topic_ids=options.config.inter_broker_protocol != "2.7",
+            topic_ids=options.config.has_topic_ids,
         )
 
         def make_controller(session_of: Callable[[], Session | None]) -> ControllerPart:

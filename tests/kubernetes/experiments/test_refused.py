@@ -65,6 +65,19 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "NotPossible",
         "spec.schedule: clockSkew happens inside a node of ours",
     ),
+    "messages-to-a-zookeeper": (
+        {
+            **cluster(mode="zookeeper"),
+            **steps({"inject": {"hold": {"rpc": "Fetch", "to": {"zookeeper": 0}}}}),
+        },
+        "NotPossible",
+        "spec.schedule: hold happens inside a node of ours",
+    ),
+    "votes-of-zookeepers": (
+        {**cluster(mode="zookeeper"), **steps({"inject": {"drop": {"rpc": "Vote"}}})},
+        "NotPossible",
+        "spec.schedule: drop happens inside a node of ours",
+    ),
     "disk-of-any-zookeeper": (
         {**cluster(mode="zookeeper"), **steps({"random": {"for": "1s", "every": "1s", "faults": {"diskStall": 1}}})},
         "NotPossible",

@@ -47,6 +47,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.machine.run import MachineRun
 from highwater_chaos.workload.client_host import ClientProcess
+from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.posix_disk import PosixDisk
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.trace import NodeStopped
@@ -346,6 +347,10 @@ class LocalBackend:
         self._kept.update(local.start(self.plan))
         if local.began_wiped:
             self._wiped.add((node, local.incarnation))
+
+    def configure(self, node: str, config: Mapping[str, PropertyValue]) -> None:
+        """Its next start writes its properties again."""
+        self.plan = self.plan.configured(node, config)
 
     @acting
     def kill(self, node: str) -> None:

@@ -71,7 +71,7 @@ def node_properties(plan: ClusterPlan, place: NodePlace, incarnation: int) -> di
         **_quorum(plan),
         "listeners": f"PLAINTEXT://{place.bind}",
         "log.dirs": str(place.data),
-        **plan.cluster.config,
+        **plan.config_of(place.name),
         "highwater.node.name": place.name,
         "highwater.incarnation": incarnation,
         "highwater.seed": plan.seed,

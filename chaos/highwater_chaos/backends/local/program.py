@@ -14,11 +14,12 @@ clients first (:meth:`Site.enter_network`), and hands over what it learnt in :me
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from highwater_chaos.experiment import Cluster
+from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import Endpoint
 from highwater_runtime.ports.trace import NodeEvent
 
@@ -55,6 +56,16 @@ class ClusterPlan:
     cluster_id: str
     seed: int
     places: tuple[NodePlace, ...]
+    own: Mapping[str, Mapping[str, PropertyValue]] = field(default_factory=dict)
+    """Properties that single nodes have beside the cluster's."""
+
+    def config_of(self, name: str) -> dict[str, PropertyValue]:
+        """The properties that the experiment gives a node."""
+        return {**self.cluster.config, **self.own.get(name, {})}
+
+    def configured(self, name: str, config: Mapping[str, PropertyValue]) -> ClusterPlan:
+        """The plan with these properties added to a node's own."""
+        return replace(self, own={**self.own, self.place(name).name: {**self.own.get(name, {}), **config}})
 
     def place(self, name: str) -> NodePlace:
         """The place of a node; raises ``KeyError`` for an unknown one."""

@@ -21,7 +21,7 @@ from highwater_runtime.metadata import (
     reachable,
 )
 from highwater_runtime.metadata.topic_names import is_internal, is_legal
-from highwater_runtime.metadata.znodes import id_of_key
+from highwater_runtime.metadata.znodes import has_id
 from highwater_runtime.ports import InboundRequest
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.describe_cluster_request import DescribeClusterRequest
@@ -157,7 +157,7 @@ def _topic(topic: TopicImage, live: Mapping[int, None]) -> MetadataResponseTopic
     return MetadataResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
-        topic_id=id_of_key(topic.name, topic.id) or ZERO,
+        topic_id=topic.id if has_id(topic.name, topic.id) else ZERO,
         is_internal=is_internal(topic.name),
         partitions=[_partition(index, state, live) for index, state in sorted(topic.partitions.items())],
     )

@@ -115,7 +115,7 @@ class ZooKeeperMode:
         self.isr_writer = IsrWrites(core, self._membership, controller_epochs)
         self.lost_logs = FailedBroker(core)
         self.producer_id_blocks = WrittenBlocks(self._membership, core.options.node_id)
-        self._has_topic_ids = core.options.config.inter_broker_protocol != "2.7"
+        self._has_topic_ids = core.options.config.has_topic_ids
         self._is_leaving = False
 
     @property

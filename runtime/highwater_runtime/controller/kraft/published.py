@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from highwater_runtime.controller.kraft.partition_counts import PartitionCounts
+from highwater_runtime.controller.partition_counts import PartitionCounts
 from highwater_runtime.metadata import (
     BrokerChanged,
     ConfigChanged,

@@ -80,7 +80,14 @@ class ActiveController:
         self.queue = EventQueue(session, ports.clock, on_deposed, after_event)
         self._senders: dict[int, BrokerSender] = {}
         self._dropped = False
-        self._header = Header(options.node_id, elected.epoch, options.topic_ids, self._live_brokers, self._live_leaders)
+        self._header = Header(
+            options.node_id,
+            elected.epoch,
+            options.topic_ids,
+            options.config.leader_and_isr_version,
+            self._live_brokers,
+            self._live_leaders,
+        )
 
     @property
     def rules(self) -> Rules:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final
 
+from highwater_runtime.controller.partition_counts import PartitionCounts
 from highwater_runtime.controller.zk.active import ActiveController
 from highwater_runtime.controller.zk.admin import Admin, refuse
 from highwater_runtime.controller.zk.election import ControllerElection, Elected
@@ -99,6 +100,8 @@ class ZkController:
         """Bring the gauges up to date."""
         gauge, active = self._ports.metrics.gauge, self._active
         image = MetadataImage() if active is None else active.context.image
+        counted = PartitionCounts(self.options.config.min_insync_replicas)
+        counted.load(image)
         for name, value in (
             ("activecontrollercount", float(active is not None)),
             ("activebrokercount", len(image.brokers)),
@@ -108,6 +111,8 @@ class ZkController:
             ("preferredreplicaimbalancecount", sum(1 for _ in image.index.not_preferred())),
         ):
             gauge(_PREFIX + name, float(value))
+        gauge("highwater_controller_under_replicated_partitions", float(counted.now.under_replicated))
+        gauge("highwater_controller_under_min_isr_partitions", float(counted.now.under_min_isr))
 
     def _elected(self, elected: Elected) -> None:
         assert self._session is not None, "an election is held in a session"

@@ -39,6 +39,8 @@ from highwater_runtime.wire.messages.update_metadata_request import (
     UpdateMetadataTopicState,
 )
 
+_TYPE_SINCE: Final = 5
+"""Version of LeaderAndIsr."""
 CHANNEL: Final = "controller-to-broker"
 RETRY_NS: Final = 100 * MS
 """Between two attempts (Kafka's RequestSendThread)."""
@@ -86,6 +88,7 @@ class Header:
     controller_id: int
     epoch: int
     topic_ids: bool
+    leader_and_isr_version: int
     live_brokers: Callable[[], list[UpdateMetadataBroker]]
     live_leaders: Callable[[list[int]], list[LeaderAndIsrLiveLeader]]
 
@@ -190,17 +193,10 @@ class BrokerSender:
                 LeaderAndIsrTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)
                 for topic, of_topic in _by_topic(states)
             ]
-            requests.append(
-                (
-                    LeaderAndIsrRequest(
-                        **facts,
-                        type=FULL if round_.full else INCREMENTAL,
-                        topic_states=topics,
-                        live_leaders=header.live_leaders(leaders),
-                    ),
-                    6 if header.topic_ids else 5,
-                )
-            )
+            request = LeaderAndIsrRequest(**facts, topic_states=topics, live_leaders=header.live_leaders(leaders))
+            if header.leader_and_isr_version >= _TYPE_SINCE:
+                request.type = FULL if round_.full else INCREMENTAL
+            requests.append((request, header.leader_and_isr_version))
         if round_.update_metadata is not None:
             cluster = [
                 UpdateMetadataTopicState(topic_name=topic, topic_id=round_.topic_ids[topic], partition_states=of_topic)

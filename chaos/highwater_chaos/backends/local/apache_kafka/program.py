@@ -91,7 +91,7 @@ class ApacheKafkaProgram:
             voters=[(one.node_id, one.advertised) for one in plan.of_role("controller")],
             data=place.data,
             brokers=plan.cluster.brokers,
-            config=plan.cluster.config,
+            config=plan.config_of(place.name),
         )
         config.write_text(render_properties(properties), encoding="utf-8")
         recorded = place.files / _RECORDED
