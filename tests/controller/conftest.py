@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import count
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -58,6 +59,7 @@ class FakeClock:
     def __init__(self) -> None:
         self.now = 0
         self._due: list[tuple[int, int, FakeTimer]] = []
+        self._sequence = count()
 
     def now_ns(self) -> int:
         return self.now
@@ -67,7 +69,7 @@ class FakeClock:
 
     def call_later(self, delay_ns: int, callback: Callable[[], None]) -> FakeTimer:
         timer = FakeTimer(callback)
-        heapq.heappush(self._due, (self.now + delay_ns, len(self._due), timer))
+        heapq.heappush(self._due, (self.now + delay_ns, next(self._sequence), timer))
         return timer
 
     def advance(self, delta_ns: int) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from highwater_runtime.controller.kraft.quorum_controller import FENCING_SLICE
 from highwater_runtime.metadata import NO_LEADER, MetadataVersion
-from highwater_runtime.ports.trace import BrokerRegistered, BrokerRegistrationChanged
+from highwater_runtime.ports import MS
+from highwater_runtime.ports.trace import BrokerRegistered, BrokerRegistrationChanged, TransitionTaken
 from highwater_runtime.wire.errors import ErrorCode
 from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 from highwater_runtime.wire.messages.broker_registration_request import Feature, Listener
@@ -181,6 +184,48 @@ def test_silence_for_the_session_timeout_fences(cluster: Any) -> None:
     partition = cluster.partition()
     assert (partition.isr, partition.leader, partition.leader_epoch) == ((1,), 1, 1)
     assert cluster.trace.of(BrokerRegistrationChanged)[-1].reason == "fenced"
+
+
+def test_a_broker_of_many_partitions_is_fenced_in_slices_between_which_others_are_heard(cluster: Any) -> None:
+    partitions = 2 * FENCING_SLICE + 7
+    cluster.up(0, 1, 2)
+    cluster.create_topic("many", *[[0, 1, 2]] * partitions)
+    cluster.clock.advance(8_000 * MS)
+    cluster.heartbeat(1)
+    cluster.heartbeat(2)
+    begin = cluster.quorum.log_end_offset
+    # Events that are due at once run in the order in which they were asked for, so this looks between two slices.
+    seen: list[tuple[int, bool]] = []
+
+    def look() -> None:
+        seen.append((cluster.quorum.log_end_offset - begin, cluster.heartbeat(1).is_fenced))
+        if len(seen) < 4:
+            cluster.clock.call_later(0, look)
+
+    cluster.clock.call_later(1_000 * MS, look)
+    cluster.clock.advance(1_000 * MS)
+
+    assert seen[-1] == (partitions + 1, False)
+    written = [0, *(count for count, _ in seen)]
+    assert max(after - before for before, after in pairwise(written)) <= FENCING_SLICE
+    state = [cluster.partition("many", index) for index in range(partitions)]
+    assert {(one.leader, one.isr, one.leader_epoch) for one in state} == {(1, (1, 2), 1)}
+    assert cluster.image.brokers[0].fenced
+    assert cluster.trace.of(TransitionTaken) == [TransitionTaken(reason="session-expired")]
+
+
+def test_a_broker_that_is_heard_between_two_slices_is_not_fenced(cluster: Any) -> None:
+    cluster.up(0, 1)
+    cluster.create_topic("many", *[[0, 1]] * (FENCING_SLICE + 1))
+    cluster.clock.advance(8_000 * MS)
+    cluster.heartbeat(1)
+    cluster.clock.call_later(1_000 * MS, lambda: cluster.heartbeat(0))
+    cluster.clock.advance(1_000 * MS)
+    cluster.quorum.commit()
+
+    assert not cluster.image.brokers[0].fenced
+    assert cluster.partition("many", 0).isr == (1,), "its leader takes it back when it has caught up"
+    assert cluster.partition("many", FENCING_SLICE).isr == (0, 1)
 
 
 def test_when_all_are_silent_the_last_member_stays_and_leads_again_when_it_is_back(cluster: Any) -> None:

@@ -35,15 +35,20 @@ def leads_any(image: MetadataImage, broker_id: int) -> bool:
 
 
 def remove_from_isrs(
-    image: MetadataImage, broker_id: int, unclean: UncleanAllowed = never_unclean
+    image: MetadataImage, broker_id: int, unclean: UncleanAllowed = never_unclean, at_most: int | None = None
 ) -> list[PartitionChangeRecord]:
-    """Take the broker out of every ISR (not where it is the last member) and out of every leadership."""
-    records = []
+    """Take the broker out of every ISR (not where it is the last member) and out of every leadership.
+
+    ``at_most``: how many records to return; None: all.
+    """
+    records: list[PartitionChangeRecord] = []
     for topic_id, index in image.index.in_sync(broker_id):
         topic = image.topics_by_id[topic_id]
         record = leave_isr(image, topic, index, topic.partitions[index], broker_id, unclean)
         if record is not None:
             records.append(record)
+            if len(records) == at_most:
+                break
     return records
 
 
@@ -91,12 +96,16 @@ def elect_leaderless(
 
 
 def fence(image: MetadataImage, broker_id: int, unclean: UncleanAllowed = never_unclean) -> list[Any]:
-    """The broker's session ended, or it asked to be fenced."""
-    records: list[Any] = [*remove_from_isrs(image, broker_id, unclean)]
+    """The broker asked to be fenced."""
+    return [*remove_from_isrs(image, broker_id, unclean), *own_fencing(image, broker_id)]
+
+
+def own_fencing(image: MetadataImage, broker_id: int) -> list[Any]:
+    """Return the broker's own record of being fenced, which comes behind those of its partitions."""
     broker = image.brokers[broker_id]
-    if not broker.fenced:
-        records.append(BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1))
-    return records
+    if broker.fenced:
+        return []
+    return [BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)]
 
 
 def unfence(image: MetadataImage, broker_id: int, unclean: UncleanAllowed = never_unclean) -> list[Any]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from highwater_runtime.controller import configs, leadership, topics
@@ -65,6 +65,9 @@ from highwater_runtime.wire.refusal import refusal
 
 _RECORD_VERSIONS: dict[type, int] = {RegisterBrokerRecord: 1, BrokerRegistrationChangeRecord: 1}
 """Record versions other than 0: those with ``in_controlled_shutdown``, known to every supported metadata.version."""
+
+FENCING_SLICE: Final = 1_000
+"""Partitions that a broker without a session leaves in one event; heartbeats of the others come between two events."""
 
 _NOT_ACTIVE = "this controller is not the active one"
 
@@ -350,11 +353,17 @@ class QuorumController:
 
     def _fence_silent_brokers(self) -> None:
         self._session_timer = None
-        if self._latest is None or not self.raft.is_leader:
+        latest = self._latest
+        if latest is None or not self.raft.is_leader:
             return
         for broker_id in self._sessions.expired(self._ports.clock.now_ns()):
+            records = broker_state.remove_from_isrs(latest, broker_id, self._unclean(latest), FENCING_SLICE)
+            if len(records) == FENCING_SLICE:
+                # The session stays expired, so the timer is armed for now: the rest comes in the next event.
+                self._write(records)
+                break
             self._ports.trace.emit(TransitionTaken(reason="session-expired"))
-            self._write(broker_state.fence(self._latest, broker_id, self._unclean(self._latest)))
+            self._write([*records, *broker_state.own_fencing(latest, broker_id)])
             self._sessions.forget(broker_id)
         self._arm_session_timer()
 
