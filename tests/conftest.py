@@ -26,7 +26,13 @@ from highwater_runtime.sim.garbage import freeze_collector
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
-SPARK = ("assertions/test_runs.py", "cli/test_check.py", "linearizability/test_spark.py", "pipeline/test_spark.py")
+SPARK = (
+    "assertions/test_runs.py",
+    "cli/test_check.py",
+    "kubernetes/experiments/test_judging_on_spark.py",
+    "linearizability/test_spark.py",
+    "pipeline/test_spark.py",
+)
 SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
