@@ -8,9 +8,14 @@ What takes longest comes first, so that no worker is left with it at the end.
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
+import shutil
 import signal
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +26,13 @@ from highwater_runtime.sim.garbage import freeze_collector
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
-SPARK = ("assertions/test_runs.py", "cli/test_check.py", "linearizability/test_spark.py", "pipeline/test_spark.py")
+SPARK = (
+    "assertions/test_runs.py",
+    "cli/test_check.py",
+    "kubernetes/experiments/test_judging_on_spark.py",
+    "linearizability/test_spark.py",
+    "pipeline/test_spark.py",
+)
 SHARING = ("interop/", "security/", "kubernetes/agent/")
 """Folders whose tests share a cluster of processes, or an agent, which ends with the last of them."""
 APART = (
@@ -175,3 +186,67 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_expiry, "_SLACK_NS", SHORT_NS)
     for kind in (Fault, session_expiry.SessionExpiry):
         monkeypatch.setattr(kind, "healed_within_ns", SHORT_NS)
+
+
+# --- Kafka's programs in Java ---
+
+JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
+"""Quick to start: these programs live for seconds."""
+RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
+INTEROP = Path(__file__).parent / "interop" / "java"
+
+
+@pytest.fixture(scope="session")
+def resolve_pom() -> Callable[[str], list[str]]:
+    """The jars that a pom asks for, from Maven Central by way of Maven's own cache; skips where it cannot."""
+
+    def resolve(pom: str) -> list[str]:
+        for program in ("java", "javac", "mvn"):
+            if shutil.which(program) is None:
+                pytest.skip(f"needs {program} (Debian packages openjdk-17-jdk-headless and maven)")
+        cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "highwater" / "interop"
+        cache.mkdir(parents=True, exist_ok=True)
+        known = cache / f"{hashlib.sha256(pom.encode()).hexdigest()[:16]}.classpath"
+        with known.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # several workers ask
+            if known.exists():
+                jars = known.read_text().split(os.pathsep)
+                if all(Path(jar).exists() for jar in jars):
+                    return jars
+            file = known.with_suffix(".xml")
+            file.write_text(pom)
+            command = ["mvn", "-B", "-ntp", "-q", "-f", str(file), RESOLVE, f"-Dmdep.outputFile={known}"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+            if done.returncode != 0:
+                known.unlink(missing_ok=True)
+                pytest.skip(f"Maven could not resolve what this needs: {done.stdout.strip().splitlines()[0][:500]}")
+            return known.read_text().split(os.pathsep)
+
+    return resolve
+
+
+@pytest.fixture(scope="session")
+def kafka_jars(resolve_pom: Callable[[str], list[str]]) -> str:
+    """Kafka's client and command line tools with all that they need, as a class path."""
+    return os.pathsep.join(resolve_pom((INTEROP / "pom.xml").read_text()))
+
+
+@pytest.fixture(scope="session")
+def kafka_tool(kafka_jars: str) -> Callable[..., list[str]]:
+    """The command line of one of Kafka's tools."""
+
+    def command(name: str, *arguments: str) -> list[str]:
+        main = name if name.startswith("kafka.") else f"org.apache.kafka.tools.{name}"
+        return ["java", *JVM, "-cp", kafka_jars, main, *arguments]
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def interop_java(kafka_jars: str, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The command line of ``Interop.java``, compiled once."""
+    classes = tmp_path_factory.mktemp("classes")
+    source = INTEROP / "Interop.java"
+    compiler = ["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+    subprocess.run([*compiler, "-cp", kafka_jars, "-d", str(classes), str(source)], check=True, timeout=120)
+    return ["java", *JVM, "-cp", f"{kafka_jars}:{classes}", "Interop"]

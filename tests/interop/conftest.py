@@ -7,11 +7,8 @@ through librdkafka's admin client, so that a test of another client's producer d
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
-import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -281,42 +278,3 @@ def topic(topic_of):
 @pytest.fixture(scope="session")
 def wait_until():
     return until
-
-
-# --- Java -----------------------------------------------------------------------------------------------------------
-
-JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
-"""Quick to start: these programs live for seconds."""
-RESOLVE = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:build-classpath"
-
-
-def resolve(pom):
-    """The jars that a pom asks for, from Maven Central by way of Maven's own cache; skips where it cannot."""
-    for program in ("java", "javac", "mvn"):
-        if shutil.which(program) is None:
-            pytest.skip(f"needs {program} (Debian packages openjdk-17-jdk-headless and maven)")
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "highwater" / "interop"
-    known = cache / f"{hashlib.sha256(pom.encode()).hexdigest()[:16]}.classpath"
-    if known.exists():
-        jars = known.read_text().split(os.pathsep)
-        if all(Path(jar).exists() for jar in jars):
-            return jars
-    cache.mkdir(parents=True, exist_ok=True)
-    file = known.with_suffix(".xml")
-    file.write_text(pom)
-    command = ["mvn", "-B", "-ntp", "-q", "-f", str(file), RESOLVE, f"-Dmdep.outputFile={known}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"Maven could not resolve what this needs: {done.stdout.strip().splitlines()[0][:500]}")
-    return known.read_text().split(os.pathsep)
-
-
-@pytest.fixture(scope="session")
-def kafka_jars():
-    """Kafka's client and command line tools with all that they need, as a class path."""
-    return os.pathsep.join(resolve((HERE / "java" / "pom.xml").read_text()))
-
-
-@pytest.fixture(scope="session")
-def resolve_pom():
-    return resolve

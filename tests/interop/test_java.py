@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
-JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
-SOURCE = Path(__file__).parent / "java" / "Interop.java"
-
 
 @pytest.fixture(scope="module")
-def java(cluster, kafka_jars, tmp_path_factory):
-    """Compiled once; ``java(story, …)`` starts it."""
-    classes = tmp_path_factory.mktemp("classes")
-    subprocess.run(["javac", "-cp", kafka_jars, "-d", str(classes), str(SOURCE)], check=True, timeout=120)
+def java(cluster, interop_java):
+    """``java(story, …)`` starts it."""
 
     def start(*arguments, stdin=subprocess.DEVNULL):
-        command = ["java", *JVM, "-cp", f"{classes}:{kafka_jars}", "Interop", cluster.bootstrap, *arguments]
+        command = [*interop_java, cluster.bootstrap, *arguments]
         return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     return start

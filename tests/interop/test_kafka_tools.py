@@ -8,21 +8,12 @@ import subprocess
 
 import pytest
 
-JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
-
 
 @pytest.fixture
-def tool(cluster, kafka_jars):
+def tool(cluster, kafka_tool):
     def run(name, *arguments, stdin=""):
-        command = [
-            "java",
-            *JVM,
-            "-cp",
-            kafka_jars,
-            name if name.startswith("kafka.") else f"org.apache.kafka.tools.{name}",
-        ]
         done = subprocess.run(
-            [*command, "--bootstrap-server", cluster.bootstrap, *arguments],
+            kafka_tool(name, "--bootstrap-server", cluster.bootstrap, *arguments),
             input=stdin,
             capture_output=True,
             text=True,

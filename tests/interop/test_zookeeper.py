@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
 from kafka.admin import NewTopic
-
-JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
-SOURCE = Path(__file__).parent / "java" / "Interop.java"
 
 
 @pytest.fixture
@@ -74,13 +70,12 @@ def test_kafka_python(cluster):
 
 
 @pytest.mark.parametrize("story", ["roundtrip", "group", "reassign"])
-def test_java(cluster, kafka_jars, topic_of, tmp_path, story):
+def test_java(cluster, interop_java, topic_of, story):
     arguments = {
         "roundtrip": lambda: (topic_of(), "none", "lz4"),
         "group": lambda: (topic_of(partitions=4),),
         "reassign": lambda: (topic_of(replicas=2),),
     }[story]()
-    subprocess.run(["javac", "-cp", kafka_jars, "-d", str(tmp_path), str(SOURCE)], check=True, timeout=120)
-    command = ["java", *JVM, "-cp", f"{tmp_path}:{kafka_jars}", "Interop", cluster.bootstrap, story, *arguments]
+    command = [*interop_java, cluster.bootstrap, story, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["done"]), done.stderr

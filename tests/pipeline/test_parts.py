@@ -48,10 +48,9 @@ def in_parts(tables: RunTables, rows: int) -> RunParts:
 def test_every_story_is_judged_alike(case: Any) -> None:
     tables = case.build().tables(case.name)
     whole = judge_run(tables).to_json()
-    for rows in (1, 3):
-        with nothing_kept_in_memory():
-            assert judge_run(in_parts(tables, rows)).to_json() == whole
-        assert judge_run(in_parts(tables, rows)).to_json() == whole
+    assert judge_run(in_parts(tables, 3)).to_json() == whole
+    with nothing_kept_in_memory():
+        assert judge_run(in_parts(tables, 1)).to_json() == whole
 
 
 @st.composite

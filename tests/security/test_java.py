@@ -5,31 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import uuid
-from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
 
-JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m")
-POM = Path(__file__).parents[1] / "interop" / "java" / "pom.xml"
 SCRAM = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="{}" password="{}";'
 
 
-@pytest.fixture(scope="session")
-def kafka_jars(tmp_path_factory):
-    """The class path of Kafka's tools: what the interop tests resolve from Maven Central."""
-    if shutil.which("java") is None or shutil.which("mvn") is None:
-        pytest.skip("needs java and mvn (Debian packages openjdk-17-jdk-headless and maven)")
-    out = tmp_path_factory.mktemp("maven") / "classpath"
-    command = ["mvn", "-q", "-B", "-ntp", "-f", str(POM), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"Maven could not resolve what this needs: {done.stdout[-300:]}")
-    return out.read_text().strip()
-
-
 @pytest.fixture
-def java(cluster, kafka_jars, tmp_path):
+def java(cluster, kafka_tool, tmp_path):
     """``java(listener, mechanism, password)(tool, *arguments)`` runs a tool as alice, or by certificate."""
 
     def client(listener="SECURE", mechanism="SCRAM-SHA-512", password="alice-512", user="alice"):
@@ -49,8 +33,7 @@ def java(cluster, kafka_jars, tmp_path):
         config.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
 
         def run(tool, *arguments, stdin="", status=0):
-            name = tool if "." in tool and tool.startswith("kafka.") else f"org.apache.kafka.tools.{tool}"
-            command = ["java", *JVM, "-cp", kafka_jars, name, "--bootstrap-server", cluster.bootstrap(listener)]
+            command = kafka_tool(tool, "--bootstrap-server", cluster.bootstrap(listener))
             command += ["--command-config", str(config), *arguments]
             done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=240, check=False)
             assert done.returncode == status, done.stdout + done.stderr

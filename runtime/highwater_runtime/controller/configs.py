@@ -10,8 +10,8 @@ new configuration: what it leaves out is deleted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from highwater_runtime.controller.decision import Decision, Refused
 from highwater_runtime.metadata import ConfigResource, MetadataImage
@@ -48,48 +48,45 @@ _SUBTRACT: Final = 3
 
 _Values = dict[str, str | None]
 """Property → its new value; None deletes it."""
+_Resource = TypeVar("_Resource", AlterConfigsResource, ReplacedResource)
+_Answer = TypeVar("_Answer", AlterConfigsResourceResponse, ReplacedResponse)
 
 
 def incremental_alter_configs(
     image: MetadataImage, request: IncrementalAlterConfigsRequest
 ) -> Decision[IncrementalAlterConfigsResponse]:
     """Set and delete properties, or only say whether one could (``validate_only``)."""
-    decision = Decision(IncrementalAlterConfigsResponse())
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    for resource in request.resources:
-        answer = AlterConfigsResourceResponse(
-            resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
-        )
-        try:
-            present = _present(image, resource, times)
-            records = _records(resource, present, _incremental(resource, present))
-        except Refused as refused:
-            answer.error_code, answer.error_message = int(refused.code), refused.message
-        else:
-            if not request.validate_only:
-                decision.records.extend(records)
-        decision.response.responses.append(answer)
-    return decision
+    answers, records = _altered(image, request.resources, AlterConfigsResourceResponse, _incremental)
+    return Decision(IncrementalAlterConfigsResponse(responses=answers), [] if request.validate_only else records)
 
 
 def alter_configs(image: MetadataImage, request: AlterConfigsRequest) -> Decision[AlterConfigsResponse]:
     """Replace whole configurations, or only say whether one could (``validate_only``)."""
-    decision = Decision(AlterConfigsResponse())
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    for resource in request.resources:
-        answer = ReplacedResponse(
+    answers, records = _altered(image, request.resources, ReplacedResponse, _replacement)
+    return Decision(AlterConfigsResponse(responses=answers), [] if request.validate_only else records)
+
+
+def _altered(
+    image: MetadataImage,
+    resources: Sequence[_Resource],
+    answer_type: Callable[..., _Answer],
+    values_of: Callable[[_Resource, Mapping[str, str]], _Values],
+) -> tuple[list[_Answer], list[Any]]:
+    """What to answer for each resource, and the records that alter those which are not refused."""
+    answers: list[_Answer] = []
+    records: list[Any] = []
+    times = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+    for resource in resources:
+        answer = answer_type(
             resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
         )
         try:
             present = _present(image, resource, times)
-            records = _records(resource, present, _replacement(resource, present))
+            records += _records(resource, present, values_of(resource, present))
         except Refused as refused:
             answer.error_code, answer.error_message = int(refused.code), refused.message
-        else:
-            if not request.validate_only:
-                decision.records.extend(records)
-        decision.response.responses.append(answer)
-    return decision
+        answers.append(answer)
+    return answers, records
 
 
 def _present(

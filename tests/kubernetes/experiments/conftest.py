@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from api_server.world import PENDING, READY, Outcome, World
 from experiments.agents import TOKEN, FakeAgent
+from experiments.recorded import Recorded, record
 from operator_thread import OperatorThread
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
+from highwater_chaos.backends.kubernetes.archive import store_recordings
+from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_operator.experiments.context import ExperimentContext, ExperimentPace, JudgingSettings, RunnerSettings
 from highwater_operator.kube import AsyncKube
 from highwater_operator.main import Options, operate
@@ -189,3 +193,22 @@ def stage(kube_api: Any, tmp_path: Path) -> Iterator[ExperimentStage]:
             yield made
         finally:
             made.stop()
+
+
+def handed_over(api: Any, run: Recorded, name: str = "demo") -> Any:
+    """An experiment as a judging pod finds it."""
+    made = api.create(experiment(name))
+    conditions = with_conditions(made, Condition("Recorded", "True", "Kept", "kept"))
+    found = api.patch(*KIND, name, "default", {"status": {"phase": "Judging", "conditions": conditions}}, "status")
+    assert store_recordings(Kube(api.configuration()), found, run.directory)
+    return found
+
+
+@pytest.fixture(scope="session")
+def passing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("passing"), passes=True)
+
+
+@pytest.fixture(scope="session")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record(tmp_path_factory.mktemp("failing"), passes=False)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from api_server.world import PENDING, Outcome
-from experiments.conftest import KIND, SYSTEM, experiment, until
-from experiments.recorded import ROOT, Recorded, record
+from experiments.conftest import KIND, SYSTEM, experiment, handed_over, until
+from experiments.recorded import Recorded
 
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
@@ -24,18 +20,6 @@ from highwater_chaos.kube.conditions import Condition, with_conditions
 from highwater_chaos.kube.kinds import CONFIG_MAP, JOB
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_operator.experiments.context import JudgingSettings
-
-RBAC = ROOT / "manifests" / "components" / "judging" / "rbac.yaml"
-
-
-@pytest.fixture(scope="session")
-def passing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return record(tmp_path_factory.mktemp("passing"), passes=True)
-
-
-@pytest.fixture(scope="session")
-def failing(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
-    return record(tmp_path_factory.mktemp("failing"), passes=False)
 
 
 @pytest.fixture
@@ -278,66 +262,6 @@ def test_bad_days_of_the_api_server_only_delay(judging: Any, passing: Recorded) 
 
 
 # --- the judge's part ---
-
-
-def handed_over(api: Any, run: Recorded, name: str = "demo") -> Any:
-    """An experiment as a judging pod finds it."""
-    made = api.create(experiment(name))
-    conditions = with_conditions(made, Condition("Recorded", "True", "Kept", "kept"))
-    found = api.patch(*KIND, name, "default", {"status": {"phase": "Judging", "conditions": conditions}}, "status")
-    assert store_recordings(Kube(api.configuration()), found, run.directory)
-    return found
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("which", ["passing", "failing"])
-def test_a_judging_pod_says_what_judging_in_process_says(
-    kube_api: Any, request: pytest.FixtureRequest, tmp_path: Path, which: str
-) -> None:
-    """The program of the pod, with the rights that are shipped, no others, and none in vain; Spark and all."""
-    run: Recorded = request.getfixturevalue(which)
-    rules = [one for one in yaml.safe_load_all(RBAC.read_text()) if one is not None]
-    user = kube_api.authorizer.add_manifests("judge", f"{SYSTEM}/highwater-judge", rules)
-    uid = handed_over(kube_api, run)["metadata"]["uid"]
-    command = [sys.executable, "-m", "highwater_chaos.kubernetes_jobs.judge", "--experiment", "default/demo"]
-    environment = {**os.environ, "KUBECONFIG": str(kube_api.kubeconfig(tmp_path / "kubeconfig", "judge"))}
-    done = subprocess.run(
-        [*command, "--uid", uid], env=environment, capture_output=True, text=True, timeout=180, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert user.refused == []
-    asked = {(one.verb, one.resource) for one in user.asked if one.plural}
-    granted = {
-        (verb, resource)
-        for one in rules
-        for rule in one.get("rules", ())
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-    assert granted == asked
-    status = kube_api.get(*KIND, "demo", "default")["status"]
-    assert (status["phase"], status["verdict"], status["expected"]) == ("Completed", run.verdict["verdict"], True)
-    assert status["verdict"] == {"passing": "pass", "failing": "fail"}[which]
-    assert status["faults"]["planned"] == len(run.verdict["faults"])
-    directory = fetch(Kube(kube_api.configuration()), "default", "demo", tmp_path)
-    assert json.loads((directory / "verdict.json").read_text()) == run.verdict
-    assert (directory / "report.html").stat().st_size > 1000
-    assert "<testcase" in (directory / "junit.xml").read_text()
-
-
-@pytest.mark.spark
-def test_judged_by_hand_as_the_reason_says(
-    kube_api: Any, failing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    handed_over(kube_api, failing)
-    monkeypatch.setenv("KUBECONFIG", str(kube_api.kubeconfig(tmp_path / "kubeconfig")))
-    assert execute(("report", "cx/demo", "--namespace", "default", "--out", str(tmp_path))) == 2
-    said = capsys.readouterr()
-    directory = Path(said.out.strip())
-    assert f"recorded, but not judged: highwater check {directory}" in said.err
-    assert execute(("check", str(directory))) == 1
-    assert json.loads((directory / "verdict.json").read_text()) == failing.verdict
-    assert execute(("report", str(directory))) == 0
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Aborting"])
