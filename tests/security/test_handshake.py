@@ -105,9 +105,7 @@ def test_messages_without_handshake(raw):
         ("SCRAM-SHA-256", b"n,,n=alice,r="),
         ("SCRAM-SHA-256", b"p=tls-unique,,n=alice,r=abc"),
         ("SCRAM-SHA-256", b"n,a=bob,n=alice,r=abc"),
-        ("SCRAM-SHA-256", b"n,,n=nobody,r=abc"),
         ("SCRAM-SHA-512", b"\xff\xfe"),
-        ("SCRAM-SHA-512", b"n,,n=" + b"a" * 100_000 + b",r=abc"),
     ],
 )
 def test_malformed_messages(raw, mechanism, message):

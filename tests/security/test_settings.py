@@ -26,6 +26,7 @@ from highwater_runtime.host.security.tls import principal_of
 from highwater_runtime.metadata.scram import ScramMechanism as Mechanism
 from highwater_runtime.metadata.scram import credential_of
 from highwater_runtime.ports import Endpoint
+from highwater_runtime.wire.messages.broker_heartbeat_request import BrokerHeartbeatRequest
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required"
@@ -375,3 +376,49 @@ def test_certificates_of_the_machine_are_the_default(security_of):
         ssl.DER_cert_to_PEM_cert(der).encode() for der in context.get_ca_certs(binary_form=True)
     ]
     assert context.verify_mode is ssl.CERT_REQUIRED
+
+
+# --- nodes ------------------------------------------------------------------------------------------------------------
+
+HEARTBEAT = BrokerHeartbeatRequest(broker_id=0, broker_epoch=1)
+
+
+def refuses(security, listener, principal):
+    authorize = security.of(listener).authorize
+    return authorize is not None and authorize(principal, HEARTBEAT, 0) is not None
+
+
+def test_a_certificate_makes_a_node(security_of, certificates):
+    """The principal of the nodes is the one that their certificate gives them at a server."""
+    protocols = {"ssl_keystore_location": certificates.node, "ssl_truststore_location": certificates.ca}
+    security = security_of(
+        listener_security_protocol_map=MAP.format("SSL", "SSL", "SSL"),
+        listener_name_internal_ssl_client_auth="required",
+        super_users="User:CN=broker-1,O=acme; User:operator",
+        **protocols,
+    )
+    for listener in ("INTERNAL", "CLIENTS"):  # the nodes authenticate, so nobody passes for one elsewhere
+        assert refuses(security, listener, "User:ANONYMOUS")
+        assert refuses(security, listener, "User:CN=bob")
+        assert not refuses(security, listener, "User:CN=broker-1,O=acme")
+        assert not refuses(security, listener, "User:operator")
+    shown = subject_of(certificates.node)
+    assert "CN=node" in shown
+    assert not refuses(security, "INTERNAL", shown)
+
+
+def subject_of(certificate):
+    command = ["openssl", "x509", "-in", str(certificate), "-noout", "-subject", "-nameopt", "RFC2253"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return f"User:{told.strip().removeprefix('subject=')}"
+
+
+def test_without_authentication_everybody_is_a_node(security_of):
+    security = security_of()
+    assert not refuses(security, "CLIENTS", "User:ANONYMOUS")
+
+
+def test_principals_are_of_users(security_of):
+    (line,) = complaints(security_of, super_users="alice")
+    assert "super.users" in line
+    assert "'alice' does not begin with 'User:'" in line

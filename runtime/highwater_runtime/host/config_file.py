@@ -44,7 +44,7 @@ T = TypeVar("T")
 Role = Literal["broker", "controller"]
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY_PREFIXES: Final = ("ssl.", "sasl.", "listener.name.")
-SECURITY_NAMES: Final = ("highwater.scram.bootstrap", "highwater.authentication.timeout.ms")
+SECURITY_NAMES: Final = ("highwater.scram.bootstrap", "highwater.authentication.timeout.ms", "super.users")
 _INT32_MAX: Final = 2**31 - 1
 
 

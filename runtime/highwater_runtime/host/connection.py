@@ -17,7 +17,7 @@ from time import monotonic, perf_counter_ns
 from typing import Final, cast
 
 from highwater_runtime.host.frames import FrameReceiver
-from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Listener, ServerAuthenticator
+from highwater_runtime.host.listeners import ANONYMOUS, AuthenticationError, Authorize, Listener, ServerAuthenticator
 from highwater_runtime.host.pool import ConnectionPool
 from highwater_runtime.host.requests import HostRequest
 from highwater_runtime.host.sending import Outbox
@@ -40,6 +40,7 @@ class ServerConnection(FrameReceiver):
         self.largest_frame = server.limits.max_frame_bytes
         self.stopped = False
         self.listener = listener
+        self._authorize = listener.security.authorize
         self.principal = ANONYMOUS
         self.authenticator: ServerAuthenticator | None = None
         self.peer = peer
@@ -215,6 +216,8 @@ class ServerConnection(FrameReceiver):
         server = self._server
         if self.authenticator is not None and self._is_for_authenticator(request):
             return
+        if self._authorize is not None and self._is_refused(request, self._authorize):
+            return
         if server.rules and server.interference.catch_request(request):
             return
         self.hand_over(request)
@@ -254,6 +257,17 @@ class ServerConnection(FrameReceiver):
             return True
         self.slots.pop()
         return False
+
+    def _is_refused(self, request: HostRequest, authorize: Authorize) -> bool:
+        response = authorize(self.principal, request.body, request.version)
+        if response is None:
+            return False
+        name = request.body.NAME
+        self._server.log.warning("request refused", peer=self.peer, principal=self.principal[:200], request=name)
+        self.slots.append(request)
+        request.size = 0
+        request.reply(response)
+        return True
 
     def _is_known(self, principal: str) -> None:
         self.principal = principal

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from ssl import SSLContext
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from highwater_runtime.ports import ApiMessage, Endpoint, InboundRequest, ResponseHandler
 
 ANONYMOUS: Final = "User:ANONYMOUS"
 """Kafka's principal of a connection without authentication."""
+
+
+Authorize = Callable[[str, Any, int], ApiMessage | None]
+"""Principal, request body, its version -> the response that refuses the request; None: it is allowed."""
 
 
 class AuthenticationError(Exception):
@@ -62,6 +66,7 @@ class ListenerSecurity:
     principal_of_peer: Callable[[object], str] | None = None
     authentication_timeout_s: float = 10.0
     largest_frame_before_authentication: int = 524_288
+    authorize: Authorize | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import msgspec
 LogFormat = Literal["text", "json"]
 
 _NAME: Final = "highwater.node"
+WARNING_BURST: Final = 50
 WARNINGS_PER_SECOND: Final = 10
 """About connections of clients."""
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
@@ -53,22 +54,26 @@ class NodeLog:
 
 
 class LimitedLog:
-    """Warnings that peers can cause as often as they like: so many in a second, and then how many were left out."""
+    """Warnings that peers can cause as often as they like: a burst of them, then so many in a second.
 
-    __slots__ = ("_left_out", "_log", "_loop", "_this_second", "_timer")
+    A further line says how many were left out.
+    """
+
+    __slots__ = ("_allowed", "_left_out", "_log", "_loop", "_timer")
 
     def __init__(self, log: NodeLog, loop: asyncio.AbstractEventLoop) -> None:
         self._log = log
         self._loop = loop
-        self._this_second = self._left_out = 0
+        self._allowed = WARNING_BURST
+        self._left_out = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def warning(self, event: str, **fields: Any) -> None:
         """See :class:`NodeLog`."""
         if self._timer is None:
             self._timer = self._loop.call_later(1.0, self._next_second)
-        if self._this_second < WARNINGS_PER_SECOND:
-            self._this_second += 1
+        if self._allowed:
+            self._allowed -= 1
             self._log.warning(event, **fields)
         else:
             self._left_out += 1
@@ -77,7 +82,10 @@ class LimitedLog:
         self._timer = None
         if self._left_out:
             self._log.warning("warnings left out", count=self._left_out)
-        self._this_second = self._left_out = 0
+            self._left_out = 0
+        self._allowed = min(WARNING_BURST, self._allowed + WARNINGS_PER_SECOND)
+        if self._allowed < WARNING_BURST:
+            self._timer = self._loop.call_later(1.0, self._next_second)
 
 
 class _JsonLines(logging.Formatter):

@@ -7,12 +7,14 @@ A node reaches the controllers by their listener (``controller.listener.names``)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from ssl import CERT_REQUIRED
 from typing import Any, Final
 
 from highwater_runtime.host.config_file import ListenerSetting, NodeSettings
 from highwater_runtime.host.listeners import PLAINTEXT, PLAINTEXT_OUTBOUND, ListenerSecurity, OutboundSecurity
+from highwater_runtime.host.security.authorization import only_nodes, parse_principals
 from highwater_runtime.host.security.credentials import Credentials, ScramCredentials, parse_bootstrap
 from highwater_runtime.host.security.jaas import Jaas, parse_jaas
 from highwater_runtime.host.security.plain import PlainServer
@@ -24,7 +26,7 @@ from highwater_runtime.host.security.properties import (
     positive,
 )
 from highwater_runtime.host.security.server import Conversation, SaslServer
-from highwater_runtime.host.security.tls import client_context, principal_of, server_context
+from highwater_runtime.host.security.tls import client_context, principal_of, server_context, shown_principal
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.metadata.scram import ScramMechanism
 from highwater_runtime.ports import Endpoint
@@ -76,7 +78,8 @@ def node_security(settings: NodeSettings) -> NodeSecurity:
     credentials = ScramCredentials(
         properties.take(
             "highwater.scram.bootstrap", "SCRAM-SHA-256=[name=…,password=…]; and so on", parse_bootstrap, nothing
-        )
+        ),
+        settings.cluster_id,
     )
     security = NodeSecurity({}, lambda _: PLAINTEXT_OUTBOUND, credentials)
 
@@ -87,18 +90,44 @@ def node_security(settings: NodeSettings) -> NodeSecurity:
         listener.name: _listener_security(properties, listener, credentials, partial(failed, listener.name))
         for listener in settings.listeners
     }
-    to_controllers = _outbound(
+    to_controllers, login = _outbound(
         properties, settings.controller_listener, settings.controller_protocol, "sasl.mechanism.controller.protocol"
     )
+    logins = [(settings.controller_listener, settings.controller_protocol, login)]
     if settings.role == "controller":
         security.outbound = lambda _: to_controllers
     else:
         own = settings.listener(settings.inter_broker_listener)
-        to_brokers = _outbound(properties, own.name, own.protocol, "sasl.mechanism.inter.broker.protocol")
+        to_brokers, login = _outbound(properties, own.name, own.protocol, "sasl.mechanism.inter.broker.protocol")
+        logins.append((own.name, own.protocol, login))
         controllers = frozenset(settings.voters.values())
         security.outbound = lambda endpoint: to_controllers if endpoint in controllers else to_brokers
+    nobody: frozenset[str] = frozenset()
+    nodes = properties.take("super.users", "User:name;User:name", parse_principals, nobody)
     properties.refuse()
+    nodes |= {one for one in (_shown(properties, by, protocol, login) for by, protocol, login in logins) if one}
+    authorize = only_nodes(nodes, is_controller=settings.role == "controller")
+    nodes_authenticate = _authenticates(security.listeners[settings.inter_broker_listener])
+    security.listeners = {
+        name: replace(one, authorize=authorize) if nodes_authenticate or _authenticates(one) else one
+        for name, one in security.listeners.items()
+    }
     return security
+
+
+def _authenticates(listener: ListenerSecurity) -> bool:
+    """Whether the principal of every client of ``listener`` is proved."""
+    context = listener.ssl_context
+    return listener.authenticator is not None or (context is not None and context.verify_mode is CERT_REQUIRED)
+
+
+def _shown(properties: SecurityProperties, listener: str, protocol: str, login: str | None) -> str | None:
+    """The principal that this node has at a server of ``listener``; None: it shows none."""
+    if login is not None:
+        return f"User:{login}"
+    if protocol != "SSL" or properties.find("ssl.keystore.location", listener) is None:
+        return None
+    return shown_principal(properties, listener)
 
 
 def _listener_security(
@@ -160,12 +189,13 @@ def _jaas(properties: SecurityProperties, listener: str, mechanism: str) -> Jaas
 
 def _outbound(
     properties: SecurityProperties, listener: str, protocol: str, mechanism_property: str
-) -> OutboundSecurity:
+) -> tuple[OutboundSecurity, str | None]:
+    """How this node meets the servers of ``listener``, and the user as which it logs in there."""
     if protocol == "PLAINTEXT":
-        return PLAINTEXT_OUTBOUND
+        return PLAINTEXT_OUTBOUND, None
     context = client_context(properties, listener) if protocol.endswith("SSL") else None
     if not protocol.startswith("SASL"):
-        return OutboundSecurity(context)
+        return OutboundSecurity(context), None
     mechanism = properties.take(
         mechanism_property, f"one of {', '.join(MECHANISMS)}", choice(*MECHANISMS), _DEFAULT_MECHANISM
     )
@@ -173,8 +203,8 @@ def _outbound(
     if jaas is None or jaas.username is None or jaas.password is None:
         name = f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
         properties.missing(name, "username and password of this node")
-        return OutboundSecurity(context)
+        return OutboundSecurity(context), None
     from highwater_runtime.host.security.client import SaslClient  # noqa: PLC0415 - scramp is slow to import
 
     client = SaslClient(mechanism, jaas.username, jaas.password)
-    return OutboundSecurity(context, authenticator=lambda _: client)
+    return OutboundSecurity(context, authenticator=lambda _: client), jaas.username

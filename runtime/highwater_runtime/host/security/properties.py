@@ -42,6 +42,7 @@ OF_THE_NODE: Final = (
     "sasl.mechanism.controller.protocol",
     "highwater.scram.bootstrap",
     "highwater.authentication.timeout.ms",
+    "super.users",
 )
 _PREFIX: Final = re.compile(r"listener\.name\.([^.]+)\.(.+)")
 

@@ -20,7 +20,8 @@ from highwater_runtime.metadata.scram import ScramCredential
 MOST_ITERATIONS: Final = 100_000
 """A server that asks for more would hold up this node for long; Kafka's servers store 16384 at most."""
 
-CredentialOf = Callable[[str], ScramCredential | None]
+CredentialOf = Callable[[str], ScramCredential]
+"""Also of users that do not exist: the conversation with them fails at the proof, as with a wrong password."""
 
 
 class ScramServer:
@@ -33,10 +34,10 @@ class ScramServer:
         self._has_begun = False
         self.user: str | None = None
 
-    def _lookup(self, user: str) -> tuple[bytes, bytes, bytes, int] | None:
+    def _lookup(self, user: str) -> tuple[bytes, bytes, bytes, int]:
         self._asked_for = user
         found = self._credential_of(user)
-        return None if found is None else (found.salt, found.stored_key, found.server_key, found.iterations)
+        return found.salt, found.stored_key, found.server_key, found.iterations
 
     def respond(self, message: bytes) -> bytes:
         """The answer to the client's next message. Raises AuthenticationError."""

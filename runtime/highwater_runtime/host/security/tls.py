@@ -33,6 +33,8 @@ _ATTRIBUTES: Final = {
     "userId": "UID",
 }
 
+_HANDSHAKE_STEPS: Final = 10
+
 HandshakeFailed = Callable[[str], None]
 
 
@@ -196,6 +198,36 @@ def principal_of(ssl_object: object) -> str:
         for names in reversed(certificate.get("subject", ()))
     ]
     return f"User:{','.join(parts)}"
+
+
+def shown_principal(properties: SecurityProperties, listener: str) -> str | None:
+    """The principal that this node's certificate gives it at a server of ``listener``, as principal_of says there.
+
+    Found by a TLS handshake of this node with itself, in memory. None: the node does not trust its own certificate.
+    """
+    server = server_context(properties, listener, lambda _: None)
+    server.verify_mode = ssl.CERT_REQUIRED
+    _load_truststore(server, properties, listener)
+    client = client_context(properties, listener)
+    client.check_hostname = False
+    client.verify_mode = ssl.CERT_NONE
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ends = [
+        client.wrap_bio(to_client, to_server),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    for _ in range(_HANDSHAKE_STEPS):
+        for end in list(ends):
+            try:
+                end.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            except ssl.SSLError:
+                return None
+            ends.remove(end)
+            if end.server_side:
+                return principal_of(end)
+    return None
 
 
 def _escaped(value: str) -> str:
