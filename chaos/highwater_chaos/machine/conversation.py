@@ -154,7 +154,9 @@ def _result(line: bytes, path: str, method: str) -> Any:
         answer = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         shown = line[:_MOST_SHOWN].decode("ascii", "backslashreplace")
-        raise MachineError(f"{path} answered {method} with what is no JSON: {shown!r} ({type(error).__name__})") from error
+        raise MachineError(
+            f"{path} answered {method} with what is no JSON: {shown!r} ({type(error).__name__})"
+        ) from error
     if not isinstance(answer, dict) or not answer.keys() & {"result", "error"}:
         raise MachineError(
             f"{path} answered {method} with something else: expected an object with 'result' or 'error', "

@@ -33,9 +33,9 @@ class Instruction:
     undo_method: str
     undo_params: dict[str, Any]
     probe_method: str = ""
-    process: Identity | None = None
     method: str = field(default="", metadata=TRANSIENT)
     params: dict[str, Any] = field(default_factory=dict, metadata=TRANSIENT)
+    process: Identity | None = None
 
     def make(self, _held: Sequence[int]) -> Self:
         """Tell it."""

@@ -114,6 +114,10 @@ class Faults:
             return record.saw(*self._observed(record))
         return record
 
+    def find(self, fault: str) -> FaultRecord | None:
+        """Its record; None: it was never heard of."""
+        return self._records.get(fault)
+
     def all(self) -> list[FaultRecord]:
         """By id."""
         return list(self._records.all())

@@ -17,10 +17,12 @@ import os
 import re
 import shutil
 import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
 from kubernetes.utils.quantity import parse_quantity
 
 from highwater_chaos.kube.kinds import (
@@ -31,16 +33,19 @@ from highwater_chaos.kube.kinds import (
     VOLUME_WHEN_DELETED,
 )
 from highwater_chaos.machine import loop
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import write_durably
 from highwater_operator.agent.refusals import Refusal
-from highwater_operator.agent.requests import VolumeRequest
+from highwater_operator.agent.requests import LARGEST, VolumeRequest
 
 RETAIN: Final = "Retain"
 DATA: Final = "data"
-_NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?")
+"""To be matched as a whole: a name is a directory's and a file's."""
+_LONGEST_SIZE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,15 @@ class VolumeRecord:
         return cls(name, request.size_bytes, request.file_system, request.user, request.group)
 
 
+_RECORD: Final = msgspec.json.Decoder(VolumeRecord)
+
+
+def ensure_name(name: str) -> None:
+    """Raises ``Refusal`` (400) for what is no ``<namespace>_<pod>``."""
+    if not _NAME.fullmatch(name):
+        raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=name[:300])
+
+
 class Volumes:
     """The volumes of this node. ``state``: where images and records lie; ``mounts``: where pods see them."""
 
@@ -78,10 +92,16 @@ class Volumes:
 
     def all(self) -> list[VolumeRecord]:
         """By name."""
-        return [self._read(path) for path in sorted(self._records.glob("*.json"))]
+        found = []
+        for path in sorted(self._records.glob("*.json")):
+            with suppress(MachineError, OSError):  # told by mount_all; one bad file hides no other
+                found.append(self._read(path))
+        return found
 
     def get(self, name: str) -> VolumeRecord | None:
-        """None: there is none of that name."""
+        """None: there is none of that name. Raises ``MachineError`` for a file that is no record of it."""
+        if not _NAME.fullmatch(name):
+            return None
         path = self._records / f"{name}.json"
         return self._read(path) if path.exists() else None
 
@@ -109,8 +129,10 @@ class Volumes:
             Refusal: 400 for a name or a size that cannot be; 409 there is another one of that name.
             MachineError, OSError: the machine does not do it.
         """
-        if not _NAME.match(wanted.name):
-            raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=wanted.name[:300])
+        ensure_name(wanted.name)
+        if wanted.size_bytes > LARGEST:
+            found = str(wanted.size_bytes)[:40]
+            raise Refusal(400, f"a volume has at most {LARGEST} bytes", expected=f"{LARGEST} or less", found=found)
         least = SMALLEST[wanted.file_system]
         if wanted.size_bytes < least:
             raise Refusal(
@@ -180,8 +202,10 @@ class Volumes:
         """Unmount and delete, with the data; whether there was one.
 
         Raises:
+            Refusal: 400 for a name that cannot be.
             MachineError: it is in use.
         """
+        ensure_name(name)
         with self.busy:
             record = self.get(name)
             if record is None:
@@ -195,12 +219,13 @@ class Volumes:
         """After a start of the agent, maybe of the node: everything as recorded; returns what does not work."""
         failures = []
         with self.busy:
-            for record in self.all():
+            for path in sorted(self._records.glob("*.json")):
                 try:
+                    record = self._read(path)
                     self.ensure(record)
                 except Exception as error:  # one bad disk must not keep the others down; counted and told
                     metrics.VOLUME_FAILURES.inc()
-                    failures.append(f"volume {record.name}: {error}")
+                    failures.append(f"volume {path.stem}: {error}")
             self._count()
         return failures
 
@@ -223,7 +248,14 @@ class Volumes:
         return self._images / f"{name}.img"
 
     def _read(self, path: Path) -> VolumeRecord:
-        return VolumeRecord(**json.loads(path.read_text()))
+        try:
+            record = _RECORD.decode(path.read_bytes())
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise MachineError(f"{path} is no record of a volume: {error}") from error
+        name = path.name.removesuffix(".json")
+        if record.name != name or not _NAME.fullmatch(name):
+            raise MachineError(f"{path} is no record of its volume: expected {name}, found {record.name!r:.120}")
+        return record
 
     def _write(self, record: VolumeRecord) -> None:
         write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
@@ -245,7 +277,22 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     if kind not in ("ext4", "xfs"):
         raise ValueError(f"{VOLUME_FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
-    size: Any = parse_quantity(declared.get(VOLUME_SIZE, "1Gi"))  # type: ignore[no-untyped-call]
+    size = _size(declared.get(VOLUME_SIZE, "1Gi"))
     cluster = declared.get(VOLUME_CLUSTER_UID, "")
     retain = declared.get(VOLUME_WHEN_DELETED) == RETAIN
-    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+    return VolumeRecord(pod.volume, size, file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+
+
+def _size(text: str) -> int:
+    # Compared as it is: an int of 1e999999999 would take hours to make.
+    wrong = f"{VOLUME_SIZE} must be a size such as 1Gi, more than 0 and at most {LARGEST} bytes, not {text[:_LONGEST_SIZE]!r}"
+    if len(text) > _LONGEST_SIZE:
+        raise ValueError(wrong)
+    try:
+        size: Any = parse_quantity(text)  # type: ignore[no-untyped-call]
+        fits = size.is_finite() and 1 <= size <= LARGEST
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(wrong) from error
+    if not fits:
+        raise ValueError(wrong)
+    return int(size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -96,3 +97,52 @@ def test_an_answer_on_the_control_socket_stops_no_deadline_but_its_own(
     # Its own fault is undone as soon as it can be: no bad answer ends the attempts.
     hostile.behave()
     await_true(lambda: agent.state(f"{how}-hostile") == "expired", "it is undone once the node answers", 30)
+
+
+@pytest.mark.parametrize("how", ["drip", "endless", "silent"])
+def test_pods_that_never_finish_an_answer_keep_nobody_from_being_healed(
+    agent: Agent, world: World, hostile: Hostile, how: str
+) -> None:
+    victim = world.pod(f"healed-{how}-broker-0")
+    victim.start_node()
+    agent.inject(f"admin-{how}", "pause", victim, seconds=600)
+    hostile.attack(how)
+    before = resident(agent)
+    path = f"/v1/pods/default/{hostile.pod.name}/metrics"
+    with ThreadPoolExecutor(40) as callers:
+        asked = [callers.submit(agent.ask, "GET", path) for _ in range(40)]
+        time.sleep(1.0)  # for them to have arrived: nothing shows it
+        began = time.monotonic()
+        assert agent.heal(f"admin-{how}")["state"] == "healed"
+        assert agent.ask("GET", "/healthz", token=None).status_code == 200
+        assert agent.ask("GET", f"/v1/pods/default/{victim.name}").status_code == 200
+        assert time.monotonic() - began < 4
+        statuses = {one.result().status_code for one in asked}
+    assert statuses <= {502, 503}, "an answer that does not end is none"
+    # 4 MiB an answer, and what the allocator keeps for each thread that had one.
+    assert resident(agent) - before < 192 * MIB
+    assert not stopped(victim)
+
+
+def test_a_link_where_the_socket_should_be_leads_nowhere(
+    agent: Agent, world: World, hostile: Hostile, tmp_path: Path
+) -> None:
+    """A pod that puts a link to another's directory in place of its own does not have the agent talk to that other."""
+    told = tmp_path / "victim"
+    told.mkdir()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(told / "control.sock"))
+    listener.listen(8)
+    listener.settimeout(0.5)
+    linker = world.pod("linker-broker-0")
+    child = linker.start_container(
+        *(sys.executable, "-c", "import time; time.sleep(1000)", "highwater-node"),
+        mounts=f"mount -t tmpfs none /run && ln -s {told} /run/highwater",
+    )
+    await_true(lambda: (Path(f"/proc/{child.pid}/root/run/highwater")).is_symlink(), "the link is there")
+    with listener:
+        answer = agent.put("linked-1", "drop", linker, rpc="Fetch")
+        assert answer.status_code == 500
+        assert "found a link" in answer.json()["error"]
+        with pytest.raises(TimeoutError):
+            listener.accept()

@@ -80,7 +80,7 @@ class Control:
         self, undo: str, undo_params: dict[str, Any], probe: str, method: str, params: dict[str, Any]
     ) -> Instruction:
         """To be made through the run's journal."""
-        return Instruction(self.path, undo, undo_params, probe, self.process, method, params)
+        return Instruction(self.path, undo, undo_params, probe, method, params, self.process)
 
 
 def answer_as(kind: Any, answer: Any, method: str) -> Any:
@@ -185,7 +185,9 @@ class DiskStallKind:
         while (probe := control.ask("diskProbe", FlushProbe)).waitingNs <= _STALLED_NS and time.monotonic() < until:
             time.sleep(0.05)
         stalled = probe.waitingNs > _STALLED_NS
-        return [Evidence(f"a flush by the node waits for {probe.waitingNs / 1e9:.1f} s", stalled, details=asdict(probe))]
+        return [
+            Evidence(f"a flush by the node waits for {probe.waitingNs / 1e9:.1f} s", stalled, details=asdict(probe))
+        ]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """Flushes end again."""
