@@ -5,7 +5,8 @@ name finds its data. So volumes are in no machine run, which would undo them wit
 and whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true
 what the record says, after a crash and a reboot of the node too.
 
-The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
+Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>``, which is all that its pods see of the
+node's disk; one that was asked for by hand lies beside them. The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
 taken for the node's.
 """
 
@@ -45,6 +46,7 @@ RETAIN: Final = "Retain"
 DATA: Final = "data"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?")
 """To be matched as a whole: a name is a directory's and a file's."""
+_CLUSTER: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]{0,62}[A-Za-z0-9])?")
 _LONGEST_SIZE: Final = 64
 
 
@@ -107,7 +109,8 @@ class Volumes:
 
     def data(self, name: str) -> Path:
         """Where the node's data lie, on a volume."""
-        return self._mounts / name / DATA
+        record = self.get(name)
+        return (self._mounts / name if record is None else self._point(record)) / DATA
 
     def machine_volume(self, record: VolumeRecord, *, run: str = "", pod: Pod | None = None) -> Volume:
         """As :mod:`highwater_chaos.machine` breaks it; processes of ``pod`` are its own."""
@@ -115,7 +118,7 @@ class Volumes:
             name=record.name,
             run=run,
             image=str(self._image(record.name)),
-            mount_point=str(self._mounts / record.name),
+            mount_point=str(self._point(record)),
             file_system=record.file_system,
             size=record.size_bytes,
             keep_image=True,
@@ -130,6 +133,8 @@ class Volumes:
             MachineError, OSError: the machine does not do it.
         """
         ensure_name(wanted.name)
+        if wanted.cluster and not _CLUSTER.fullmatch(wanted.cluster):
+            raise Refusal(400, "no uid of a LogCluster", expected=_CLUSTER.pattern, found=wanted.cluster[:100])
         if wanted.size_bytes > LARGEST:
             found = str(wanted.size_bytes)[:40]
             raise Refusal(400, f"a volume has at most {LARGEST} bytes", expected=f"{LARGEST} or less", found=found)
@@ -166,6 +171,7 @@ class Volumes:
                     cluster=wanted.cluster or there.cluster,
                     retain=wanted.retain if wanted.cluster else there.retain,
                 )
+            self._leave_other_points(record)
             if record != there:
                 self._write(record)
             if not record.made:
@@ -177,7 +183,8 @@ class Volumes:
     def mount(self, record: VolumeRecord) -> None:
         """Mount, where it is not, and have the data directory."""
         with self.busy:
-            point = self._mounts / record.name
+            point = self._point(record)
+            point.parent.mkdir(exist_ok=True, mode=0o755)
             point.mkdir(exist_ok=True, mode=0o755)
             volume = self.machine_volume(record)
             was_mounted = volume.mounted()
@@ -192,11 +199,17 @@ class Volumes:
     def ensure_data(self, record: VolumeRecord) -> None:
         """The data directory, owned by whom the pod runs as. Before the node's first write it may not have been
         durable; on a replaced disk it is not there."""
-        data = self.data(record.name)
-        data.mkdir(exist_ok=True, mode=0o750)
-        status = data.stat()
-        if (status.st_uid, status.st_gid) != (record.user, record.group):
-            os.chown(data, record.user, record.group)
+        data = self._point(record) / DATA
+        with suppress(FileExistsError):
+            data.mkdir(mode=0o750)
+        # Opened as it is, not where it leads: the pod may have put a link there, and the agent is root.
+        fd = os.open(data, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            status = os.fstat(fd)
+            if (status.st_uid, status.st_gid) != (record.user, record.group):
+                _give(fd, record.user, record.group)
+        finally:
+            os.close(fd)
 
     def remove(self, name: str) -> bool:
         """Unmount and delete, with the data; whether there was one.
@@ -228,6 +241,22 @@ class Volumes:
                     failures.append(f"volume {path.stem}: {error}")
             self._count()
         return failures
+
+    def leave_folder(self, record: VolumeRecord) -> None:
+        """Remove the folder of a LogCluster that has been deleted, if its last volume is gone."""
+        if record.cluster:
+            with suppress(OSError):
+                self._point(record).parent.rmdir()
+
+    def _point(self, record: VolumeRecord) -> Path:
+        if not record.cluster:
+            return self._mounts / record.name
+        return self._mounts / f"{record.name.partition('_')[0]}_{record.cluster}" / record.name
+
+    def _leave_other_points(self, record: VolumeRecord) -> None:
+        # Earlier versions mounted all volumes in one folder; so is one that was asked for before it was a cluster's.
+        if record.cluster and (self._mounts / record.name).exists():
+            self.machine_volume(replace(record, cluster="")).undo()
 
     def _make(self, record: VolumeRecord) -> VolumeRecord:
         image = self._image(record.name)
@@ -262,6 +291,15 @@ class Volumes:
 
     def _count(self) -> None:
         metrics.VOLUMES.set(len(list(self._records.glob("*.json"))))
+
+
+def _give(directory: int, user: int, group: int) -> None:
+    """All of a directory, which nobody else's links lead out of; itself last, so that one who was stopped begins
+    again."""
+    for _, names, files, inside in os.fwalk(".", dir_fd=directory, follow_symlinks=False):
+        for name in (*names, *files):
+            os.chown(name, user, group, dir_fd=inside, follow_symlinks=False)
+    os.fchown(directory, user, group)
 
 
 def wanted_by(pod: Pod) -> VolumeRecord | None:
