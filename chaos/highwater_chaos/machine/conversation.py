@@ -53,12 +53,17 @@ def call_program(
         with closing(_connect(path, process, deadline)) as end:
             end.settimeout(_left(deadline))
             end.sendall(request)
-            line = _line(end, deadline, f"{path}, told {method},")
+            return read_answer(end, deadline, path, method)
     except TimeoutError as error:
         raise MachineError(f"{path} was told {method} and gave no answer within {ANSWERS_WITHIN:g} s") from error
     except OSError as error:
         raise MachineError(f"{path} was told {method} and gave no answer: {error}") from error
-    return _result(line, path, method)
+
+
+def read_answer(end: socket.socket, deadline: float, path: str, method: str) -> Any:
+    """The result in a program's answer. Raises ``MachineError`` for what is none, ``OSError``; ``TimeoutError`` at the
+    deadline (of ``time.monotonic``)."""
+    return _result(_line(end, deadline, f"{path}, told {method},"), path, method)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The few system calls that Python 3.11 does not offer: setns, unshare, mount, umount, openat2, and the time since boot.
+"""The few system calls that Python 3.11 does not offer: setns, unshare, mount, umount, openat2, time since boot.
 
 Called with ctypes on the C library. Every function raises ``OSError`` with the errno of the call.
 """

@@ -168,9 +168,7 @@ def _take_back(path: Path, told: list[Entry], by: str) -> tuple[list[str], dict[
         until = time.monotonic() + _TALKS_FOR
         for entry in entries:
             if time.monotonic() > until:
-                failures[entry.id] = (
-                    f"{entry.kind} {entry.id}: not tried, the program has taken {_TALKS_FOR:g} s already"
-                )
+                failures[entry.id] = f"{entry.kind} {entry.id}: not tried, others took {_TALKS_FOR:g} s"
                 continue
             try:
                 undone.append(undo_told(path, entry, by))

@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 
 class Pool:
-    """Threads of one kind; of the calls about one ``key`` (a pod), ``each`` run at a time and the others wait their turn,
-    without a thread."""
+    """Threads of one kind; of the calls about one ``key`` (a pod), ``each`` run at a time and the others wait their
+    turn, without a thread."""
 
     def __init__(self, name: str, threads: int, each: int = 1) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)

@@ -96,18 +96,21 @@ def send_to(namespace: str, peer: str, count: int = 3) -> None:
     in_namespace(namespace, send)
 
 
-class _Timed(socket.socket):
+class Timed(socket.socket):
     """Reads until one moment, however often something arrives before: a pod may send a byte a second for ever."""
 
     until = 0.0
+    """As ``time.monotonic`` has it."""
 
     def left(self) -> float:
+        """Seconds. Raises ``TimeoutError`` where there are none."""
         left = self.until - time.monotonic()
         if left <= 0:
             raise TimeoutError("not within the time that an answer may take")
         return left
 
     def recv_into(self, *arguments: Any, **more: Any) -> int:
+        """As a socket's."""
         self.settimeout(self.left())
         return super().recv_into(*arguments, **more)
 
@@ -121,28 +124,33 @@ def fetch(namespace: str, port: int, path: str, timeout: float) -> tuple[int, by
     """
 
     def get() -> tuple[int, bytes]:
-        connection = HTTPConnection("127.0.0.1", port)
-        end = _Timed(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-        end.until = time.monotonic() + timeout
-        connection.sock = end
-        try:
-            end.settimeout(end.left())
-            end.connect(("127.0.0.1", port))
-            connection.request("GET", path, headers={"Connection": "close"})
-            answer = connection.getresponse()
-            body = bytearray()
-            while data := answer.read(_AT_A_TIME):
-                body += data
-                if len(body) > MOST_BYTES:
-                    raise MachineError(f"port {port} of the pod answered with more than {MOST_BYTES} bytes")
-            return answer.status, bytes(body)
-        finally:
-            connection.close()
-            end.close()
+        with Timed(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as end:
+            end.until = time.monotonic() + timeout
+            try:
+                end.settimeout(end.left())
+                end.connect(("127.0.0.1", port))
+            except OSError as error:
+                raise MachineError(f"no answer at port {port} of the pod: {error}") from error
+            return ask(end, port, path)
 
+    return in_namespace(namespace, get)
+
+
+def ask(end: Timed, port: int, path: str) -> tuple[int, bytes]:
+    """``GET`` over a connection: status and body. Raises ``MachineError`` where the answer is none."""
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.sock = end
     try:
-        return in_namespace(namespace, get)
+        connection.request("GET", path, headers={"Connection": "close"})
+        answer = connection.getresponse()
+        body = bytearray()
+        while data := answer.read(_AT_A_TIME):
+            body += data
+            if len(body) > MOST_BYTES:
+                raise MachineError(f"port {port} of the pod answered with more than {MOST_BYTES} bytes")
+        return answer.status, bytes(body)
     except (OSError, HTTPException, ValueError) as error:
-        raise MachineError(
-            f"no answer at port {port} of the pod: {type(error).__name__}: {str(error)[:200]}"
-        ) from error
+        found = f"{type(error).__name__}: {str(error)[:200]}"
+        raise MachineError(f"no answer at port {port} of the pod: {found}") from error
+    finally:
+        connection.close()

@@ -6,8 +6,8 @@ and whether its file system has been made) is written before anything is done, a
 what the record says, after a crash and a reboot of the node too.
 
 Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>``, which is all that its pods see of the
-node's disk; one that was asked for by hand lies beside them. The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
-taken for the node's.
+node's disk; one that was asked for by hand lies beside them. The data lie in ``data`` below the mount, owned by whom
+the pod runs as: what mkfs and faults put beside it is never taken for the node's.
 """
 
 from __future__ import annotations
@@ -323,7 +323,8 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
 
 def _size(text: str) -> int:
     # Compared as it is: an int of 1e999999999 would take hours to make.
-    wrong = f"{VOLUME_SIZE} must be a size such as 1Gi, more than 0 and at most {LARGEST} bytes, not {text[:_LONGEST_SIZE]!r}"
+    shown = text[:_LONGEST_SIZE]
+    wrong = f"{VOLUME_SIZE} must be a size such as 1Gi, more than 0 and at most {LARGEST} bytes, not {shown!r}"
     if len(text) > _LONGEST_SIZE:
         raise ValueError(wrong)
     try:

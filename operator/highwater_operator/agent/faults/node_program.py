@@ -2,8 +2,8 @@
 end; a clock that is wrong; heartbeats that are lost until a session has expired.
 
 The node is told over its control socket, reached through its container's own file system. What it is told carries this
-fault's id, so that any agent can take it back. A node is not trusted: an exchange has one deadline and one limit of size
-(:mod:`highwater_chaos.machine.conversation`), and an answer of another shape than ours is an error.
+fault's id, so that any agent can take it back. A node is not trusted: an exchange has one deadline and one limit of
+size (:mod:`highwater_chaos.machine.conversation`), and an answer of another shape than ours is an error.
 """
 
 from __future__ import annotations
