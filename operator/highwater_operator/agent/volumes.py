@@ -35,7 +35,7 @@ from highwater_chaos.kube.kinds import (
 )
 from highwater_chaos.machine import loop
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system
+from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import write_durably
@@ -255,7 +255,11 @@ class Volumes:
 
     def _leave_other_points(self, record: VolumeRecord) -> None:
         # Earlier versions mounted all volumes in one folder; so is one that was asked for before it was a cluster's.
-        if record.cluster and (self._mounts / record.name).exists():
+        other = self._mounts / record.name
+        if record.cluster and other.exists():
+            if users := users_of(other):
+                who = ", ".join(f"pid {user.pid}" for user in users)
+                raise MachineError(f"it moves to its LogCluster's folder once it is free: in use by {who}")
             self.machine_volume(replace(record, cluster="")).undo()
 
     def _make(self, record: VolumeRecord) -> VolumeRecord:

@@ -11,6 +11,7 @@ from agent_world import Agent, Pod, World, await_true, confirmed
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import (
@@ -154,7 +155,11 @@ def test_data_move_to_the_cluster_s_folder_and_user(world: World, tmp_path: Path
         (volumes.data(old.name) / "orders-0").mkdir()
         (volumes.data(old.name) / "orders-0" / "log").write_text("kept")
         (volumes.data(old.name) / "link").symlink_to(theirs)
-        record = volumes.ensure(replace(old, cluster="mine", user=1_000_007, group=1_000_007))
+        wanted = replace(old, cluster="mine", user=1_000_007, group=1_000_007)
+        with (volumes.data(old.name) / "orders-0" / "log").open(), pytest.raises(MachineError, match="in use by pid"):
+            volumes.ensure(wanted)
+        assert linux.mount_points(tmp_path / "mounts") == [tmp_path / "mounts" / old.name], "its pod still lives"
+        record = volumes.ensure(wanted)
         assert linux.mount_points(tmp_path / "mounts") == [mine / old.name]
         data = mine / old.name / "data"
         assert (data / "orders-0" / "log").read_text() == "kept"
