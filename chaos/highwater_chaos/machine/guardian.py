@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +24,14 @@ from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.linux import boot_time_ns
 from highwater_chaos.machine.runs import GUARD_LOCK, WAKE, RunInfo, locked
-from highwater_chaos.machine.undoing import end_run, undo_run
+from highwater_chaos.machine.undoing import by_program, end_run, failure_of, undo_own, undo_told
 
 _LOOK_AGAIN: Final = 5.0
 """Seconds after which it looks at the run again without being woken."""
 _RETRY: Final = 1.0
 _TRIES: Final = 50
+_MOST_SAID: Final = 10
+"""Different sentences about one entry: a program may answer differently each time."""
 _INSISTS_FOR: Final = 120.0
 """Seconds for which it tries to undo what is in the way of something; then ``highwater heal`` must."""
 
@@ -76,11 +79,12 @@ def _become(guard: int) -> bool:
 
 def _watch(path: Path, owner: int, wake: int) -> None:
     # Returns when the owner is gone. Raises RunGoneError when the run is.
+    talks = _Talks(path)
     poll = select.poll()
     poll.register(owner, select.POLLIN)
     poll.register(wake, select.POLLIN)
     while True:
-        seconds = _undo_overdue(path)
+        seconds = _undo_overdue(path, talks)
         ready = dict(poll.poll(seconds * 1000))
         if owner in ready:
             return
@@ -88,22 +92,57 @@ def _watch(path: Path, owner: int, wake: int) -> None:
             os.read(wake, 4096)
 
 
-def _undo_overdue(path: Path) -> float:
+def _undo_overdue(path: Path, talks: _Talks) -> float:
     # Returns in how many seconds there may be something to do again.
-    result = undo_run(path, "guardian", _overdue)
-    for what in result.undone:
-        _say(f"undone at its deadline: {what}")
-    for what in result.left:
-        _say(f"overdue: {what}")
-    if result.left:
-        return _RETRY
     with locked(path):
+        undone, failures, told = undo_own(path, "guardian", _overdue)
         journal = Journal(path / JOURNAL)
         journal.refresh()
+    for what in undone:
+        _say(f"undone at its deadline: {what}")
+    for entry, what in failures.items():
+        talks.say_once(entry, f"overdue: {what}")
+    talks.begin(told)
+    if failures or told:
+        return _RETRY
     deadlines = [entry.deadline_ns for entry in journal.outstanding() if entry.deadline_ns is not None]
     if not deadlines:
         return _LOOK_AGAIN
     return min(_LOOK_AGAIN, max(0.0, (min(deadlines) - boot_time_ns()) / 1e9) + 0.001)
+
+
+class _Talks:
+    """Takes instructions back while deadlines are looked after: one thread for each program that is told."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._threads: dict[str, threading.Thread] = {}
+        self._said: dict[str, set[str]] = {}
+
+    def begin(self, told: list[Entry]) -> None:
+        """Return at once; a program that is still being talked to is told nothing else."""
+        self._threads = {program: thread for program, thread in self._threads.items() if thread.is_alive()}
+        for program, entries in by_program(told).items():
+            if program not in self._threads:
+                thread = threading.Thread(target=self._talk, args=(entries,), name="talk", daemon=True)
+                self._threads[program] = thread
+                thread.start()
+
+    def say_once(self, entry: str, what: str) -> None:
+        """Say what keeps an entry from being undone, once: a hostile program must not fill the disk with it."""
+        said = self._said.setdefault(entry, set())
+        if what not in said and len(said) < _MOST_SAID:
+            said.add(what)
+            _say(what)
+
+    def _talk(self, entries: list[Entry]) -> None:
+        for entry in entries:
+            try:
+                _say(f"undone at its deadline: {undo_told(self._path, entry, 'guardian')}")
+            except RunGoneError:
+                return
+            except Exception as error:  # of this entry alone, whatever the program answered
+                self.say_once(entry.id, f"overdue: {failure_of(entry, error)}")
 
 
 def _overdue(entry: Entry) -> bool:

@@ -24,14 +24,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
+from highwater_chaos.machine.conversation import alone_with
 from highwater_chaos.machine.errors import MachineError, RunGoneError
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal, to_journal
 from highwater_chaos.machine.linux import boot_id, boot_time_ns
 from highwater_chaos.machine.resource import Resource
 from highwater_chaos.machine.runs import LOCK, WAKE, RunInfo, guarded, locked, state_root, wake
-from highwater_chaos.machine.undoing import Undone, end_run, undo_entry, undo_run
+from highwater_chaos.machine.undoing import Undone, end_run, is_told, undo_entry, undo_run, undo_told
 
 GUARDIAN_MODULE: Final = "highwater_chaos.machine.guardian"
 _GUARDIAN_GOES_WITHIN: Final = 30.0
@@ -112,6 +114,8 @@ class MachineRun:
             RunGoneError: another process healed this run.
         """
         deadline = None if lasts_ns is None else boot_time_ns() + lasts_ns
+        if isinstance(resource, Instruction):
+            return self._tell(resource, deadline, tag)
         with self._busy:
             self._guard()
             with locked(self.path) as lock:
@@ -142,8 +146,11 @@ class MachineRun:
             entry = self._journal.entries[held.id]
             if entry.undone_by is not None:
                 return False
-            undo_entry(self._journal, entry, "run")
-            return True
+            if not is_told(entry):
+                undo_entry(self._journal, entry, "run")
+                return True
+        undo_told(self.path, entry, "run")
+        return True
 
     def undone_by(self, held: Held[R]) -> str | None:
         """Who undid it: ``run``, ``guardian``, ``heal``; None: it is not undone yet."""
@@ -166,8 +173,7 @@ class MachineRun:
 
     def undo_tagged(self, tag: str, by: str = "run") -> Undone:
         """Undo what is outstanding of a tag, newest first; all of it is tried, whatever fails."""
-        with self._busy:
-            return undo_run(self.path, by, lambda entry: entry.tag == tag)
+        return undo_run(self.path, by, lambda entry: entry.tag == tag)
 
     def ensure_guarded(self) -> None:
         """Start a guardian where there is none: for one who attached to a run whose guardian may be dead.
@@ -205,6 +211,31 @@ class MachineRun:
     def guardian(self) -> Identity | None:
         """The guardian that this process started, if it lives."""
         return None if self._guardian is None else Identity.of(self._guardian.pid)
+
+    def _tell(self, resource: R, deadline: int | None, tag: str) -> Held[R]:
+        # As make, but without the lock while the program is talked to.
+        assert isinstance(resource, Instruction)
+        with self._busy:
+            self._guard()
+            with locked(self.path):
+                self._journal.refresh()
+                entry_id = self._journal.intent(resource.KIND, to_journal(resource), deadline, tag)
+        if deadline is not None:
+            wake(self.path)
+        try:
+            with alone_with(self.path, resource.socket):
+                with self._busy, locked(self.path):
+                    self._journal.refresh()
+                    if self._journal.entries[entry_id].undone_by is not None:
+                        raise MachineError(f"{resource.socket} was not told {resource.method}: the time for it is over")
+                made = resource.make(())
+                with self._busy, locked(self.path):
+                    self._journal.done(entry_id, to_journal(made))
+        except BaseException:
+            with suppress(MachineError, OSError):
+                undo_told(self.path, self._journal.entries[entry_id], "run")
+            raise
+        return Held(entry_id, made)
 
     def _guard(self) -> None:
         # Called before anything is made: a run whose guardian was killed gets a new one first.

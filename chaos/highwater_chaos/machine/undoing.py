@@ -3,18 +3,25 @@
 Under the run's lock, so no process is in the middle of making or undoing; newest first, because later things stand on
 earlier ones; everything is tried, whatever fails; and each is probed afterwards, because a command that returned is not
 yet a machine that is whole.
+
+What a program was told (:class:`~.instructions.Instruction`) is taken back after that and without the lock: the program
+may answer slowly, or never, and the deadlines of everything else need the lock. Programs are told side by side.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.conversation import alone_with
 from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.instructions import Instruction
 from highwater_chaos.machine.journal import JOURNAL, Entry, Journal
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.pauses import Pause
@@ -23,6 +30,8 @@ from highwater_chaos.machine.runs import RunInfo, bell, locked, ring
 
 REMOVED: Final = ".removed-"
 """Prefix of a run's directory that is being deleted."""
+_TALKS_FOR: Final = 30.0
+"""Seconds for which one program is told, entry after entry; what is left is tried the next time."""
 
 
 @dataclass(slots=True)
@@ -40,8 +49,8 @@ def undo_entry(journal: Journal, entry: Entry, by: str, *, same_boot: bool = Tru
         MachineError, OSError: it is not undone, or not wholly.
     """
     resource = from_journal(entry.kind, entry.resource)
-    # Pids of another boot mean nothing now.
-    if same_boot or not isinstance(resource, Process | Pause):
+    # Pids and sockets of another boot mean nothing now.
+    if same_boot or not isinstance(resource, Process | Pause | Instruction):
         resource.undo()
         if left := resource.left():
             raise MachineError(f"still there: {left}")
@@ -49,14 +58,48 @@ def undo_entry(journal: Journal, entry: Entry, by: str, *, same_boot: bool = Tru
     return resource.describe()
 
 
-def undo_run(path: Path, by: str, which: Callable[[Entry], bool] = lambda _: True) -> Undone:
-    """Undo what is outstanding of the run at ``path`` and wanted by ``which``.
+def is_told(entry: Entry) -> bool:
+    """Whether undoing it means talking to a program: not under the run's lock."""
+    return entry.kind == Instruction.KIND
+
+
+def undo_told(path: Path, entry: Entry, by: str) -> str:
+    """Take one instruction back and note it; without the run's lock. Returns what it was; nothing is done where
+    another process has undone it.
+
+    Raises:
+        MachineError, OSError: it is not undone.
+        RunGoneError: there is no such run (any more).
+    """
+    resource = from_journal(entry.kind, entry.resource)
+    assert isinstance(resource, Instruction)
+    with alone_with(path, resource.socket):
+        with locked(path):
+            journal = _journal(path)
+            if journal.entries[entry.id].undone_by is not None:
+                return resource.describe()
+        resource.undo()
+        if left := resource.left():
+            raise MachineError(f"still there: {left}")
+        with locked(path):
+            journal.refresh()
+            journal.undone(entry.id, by)
+    return resource.describe()
+
+
+def undo_run(path: Path, by: str, which: Callable[[Entry], bool] = lambda _: True, *, talk: bool = True) -> Undone:
+    """Undo what is outstanding of the run at ``path`` and wanted by ``which``. Without ``talk``, what programs were
+    told is left, and not mentioned.
 
     Raises:
         RunGoneError: there is no such run (any more).
     """
     with locked(path):
-        return _undo(path, by, which)
+        undone, failures, told = undo_own(path, by, which)
+    if talk:
+        more, failed = _take_back(path, told, by)
+        undone, failures = undone + more, failures | failed
+    return Undone(undone, list(failures.values()))
 
 
 def end_run(path: Path, by: str) -> Undone:
@@ -66,7 +109,13 @@ def end_run(path: Path, by: str) -> Undone:
         RunGoneError: there is no such run (any more).
     """
     with locked(path):
-        result = _undo(path, by, lambda _: True)
+        undone, _, told = undo_own(path, by, lambda _: True)
+    more, failed = _take_back(path, told, by)
+    with locked(path):
+        again, failures, told = undo_own(path, by, lambda _: True)
+        for entry in told:
+            failures[entry.id] = failed.get(entry.id, f"{entry.kind} {entry.id}: made meanwhile")
+        result = Undone(undone + more + again, list(failures.values()))
         result.left += _strays(path, result)
         if not result.left:
             # Out of sight first: a process that waits for the lock finds no run, and none finds half of one.
@@ -78,19 +127,66 @@ def end_run(path: Path, by: str) -> Undone:
         return result
 
 
-def _undo(path: Path, by: str, which: Callable[[Entry], bool]) -> Undone:
+def undo_own(path: Path, by: str, which: Callable[[Entry], bool]) -> tuple[list[str], dict[str, str], list[Entry]]:
+    """Undo what needs nobody's answer, with the run's lock held: what was undone, failures by entry, and what is to be
+    taken back without the lock."""
     same_boot = RunInfo.read(path).boot == linux.boot_id()
-    journal = Journal(path / JOURNAL)
-    journal.refresh()
-    result = Undone()
+    journal = _journal(path)
+    undone, failures, told = [], {}, []
     for entry in reversed(journal.outstanding()):
         if not which(entry):
             continue
+        if is_told(entry) and same_boot:
+            told.append(entry)
+            continue
         try:
-            result.undone.append(undo_entry(journal, entry, by, same_boot=same_boot))
-        except (MachineError, OSError) as error:
-            result.left.append(f"{entry.kind} {entry.id}: {error}")
-    return result
+            undone.append(undo_entry(journal, entry, by, same_boot=same_boot))
+        except Exception as error:  # whatever is wrong with one: the others are undone all the same
+            failures[entry.id] = failure_of(entry, error)
+    return undone, failures, told
+
+
+def failure_of(entry: Entry, error: Exception) -> str:
+    """In words, for people."""
+    what = str(error) if isinstance(error, MachineError | OSError) else f"{type(error).__name__}: {error}"
+    return f"{entry.kind} {entry.id}: {what}"
+
+
+def by_program(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Instructions by the socket of the program that was told."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(str(entry.resource.get("socket")), []).append(entry)
+    return groups
+
+
+def _take_back(path: Path, told: list[Entry], by: str) -> tuple[list[str], dict[str, str]]:
+    undone: list[str] = []
+    failures: dict[str, str] = {}
+
+    def talk(entries: list[Entry]) -> None:
+        until = time.monotonic() + _TALKS_FOR
+        for entry in entries:
+            if time.monotonic() > until:
+                failures[entry.id] = f"{entry.kind} {entry.id}: not tried, others took {_TALKS_FOR:g} s"
+                continue
+            try:
+                undone.append(undo_told(path, entry, by))
+            except Exception as error:  # of this entry alone, whatever the program answered
+                failures[entry.id] = failure_of(entry, error)
+
+    threads = [threading.Thread(target=talk, args=(group,), daemon=True) for group in by_program(told).values()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return undone, failures
+
+
+def _journal(path: Path) -> Journal:
+    journal = Journal(path / JOURNAL)
+    journal.refresh()
+    return journal
 
 
 def _strays(path: Path, result: Undone) -> list[str]:

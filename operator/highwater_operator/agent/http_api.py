@@ -23,9 +23,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Final, TypeVar
@@ -39,17 +37,17 @@ from highwater_operator.agent.authentication import authenticate
 from highwater_operator.agent.containers import network_of, node_container
 from highwater_operator.agent.faults.node_program import session_key
 from highwater_operator.agent.pods import Pod, Pods, check
+from highwater_operator.agent.pools import Pools
 from highwater_operator.agent.probes import answering
+from highwater_operator.agent.records import FAULT_ID
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import read_fault, read_peer, read_volume
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import Settings
-from highwater_operator.agent.volumes import VolumeRecord, Volumes
+from highwater_operator.agent.volumes import VolumeRecord, Volumes, ensure_name
 
 LARGEST_BODY: Final = 256 * 1024
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
-_ID: Final = re.compile(r"^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,98}[a-zA-Z0-9])?$")
-_THREADS: Final = 16
 _ANSWERS_WITHIN: Final = 0.7
 """Seconds. A peer answers within milliseconds; a cut is what this waits for."""
 
@@ -68,7 +66,7 @@ class Api:
         self._pods = pods
         self._volumes = volumes
         self._healthy = healthy
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="request")
+        self._pools = Pools()
 
     def application(self) -> web.Application:
         """With all routes."""
@@ -98,44 +96,47 @@ class Api:
 
     async def _put_fault(self, request: web.Request) -> web.Response:
         fault, asked = _id(request), read_fault(await request.read())
-        record = await self._blocking(lambda: self._faults.put(fault, asked))
+        record = await self._pools.injections.run(asked.pod.uid, lambda: self._faults.put(fault, asked))
         return web.json_response(record.plain())
 
     async def _delete_fault(self, request: web.Request) -> web.Response:
         fault = _id(request)
-        record = await self._blocking(lambda: self._faults.heal(fault))
+        pod = await self._pod_of(fault)
+        record = await self._pools.heals.run(pod, lambda: self._faults.heal(fault))
         return web.json_response(record.plain())
 
     async def _get_fault(self, request: web.Request) -> web.Response:
         fault = _id(request)
-        record = await self._blocking(lambda: self._faults.get(fault, observe=True))
+        pod = await self._pod_of(fault)
+        record = await self._pools.reads.run(pod, lambda: self._faults.get(fault, observe=True))
         return web.json_response(record.plain())
 
     async def _list_faults(self, request: web.Request) -> web.Response:
         del request
-        records = await self._blocking(self._faults.all)
+        records = await self._pools.own.run("", self._faults.all)
         return web.json_response({"items": [record.plain() for record in records]})
 
     # --- volumes ---
 
     async def _put_volume(self, request: web.Request) -> web.Response:
         wanted = VolumeRecord.of(request.match_info["name"], read_volume(await request.read()))
-        record = await self._blocking(lambda: self._volumes.ensure(wanted))
+        record = await self._pools.injections.run(wanted.name, lambda: self._volumes.ensure(wanted))
         return web.json_response(self._volume(record))
 
     async def _delete_volume(self, request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        if busy := [one.id for one in await self._blocking(self._faults.all) if one.volume_in_force == name]:
+        ensure_name(name)
+        if busy := [one.id for one in await self._pools.own.run("", self._faults.all) if one.volume_in_force == name]:
             raise Refusal(409, f"volume {name} has faults in force", expected="none", found=", ".join(busy))
         try:
-            there = await self._blocking(lambda: self._volumes.remove(name))
+            there = await self._pools.injections.run(name, lambda: self._volumes.remove(name))
         except MachineError as error:
             raise Refusal(409, str(error), expected="a volume that no process uses", found="one in use") from error
         return web.json_response({"name": name, "removed": there})
 
     async def _list_volumes(self, request: web.Request) -> web.Response:
         del request
-        records = await self._blocking(self._volumes.all)
+        records = await self._pools.own.run("", self._volumes.all)
         return web.json_response({"items": [self._volume(record) for record in records]})
 
     def _volume(self, record: VolumeRecord) -> dict[str, object]:
@@ -153,7 +154,7 @@ class Api:
 
     async def _pod(self, request: web.Request) -> web.Response:
         pod = await self._readable(request)
-        container = await self._blocking(lambda: node_container(pod))
+        container = await self._read(pod, lambda: node_container(pod))
         processes = [] if container is None else container.processes
         states = [{"pid": one.pid, "started": one.started, "state": one.state()} for one in processes]
         found = None if container is None else container.id
@@ -166,7 +167,7 @@ class Api:
         text = request.query.get("offset", "0")
         if not text.isdecimal() or len(text) > 18:
             raise Refusal(400, "offset is no byte", expected="a number, 0 or more", found=text[:60])
-        piece = await self._blocking(lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
+        piece = await self._read(pod, lambda: pod_files.events(pod, self._settings.kubelet, int(text)))
         with closing(piece):
             answer = web.StreamResponse(
                 headers={
@@ -179,7 +180,7 @@ class Api:
             )
             await answer.prepare(request)
             done = 0
-            while data := await self._blocking(partial(piece.read, done)):
+            while data := await self._read(pod, partial(piece.read, done)):
                 await answer.write(data)
                 done += len(data)
             if done < piece.length:
@@ -189,39 +190,47 @@ class Api:
 
     async def _dump(self, request: web.Request) -> web.StreamResponse:
         pod = await self._readable(request)
-        pieces = await self._blocking(lambda: pod_files.replica_rows(pod, self._volumes))
+        pieces = await self._read(pod, lambda: pod_files.replica_rows(pod, self._volumes))
         # Read the first piece before the answer begins: until then an error can still be sent.
-        piece = await self._blocking(lambda: next(pieces, b""))
+        piece = await self._read(pod, lambda: next(pieces, b""))
         answer = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         await answer.prepare(request)
-        while piece:
-            await answer.write(piece)
-            piece = await self._blocking(lambda: next(pieces, b""))
+        try:
+            while piece:
+                await answer.write(piece)
+                piece = await self._read(pod, lambda: next(pieces, b""))
+        except Exception:
+            # Whatever a pod's files did: the caller sees that it is not all, because the answer has no end.
+            if request.transport is not None:
+                request.transport.abort()
+            return answer
         await answer.write_eof()
         return answer
 
     async def _pod_metrics(self, request: web.Request) -> web.Response:
         pod = await self._readable(request)
         try:
-            status, body = await self._blocking(lambda: pod_files.node_metrics(pod))
+            status, body = await self._read(pod, lambda: pod_files.node_metrics(pod))
+            if status != 200:
+                raise MachineError(f"the pod answered with status {status}")
         except MachineError as error:
             raise Refusal(502, str(error), expected="the node's admin server", found="no response") from error
-        return web.Response(status=status, body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
+        return web.Response(body=body, headers={"Content-Type": "text/plain; version=0.0.4"})
 
     async def _reaches(self, request: web.Request) -> web.Response:
         pod = await self._readable(request)
         target = read_peer(request.query.get("peer", ""), request.query.get("port", ""))
-        answered = await self._blocking(lambda: answering(network_of(pod), [target], _ANSWERS_WITHIN))
+        answered = await self._read(pod, lambda: answering(network_of(pod), [target], _ANSWERS_WITHIN))
         return web.json_response({"peer": target[0], "port": target[1], "answers": target in answered})
 
     async def _session(self, request: web.Request) -> web.Response:
         pod = await self._readable(request)
-        return web.json_response({"session": await self._blocking(lambda: session_key(pod))})
+        return web.json_response({"session": await self._read(pod, lambda: session_key(pod))})
 
     async def _readable(self, request: web.Request) -> Pod:
         namespace, name = request.match_info["namespace"], request.match_info["pod"]
         known = [pod for pod in self._pods.known() if (pod.namespace, pod.name) == (namespace, name)]
-        found = known[0] if known else await self._blocking(lambda: self._pods.read(namespace, name))
+        found = known[0] if known else await self._pools.own.run("", lambda: self._pods.read(namespace, name))
         if found is None:
             raise Refusal(404, f"there is no pod {namespace}/{name}", expected="a pod", found="none")
         check(found, self._settings.node)
@@ -231,7 +240,7 @@ class Api:
 
     async def _healthz(self, request: web.Request) -> web.Response:
         del request
-        wrong = self._healthy()
+        wrong = self._healthy() or await self._pools.heals.stuck() or await self._pools.own.stuck()
         return web.Response(status=200 if wrong is None else 503, text=(wrong or "ok") + "\n")
 
     async def _metrics(self, request: web.Request) -> web.Response:
@@ -251,18 +260,24 @@ class Api:
         except web.HTTPException as error:
             body = {"error": error.reason, "expected": "", "found": f"{request.method} {request.path}"}
             answer = web.json_response(body, status=error.status)
-        except (MachineError, OSError) as error:
-            body = {"error": str(error), "expected": "a machine that does it", "found": type(error).__name__}
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # told to the caller, whatever it is; a pod may have had a part in it
+            body = {"error": str(error)[:1000], "expected": "a machine that does it", "found": type(error).__name__}
             answer = web.json_response(body, status=500)
         metrics.REQUESTS.labels(request.method, answer.status).inc()
         return answer
 
-    async def _blocking(self, call: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+    async def _read(self, pod: Pod, call: Callable[[], T]) -> T:
+        return await self._pools.reads.run(pod.uid, call)
+
+    async def _pod_of(self, fault: str) -> str:
+        record = await self._pools.own.run("", lambda: self._faults.find(fault))
+        return "" if record is None else record.pod
 
 
 def _id(request: web.Request) -> str:
     fault = request.match_info["id"]
-    if not _ID.match(fault):
-        raise Refusal(400, "no id of a fault", expected=_ID.pattern, found=fault[:120])
+    if not FAULT_ID.fullmatch(fault):
+        raise Refusal(400, "no id of a fault", expected=FAULT_ID.pattern, found=fault[:120])
     return fault

@@ -15,7 +15,6 @@ import signal
 import ssl
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -27,6 +26,7 @@ from highwater_chaos.kube.client import local_configuration
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
 from highwater_operator.agent.clusters import ApiClusters
+from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import Api
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
@@ -39,7 +39,9 @@ from highwater_operator.agent.volumes import Volumes, wanted_by
 
 _TICK: Final = 0.5
 _VOLUMES_AGAIN: Final = 5.0
-_HUNG_AFTER: Final = 120.0
+_TICKS_WITHIN: Final = 60.0
+_VOLUMES_WITHIN: Final = 600.0
+"""Seconds: a file system may take minutes to be made, and the API server to answer."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -106,7 +108,7 @@ class Agent:
             self._log_once,
         )
         self._ended = threading.Event()
-        self._ticked = time.monotonic()
+        self._health = Health()
 
     async def run(self) -> None:
         """Until SIGTERM or SIGINT."""
@@ -116,12 +118,14 @@ class Agent:
             loop.add_signal_handler(number, stop.set)
         self._pods.start()
         threads = [
-            threading.Thread(target=self._repeat, args=(self._tick, _TICK), name="faults", daemon=True),
+            threading.Thread(target=self._repeat, args=(self._faults.tick, _TICK), name="faults", daemon=True),
             threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
         ]
-        for thread in threads:
+        for thread, within in zip(threads, (_TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
             thread.start()
-        api = Api(self._settings, self._faults, self._pods, self._volumes, self._wrong)
+            self._health.watch(thread.name, thread.is_alive, within)
+        self._health.watch("pod-watch", self._pods.alive)
+        api = Api(self._settings, self._faults, self._pods, self._volumes, self._health.wrong)
         runner = web.AppRunner(api.application(), access_log=None)
         await runner.setup()
         context = _tls(self._settings)
@@ -141,15 +145,6 @@ class Agent:
             self._pods.close()
             await runner.cleanup()
 
-    def _wrong(self) -> str | None:
-        silent = time.monotonic() - self._ticked
-        return f"nothing has been looked after for {silent:.0f} s" if silent > _HUNG_AFTER else None
-
-    def _tick(self) -> bool:
-        self._faults.tick()
-        self._ticked = time.monotonic()
-        return True
-
     def _repeat(self, step: Callable[[], object], pause: float) -> None:
         """Call ``step`` every ``pause`` seconds until the end. Logs each new error once, and goes on."""
         name = threading.current_thread().name
@@ -157,8 +152,11 @@ class Agent:
             try:
                 step()
                 self._failing.pop(name, None)
+                self._health.beat(name)
             except Exception as error:  # a thread that dies would leave faults in force: log it and go on
-                self._log_once(name, f"{type(error).__name__}: {error}")
+                why = f"{type(error).__name__}: {error}"
+                self._health.failed(name, why)
+                self._log_once(name, why)
 
     def _look_after_volumes(self) -> None:
         while not self._ended.is_set():
@@ -168,15 +166,17 @@ class Agent:
                 if self._ended.is_set():
                     return
                 self._ensure_volume(pod)
+                self._health.beat("volumes")
             if self._pods.synced.is_set():
                 self._remove_orphans()
+            self._health.beat("volumes")
 
     def _ensure_volume(self, pod: Pod) -> None:
         try:
             if (wanted := wanted_by(pod)) is not None:
                 self._volumes.ensure(wanted)
                 self._failing.pop(pod.volume, None)
-        except (Refusal, MachineError, OSError, ValueError) as error:
+        except Exception as error:  # of this pod's volume alone: the thread that makes the others must not end
             metrics.VOLUME_FAILURES.inc()
             notes = error.body["found"] if isinstance(error, Refusal) else ""
             self._log_once(pod.volume, f"volume {pod.volume}: {error} {notes}".rstrip())

@@ -157,6 +157,7 @@ class Collector:
                 if users := users_of(point):
                     raise MachineError(f"in use by {', '.join(f'pid {user.pid}' for user in users)}")
                 self._volumes.remove(record.name)
+                self._volumes.leave_folder(record)
         except (MachineError, OSError) as error:
             metrics.VOLUME_REMOVALS.labels("failed").inc()
             self._again[record.name] = self._clock() + RETRY_AFTER

@@ -1,7 +1,8 @@
 """What a pod's node leaves on disk and says about itself: events, replicas, metrics.
 
 Files of an emptyDir are read where the kubelet keeps it, also while the node is down; others through the container's
-own file system, as long as it lives. Pods are not trusted: a link is never followed.
+own file system, as long as it lives. Pods are not trusted: the kernel resolves each path inside the pod's own directory
+and follows no link in it (:mod:`highwater_chaos.machine.beneath`), and what is no regular file is not read.
 """
 
 from __future__ import annotations
@@ -9,28 +10,32 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from highwater_operator.agent.containers import network_of, node_container, running_node
+from highwater_chaos.machine.beneath import open_file, open_root
+from highwater_chaos.machine.errors import MachineError
+from highwater_operator.agent.containers import Container, network_of, node_container, running_node
 from highwater_operator.agent.places import ADMIN_PORT, DATA_PATH, EVENTS_PATH, EVENTS_VOLUME, volume_directory
+from highwater_operator.agent.pod_directory import PodDirectory
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.probes import fetch
 from highwater_operator.agent.refusals import Refusal
-from highwater_operator.agent.volumes import Volumes
+from highwater_operator.agent.volumes import DATA, Volumes
 
 MOST_BYTES: Final = 8 << 20
 """Of one answer. It is never in memory as a whole: the allocator would keep as much for every thread that had it."""
 _AT_A_TIME: Final = 256 << 10
 _EVENTS: Final = "events.jsonl"
-_BROKER: Final = re.compile(r"-broker-([0-9]+)$")
+_BROKER: Final = re.compile(r".*-broker-([0-9]{1,9})")
 _METRICS_WITHIN: Final = 5.0
 _ROWS: Final = 5000
+_DUMPED_WITHIN: Final = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +65,24 @@ def events(pod: Pod, kubelet: Path, offset: int) -> Piece:
     Raises:
         Refusal: 404 where the node has written none, or is down and its file out of reach.
     """
-    places = [volume_directory(kubelet, pod.uid, EVENTS_VOLUME)]
+    places = [str(volume_directory(kubelet, pod.uid, EVENTS_VOLUME))]
     if (container := node_container(pod)) is not None:
-        places.append(Path(f"{container.root}{EVENTS_PATH}"))
+        places.append(f"{container.root}{EVENTS_PATH}")
     for place in places:
         try:
-            fd = os.open(place / _EVENTS, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            fd = _open_events(place, container if place != places[0] else None)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        with ExitStack() as opened:
-            opened.callback(os.close, fd)
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise Refusal(422, "the events are no file", expected="a regular file", found=oct(status.st_mode))
-            length = max(0, min(MOST_BYTES, status.st_size - offset))
-            source = os.fdopen(fd, "rb", buffering=0)
-            opened.pop_all()
-            return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
+        except MachineError as error:
+            raise Refusal(422, str(error), expected="a regular file", found="something else") from error
+        status = os.fstat(fd)
+        length = max(0, min(MOST_BYTES, status.st_size - offset))
+        source = os.fdopen(fd, "rb", buffering=0)
+        return Piece(source, offset, length, status.st_size, f"{status.st_dev:x}-{status.st_ino:x}")
     raise Refusal(
         404,
         f"no events of pod {pod.namespace}/{pod.name} are here",
-        expected=" or ".join(str(place / _EVENTS) for place in places),
+        expected=" or ".join(f"{place}/{_EVENTS}" for place in places),
         found="no file",
     )
 
@@ -92,32 +94,44 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
     Raises:
         Refusal: 422 for a pod that is no broker; 409 where its data are out of reach.
     """
-    broker = _BROKER.search(pod.name)
+    broker = _BROKER.fullmatch(pod.name)
     if broker is None:
         raise Refusal(422, f"pod {pod.name} keeps no replicas", expected="a broker's pod", found=pod.name)
-    if volumes.get(pod.volume) is not None:
-        data = volumes.data(pod.volume)
-    else:
-        data = Path(f"{running_node(pod).root}{DATA_PATH}")
-    if not data.is_dir() or data.is_symlink():
-        raise Refusal(409, "the broker has no data directory", expected=str(data), found="no directory")
+    try:
+        if volumes.get(pod.volume) is not None:
+            # The mount's root is nobody's but ours; the data directory in it is the pod's to replace.
+            mount = os.open(volumes.data(pod.volume).parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            data = PodDirectory.below(mount, DATA)
+        else:
+            data = PodDirectory.below(open_root(running_node(pod).processes[0]), DATA_PATH)
+    except (OSError, MachineError) as error:
+        raise Refusal(409, "the broker has no data directory", expected=DATA_PATH, found=str(error)) from error
     return _pieces(int(broker[1]), data)
 
 
-def _pieces(broker: int, data: Path) -> Iterator[bytes]:
+def _pieces(broker: int, data: PodDirectory) -> Iterator[bytes]:
     # Imported where needed: the harness comes with it, and an agent that comes back has faults to heal first.
     from highwater_chaos.backends.dump import dump_replicas  # noqa: PLC0415
-    from highwater_runtime.host.posix_disk import PosixDisk  # noqa: PLC0415
 
-    rows = dump_replicas(broker, PosixDisk(data, run_blocking=_run_here, post=_run_here))
-    while lines := [json.dumps(row).encode() + b"\n" for row in islice(rows, _ROWS)]:
-        yield b"".join(lines)
+    until = time.monotonic() + _DUMPED_WITHIN
+    with closing(data):
+        rows = dump_replicas(broker, data)
+        while lines := [json.dumps(row).encode() + b"\n" for row in islice(rows, _ROWS)]:
+            yield b"".join(lines)
+            if time.monotonic() > until:
+                raise MachineError(f"the replicas are not dumped within {_DUMPED_WITHIN:g} s")
+
+
+def _open_events(place: str, container: Container | None) -> int:
+    if container is None:
+        return open_file(Path(place), _EVENTS)
+    root = open_root(container.processes[0])
+    try:
+        return open_file(root, f"{EVENTS_PATH}/{_EVENTS}")
+    finally:
+        os.close(root)
 
 
 def node_metrics(pod: Pod) -> tuple[int, bytes]:
     """What the node's admin server says at ``/metrics``, asked from inside the pod: a partition does not matter."""
     return fetch(network_of(pod), ADMIN_PORT, "/metrics", _METRICS_WITHIN)
-
-
-def _run_here(task: Callable[[], None]) -> None:
-    task()

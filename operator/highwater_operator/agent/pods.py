@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import kubernetes
-import urllib3
 from kubernetes.client.exceptions import ApiException
 
 from highwater_chaos.kube.client import Kube, KubeError
@@ -150,6 +149,10 @@ class ApiPods:
         if self._watch is not None:
             self._watch.stop()
 
+    def alive(self) -> bool:
+        """Whether pods are still watched."""
+        return self._thread.is_alive()
+
     def read(self, namespace: str, name: str) -> Pod | None:
         """See :class:`Pods`."""
         try:
@@ -169,7 +172,7 @@ class ApiPods:
             try:
                 self._list_and_watch()
                 failures = 0
-            except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
+            except Exception as error:  # whatever a pod's manifest has in it: the watch goes on
                 if isinstance(error, ApiException) and error.status == _EXPIRED:
                     continue  # the versions we knew are too old: list again
                 WATCH_FAILURES.inc()

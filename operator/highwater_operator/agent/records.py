@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -18,6 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
+
+from highwater_chaos.machine.errors import MachineError
+
+FAULT_ID: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9._-]{0,98}[a-zA-Z0-9])?")
+"""To be matched as a whole: an id is a file's name."""
 State = Literal["injecting", "inForce", "done", "failed", "healed", "expired"]
 OVER: Final[frozenset[State]] = frozenset({"done", "failed", "healed", "expired"})
 _KEPT_SECONDS: Final = 7 * 24 * 3600.0
@@ -58,6 +65,11 @@ class FaultRecord:
         return str(self.request["kind"]) if self.request else ""
 
     @property
+    def pod(self) -> str:
+        """Uid of the pod that it is about; empty where it never was asked for."""
+        return str(self.request["pod"]["uid"]) if self.request else ""
+
+    @property
     def volume_in_force(self) -> str | None:
         """Name of the crashable volume of the pod that it is in force on, or may be; None: it is not."""
         if self.state not in ("inForce", "injecting") or self.request is None:
@@ -74,41 +86,60 @@ class FaultRecord:
         return asdict(self) | {"evidence": [asdict(one) for one in self.evidence], "kind": self.kind}
 
 
+_RECORD: Final = msgspec.json.Decoder(FaultRecord)
+
+
 class Records:
-    """The records on the node. Callers see to it that one fault is changed by one thread at a time."""
+    """The records on the node. Callers see to it that one fault is changed by one thread at a time. A file that cannot
+    be read as the record of its name is left out, and named in ``unreadable``."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._directory = directory
+        self.unreadable: set[str] = set()
 
     def get(self, fault: str) -> FaultRecord | None:
-        """None: it was never heard of, or is long over."""
+        """None: it was never heard of, or is long over. Raises ``MachineError`` for a file that is no record of it."""
+        path = self._path(fault)
         try:
-            row = json.loads((self._directory / f"{fault}.json").read_text())
+            record = _RECORD.decode(path.read_bytes())
         except FileNotFoundError:
             return None
-        row.pop("kind", None)
-        return FaultRecord(**row | {"evidence": tuple(Evidence(**one) for one in row["evidence"])})
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise MachineError(f"{path} is no record of a fault: {error}") from error
+        if record.id != fault:
+            raise MachineError(f"{path} is the record of another fault: expected id {fault}, found {record.id!r:.120}")
+        return record
 
     def put(self, record: FaultRecord) -> FaultRecord:
         """Whole or not at all, and durable; returns it."""
-        write_durably(self._directory / f"{record.id}.json", json.dumps(record.plain()))
+        write_durably(self._path(record.id), json.dumps(record.plain()))
         return record
 
     def all(self) -> Iterator[FaultRecord]:
         """By id."""
+        unreadable = set()
         for path in sorted(self._directory.glob("*.json")):
-            record = self.get(path.name.removesuffix(".json"))
+            try:
+                record = self.get(path.name.removesuffix(".json"))
+            except (MachineError, OSError) as error:
+                unreadable.add(str(error))
+                continue
             if record is not None:
                 yield record
+        self.unreadable = unreadable
 
     def forget_old(self) -> None:
         """Drop records of faults that have been over for a week."""
-        for path in self._directory.glob("*.json"):
-            if time.time() - path.stat().st_mtime > _KEPT_SECONDS:
-                record = self.get(path.name.removesuffix(".json"))
-                if record is not None and record.state in OVER:
-                    path.unlink()
+        for record in list(self.all()):
+            path = self._path(record.id)
+            if record.state in OVER and time.time() - path.stat().st_mtime > _KEPT_SECONDS:
+                path.unlink()
+
+    def _path(self, fault: str) -> Path:
+        if not FAULT_ID.fullmatch(fault):
+            raise MachineError(f"no id of a fault: expected {FAULT_ID.pattern}, found {fault[:120]!r}")
+        return self._directory / f"{fault}.json"
 
 
 def write_durably(path: Path, text: str) -> None:

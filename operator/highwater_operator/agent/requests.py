@@ -17,6 +17,8 @@ from highwater_chaos.experiment.units import Duration
 from highwater_operator.agent.refusals import Refusal
 
 _MIB: Final = 1 << 20
+LARGEST: Final = 1 << 44
+"""Bytes of a crashable volume: 16 TiB, the most that ext4 and a sparse file can be."""
 MOST_PEERS: Final = 200
 
 
@@ -141,7 +143,7 @@ FaultRequest = (
 class VolumeRequest(Model):
     """A crashable volume. ``user`` and ``group``: whose its data directory is."""
 
-    size_bytes: Annotated[int, Field(ge=32 * _MIB, le=1 << 44)] = 1024 * _MIB
+    size_bytes: Annotated[int, Field(ge=32 * _MIB, le=LARGEST)] = 1024 * _MIB
     file_system: Literal["ext4", "xfs"] = "ext4"
     user: Annotated[int, Field(ge=0, lt=1 << 32)] = 10001
     group: Annotated[int, Field(ge=0, lt=1 << 32)] = 10001

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,11 +21,12 @@ from highwater_chaos.machine.journal import Entry
 from highwater_chaos.machine.kinds import from_journal
 from highwater_chaos.machine.run import MachineRun
 from highwater_operator.agent import metrics
+from highwater_operator.agent.background import Background
 from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.faults.kinds import kind_of, restart_after
 from highwater_operator.agent.faults.processes import bar
 from highwater_operator.agent.pods import Pods, admitted
-from highwater_operator.agent.records import Evidence, FaultRecord, Records, State
+from highwater_operator.agent.records import Evidence, FaultRecord, Records, State, now_text
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.requests import (
     DiskRequest,
@@ -39,6 +41,8 @@ from highwater_operator.agent.requests import (
 from highwater_operator.agent.volumes import Volumes
 
 _LONGEST: Final = timedelta(hours=24)
+_TALKS: Final = frozenset({"hold", "drop", "delay", "duplicate", "sessionExpiry", "diskStall", "clockSkew"})
+_MOST_SAID: Final = 1000
 
 
 class Faults:
@@ -55,6 +59,7 @@ class Faults:
         self._records = records
         self._locks: dict[str, threading.Lock] = {}
         self._busy = threading.Lock()
+        self._background = Background()
 
     # --- requests ---
 
@@ -109,6 +114,10 @@ class Faults:
             return record.saw(*self._observed(record))
         return record
 
+    def find(self, fault: str) -> FaultRecord | None:
+        """Its record; None: it was never heard of."""
+        return self._records.get(fault)
+
     def all(self) -> list[FaultRecord]:
         """By id."""
         return list(self._records.all())
@@ -117,35 +126,80 @@ class Faults:
 
     def recover(self) -> list[str]:
         """After a start: what the agent before this one was in the middle of is undone. Returns what was done."""
-        failures = []
+        notes = []
         for record in self._records.all():
             if record.state == "injecting":
                 with self._only(record.id):
                     error = "the agent ended while it injected this; it may have happened, and is undone"
-                    self._end(replace(record, error=error), "failed", "restart")
-                    failures.append(f"fault {record.id} ({record.kind}): {error}")
+                    notes.append(f"fault {record.id} ({record.kind}): {error}")
+                    if not self._recovered(replace(record, error=error)):
+                        notes.append(f"fault {record.id}: not undone yet; tried again")
+        notes += [f"left out: {what}" for what in self._records.unreadable]
         self._records.forget_old()
-        return failures
+        return notes
+
+    def _recovered(self, record: FaultRecord) -> bool:
+        # One that waits for a pod's answer, or that cannot be undone now, must not keep the agent from starting.
+        try:
+            if _talks(record):
+                raise MachineError(record.error)
+            self._end(record, "failed", "restart")
+        except Exception as error:  # of this fault alone
+            self._records.put(replace(record, state="inForce", until=now_text(), error=_sentence(error)))
+            return False
+        return True
 
     def tick(self) -> None:
-        """Look after what is in force: note what the guardian has undone, undo what is overdue."""
-        self._run.ensure_guarded()
+        """Look after what is in force: note what the guardian has undone, undo what is overdue.
+
+        What takes a pod's answer is looked after beside this, one thread a pod.
+
+        Raises:
+            MachineError: there is no guardian, or the run's journal cannot be read; all else has been looked after.
+        """
         in_force = overdue = 0
+        talking: dict[str, list[str]] = {}
+        failure = self._guarded()
         for found in self._records.all():
             if found.state != "inForce":
                 continue
-            with self._only(found.id):
-                record = self._records.get(found.id)
-                if record is None or record.state != "inForce":
-                    continue
-                try:
-                    in_force += not self._look_at(record)
-                except (MachineError, OSError) as error:
-                    in_force, overdue = in_force + 1, overdue + 1
-                    if record.error != str(error):
-                        self._records.put(replace(record, error=str(error)))
+            in_force += 1
+            if _talks(found):
+                talking.setdefault(found.pod, []).append(found.id)
+                overdue += _left_ns(found.until) <= 1
+            else:
+                overdue += self._look_after(found.id)
+        for pod, faults in talking.items():
+            self._background.begin(pod, partial(self._look_after_all, faults))
         metrics.IN_FORCE.set(in_force)
         metrics.OVERDUE.set(overdue)
+        if failure is not None:
+            raise failure
+
+    def _guarded(self) -> Exception | None:
+        try:
+            self._run.ensure_guarded()
+            self._run.outstanding()  # takes the run's lock, as each deadline must
+        except (MachineError, OSError) as error:
+            return error
+        return None
+
+    def _look_after_all(self, faults: list[str]) -> None:
+        for fault in faults:
+            self._look_after(fault)
+
+    def _look_after(self, fault: str) -> bool:
+        # Whether it could not be undone. Whatever is wrong with one, the others are looked after.
+        with self._only(fault):
+            try:
+                record = self._records.get(fault)
+                if record is not None and record.state == "inForce":
+                    self._look_at(record)
+            except Exception as error:
+                if record is not None and record.error != (sentence := _sentence(error)):
+                    self._records.put(replace(record, error=sentence))
+                return True
+        return False
 
     # --- inside ---
 
@@ -158,7 +212,7 @@ class Faults:
                 bar(barring, context.id, self._kubelet)
             with self._disks_held(request):
                 evidence = kind_of(request).inject(context)
-        except (Refusal, MachineError, OSError) as error:
+        except Exception as error:  # whatever it is: what was half made is undone
             refused = isinstance(error, Refusal)
             metrics.INJECTIONS.labels(request.kind, "refused" if refused else "failed").inc()
             left = self._undone(context.id)
@@ -194,8 +248,8 @@ class Faults:
             entries = self._run.tagged(record.id)
             try:
                 seen += kind_of(request).healed(self._heal_context(entries))
-            except (MachineError, OSError, Refusal) as error:
-                seen.append(Evidence(f"the end could not be seen: {error}", False, "heal"))
+            except Exception as error:
+                seen.append(Evidence(f"the end could not be seen: {_sentence(error)}", False, "heal"))
         all_entries = [*entries, *self._run.tagged(_barred(record.id))]
         who = sorted({entry.undone_by for entry in all_entries if entry.undone_by})
         seen.append(
@@ -217,8 +271,8 @@ class Faults:
         context = self._heal_context([entry for entry in self._run.tagged(record.id) if entry.undone_by is None])
         try:
             return kind_of(read_stored(record.request)).observe(context)
-        except (MachineError, OSError) as error:
-            return [Evidence(f"it could not be looked at: {error}", False)]
+        except Exception as error:
+            return [Evidence(f"it could not be looked at: {_sentence(error)}", False)]
 
     def _heal_context(self, entries: list[Entry]) -> HealContext:
         return HealContext(self._run, self._volumes, [from_journal(one.kind, one.resource) for one in entries])
@@ -255,6 +309,17 @@ def _ensure_same(there: FaultRecord, body: dict[str, object]) -> None:
             expected=", ".join(f"{name}={there.request.get(name)!r}" for name in different),
             found=", ".join(f"{name}={body.get(name)!r}" for name in different),
         )
+
+
+def _talks(record: FaultRecord) -> bool:
+    """Whether undoing it takes an answer of the pod's program."""
+    return record.kind in _TALKS
+
+
+def _sentence(error: Exception) -> str:
+    return (str(error) if isinstance(error, MachineError | OSError | Refusal) else f"{type(error).__name__}: {error}")[
+        :_MOST_SAID
+    ]
 
 
 def _barred(fault: str) -> str:

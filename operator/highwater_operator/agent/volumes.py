@@ -5,8 +5,9 @@ name finds its data. So volumes are in no machine run, which would undo them wit
 and whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true
 what the record says, after a crash and a reboot of the node too.
 
-The data lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never
-taken for the node's.
+Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>``, which is all that its pods see of the
+node's disk; one that was asked for by hand lies beside them. The data lie in ``data`` below the mount, owned by whom
+the pod runs as: what mkfs and faults put beside it is never taken for the node's.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import os
 import re
 import shutil
 import threading
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
+import msgspec
 from kubernetes.utils.quantity import parse_quantity
 
 from highwater_chaos.kube.kinds import (
@@ -31,16 +34,20 @@ from highwater_chaos.kube.kinds import (
     VOLUME_WHEN_DELETED,
 )
 from highwater_chaos.machine import loop
-from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system
+from highwater_chaos.machine.errors import MachineError
+from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
 from highwater_operator.agent.pods import Pod
 from highwater_operator.agent.records import write_durably
 from highwater_operator.agent.refusals import Refusal
-from highwater_operator.agent.requests import VolumeRequest
+from highwater_operator.agent.requests import LARGEST, VolumeRequest
 
 RETAIN: Final = "Retain"
 DATA: Final = "data"
-_NAME: Final = re.compile(r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?$")
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?_[a-z0-9]([-.a-z0-9]{0,180}[a-z0-9])?")
+"""To be matched as a whole: a name is a directory's and a file's."""
+_CLUSTER: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9]{0,62}[A-Za-z0-9])?")
+_LONGEST_SIZE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,15 @@ class VolumeRecord:
         return cls(name, request.size_bytes, request.file_system, request.user, request.group)
 
 
+_RECORD: Final = msgspec.json.Decoder(VolumeRecord)
+
+
+def ensure_name(name: str) -> None:
+    """Raises ``Refusal`` (400) for what is no ``<namespace>_<pod>``."""
+    if not _NAME.fullmatch(name):
+        raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=name[:300])
+
+
 class Volumes:
     """The volumes of this node. ``state``: where images and records lie; ``mounts``: where pods see them."""
 
@@ -78,16 +94,23 @@ class Volumes:
 
     def all(self) -> list[VolumeRecord]:
         """By name."""
-        return [self._read(path) for path in sorted(self._records.glob("*.json"))]
+        found = []
+        for path in sorted(self._records.glob("*.json")):
+            with suppress(MachineError, OSError):  # told by mount_all; one bad file hides no other
+                found.append(self._read(path))
+        return found
 
     def get(self, name: str) -> VolumeRecord | None:
-        """None: there is none of that name."""
+        """None: there is none of that name. Raises ``MachineError`` for a file that is no record of it."""
+        if not _NAME.fullmatch(name):
+            return None
         path = self._records / f"{name}.json"
         return self._read(path) if path.exists() else None
 
     def data(self, name: str) -> Path:
         """Where the node's data lie, on a volume."""
-        return self._mounts / name / DATA
+        record = self.get(name)
+        return (self._mounts / name if record is None else self._point(record)) / DATA
 
     def machine_volume(self, record: VolumeRecord, *, run: str = "", pod: Pod | None = None) -> Volume:
         """As :mod:`highwater_chaos.machine` breaks it; processes of ``pod`` are its own."""
@@ -95,7 +118,7 @@ class Volumes:
             name=record.name,
             run=run,
             image=str(self._image(record.name)),
-            mount_point=str(self._mounts / record.name),
+            mount_point=str(self._point(record)),
             file_system=record.file_system,
             size=record.size_bytes,
             keep_image=True,
@@ -109,8 +132,12 @@ class Volumes:
             Refusal: 400 for a name or a size that cannot be; 409 there is another one of that name.
             MachineError, OSError: the machine does not do it.
         """
-        if not _NAME.match(wanted.name):
-            raise Refusal(400, "no name of a volume", expected="<namespace>_<pod>", found=wanted.name[:300])
+        ensure_name(wanted.name)
+        if wanted.cluster and not _CLUSTER.fullmatch(wanted.cluster):
+            raise Refusal(400, "no uid of a LogCluster", expected=_CLUSTER.pattern, found=wanted.cluster[:100])
+        if wanted.size_bytes > LARGEST:
+            found = str(wanted.size_bytes)[:40]
+            raise Refusal(400, f"a volume has at most {LARGEST} bytes", expected=f"{LARGEST} or less", found=found)
         least = SMALLEST[wanted.file_system]
         if wanted.size_bytes < least:
             raise Refusal(
@@ -144,6 +171,7 @@ class Volumes:
                     cluster=wanted.cluster or there.cluster,
                     retain=wanted.retain if wanted.cluster else there.retain,
                 )
+            self._leave_other_points(record)
             if record != there:
                 self._write(record)
             if not record.made:
@@ -155,7 +183,8 @@ class Volumes:
     def mount(self, record: VolumeRecord) -> None:
         """Mount, where it is not, and have the data directory."""
         with self.busy:
-            point = self._mounts / record.name
+            point = self._point(record)
+            point.parent.mkdir(exist_ok=True, mode=0o755)
             point.mkdir(exist_ok=True, mode=0o755)
             volume = self.machine_volume(record)
             was_mounted = volume.mounted()
@@ -170,18 +199,26 @@ class Volumes:
     def ensure_data(self, record: VolumeRecord) -> None:
         """The data directory, owned by whom the pod runs as. Before the node's first write it may not have been
         durable; on a replaced disk it is not there."""
-        data = self.data(record.name)
-        data.mkdir(exist_ok=True, mode=0o750)
-        status = data.stat()
-        if (status.st_uid, status.st_gid) != (record.user, record.group):
-            os.chown(data, record.user, record.group)
+        data = self._point(record) / DATA
+        with suppress(FileExistsError):
+            data.mkdir(mode=0o750)
+        # Opened as it is, not where it leads: the pod may have put a link there, and the agent is root.
+        fd = os.open(data, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            status = os.fstat(fd)
+            if (status.st_uid, status.st_gid) != (record.user, record.group):
+                _give(fd, record.user, record.group)
+        finally:
+            os.close(fd)
 
     def remove(self, name: str) -> bool:
         """Unmount and delete, with the data; whether there was one.
 
         Raises:
+            Refusal: 400 for a name that cannot be.
             MachineError: it is in use.
         """
+        ensure_name(name)
         with self.busy:
             record = self.get(name)
             if record is None:
@@ -195,14 +232,35 @@ class Volumes:
         """After a start of the agent, maybe of the node: everything as recorded; returns what does not work."""
         failures = []
         with self.busy:
-            for record in self.all():
+            for path in sorted(self._records.glob("*.json")):
                 try:
+                    record = self._read(path)
                     self.ensure(record)
                 except Exception as error:  # one bad disk must not keep the others down: count and report it
                     metrics.VOLUME_FAILURES.inc()
-                    failures.append(f"volume {record.name}: {error}")
+                    failures.append(f"volume {path.stem}: {error}")
             self._count()
         return failures
+
+    def leave_folder(self, record: VolumeRecord) -> None:
+        """Remove the folder of a LogCluster that has been deleted, if its last volume is gone."""
+        if record.cluster:
+            with suppress(OSError):
+                self._point(record).parent.rmdir()
+
+    def _point(self, record: VolumeRecord) -> Path:
+        if not record.cluster:
+            return self._mounts / record.name
+        return self._mounts / f"{record.name.partition('_')[0]}_{record.cluster}" / record.name
+
+    def _leave_other_points(self, record: VolumeRecord) -> None:
+        # Earlier versions mounted all volumes in one folder; so is one that was asked for before it was a cluster's.
+        other = self._mounts / record.name
+        if record.cluster and other.exists():
+            if users := users_of(other):
+                who = ", ".join(f"pid {user.pid}" for user in users)
+                raise MachineError(f"it moves to its LogCluster's folder once it is free: in use by {who}")
+            self.machine_volume(replace(record, cluster="")).undo()
 
     def _make(self, record: VolumeRecord) -> VolumeRecord:
         image = self._image(record.name)
@@ -223,13 +281,29 @@ class Volumes:
         return self._images / f"{name}.img"
 
     def _read(self, path: Path) -> VolumeRecord:
-        return VolumeRecord(**json.loads(path.read_text()))
+        try:
+            record = _RECORD.decode(path.read_bytes())
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise MachineError(f"{path} is no record of a volume: {error}") from error
+        name = path.name.removesuffix(".json")
+        if record.name != name or not _NAME.fullmatch(name):
+            raise MachineError(f"{path} is no record of its volume: expected {name}, found {record.name!r:.120}")
+        return record
 
     def _write(self, record: VolumeRecord) -> None:
         write_durably(self._records / f"{record.name}.json", json.dumps(asdict(record)))
 
     def _count(self) -> None:
         metrics.VOLUMES.set(len(list(self._records.glob("*.json"))))
+
+
+def _give(directory: int, user: int, group: int) -> None:
+    """All of a directory, which nobody else's links lead out of; itself last, so that one who was stopped begins
+    again."""
+    for _, names, files, inside in os.fwalk(".", dir_fd=directory, follow_symlinks=False):
+        for name in (*names, *files):
+            os.chown(name, user, group, dir_fd=inside, follow_symlinks=False)
+    os.fchown(directory, user, group)
 
 
 def wanted_by(pod: Pod) -> VolumeRecord | None:
@@ -245,7 +319,23 @@ def wanted_by(pod: Pod) -> VolumeRecord | None:
     if kind not in ("ext4", "xfs"):
         raise ValueError(f"{VOLUME_FILE_SYSTEM} must be ext4 or xfs, not {kind!r}")
     file_system: FileSystem = "xfs" if kind == "xfs" else "ext4"
-    size: Any = parse_quantity(declared.get(VOLUME_SIZE, "1Gi"))  # type: ignore[no-untyped-call]
+    size = _size(declared.get(VOLUME_SIZE, "1Gi"))
     cluster = declared.get(VOLUME_CLUSTER_UID, "")
     retain = declared.get(VOLUME_WHEN_DELETED) == RETAIN
-    return VolumeRecord(pod.volume, int(size), file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+    return VolumeRecord(pod.volume, size, file_system, pod.user, pod.group, cluster=cluster, retain=retain)
+
+
+def _size(text: str) -> int:
+    # Compared as it is: an int of 1e999999999 would take hours to make.
+    shown = text[:_LONGEST_SIZE]
+    wrong = f"{VOLUME_SIZE} must be a size such as 1Gi, more than 0 and at most {LARGEST} bytes, not {shown!r}"
+    if len(text) > _LONGEST_SIZE:
+        raise ValueError(wrong)
+    try:
+        size: Any = parse_quantity(text)  # type: ignore[no-untyped-call]
+        fits = size.is_finite() and 1 <= size <= LARGEST
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(wrong) from error
+    if not fits:
+        raise ValueError(wrong)
+    return int(size)

@@ -42,7 +42,7 @@ CONTROL_VOLUME = "control"
 HOLD_FILES = f"{CONTROL_PATH}/hold-"
 """While there are files whose paths begin so, the node does not begin."""
 VOLUMES_PATH = "/var/lib/highwater/volumes"
-"""Where crashable volumes are mounted, on the node and in the pod alike: a folder a pod, ``<namespace>_<pod>``."""
+"""Where crashable volumes are mounted, on the node and in the pod alike: :func:`volumes_path`."""
 
 RESERVED: Final = frozenset(
     {
@@ -204,12 +204,17 @@ def data_path(owner: Owner, role: Role, index: int) -> str:
     On a crashable volume in a folder of it: the root of a file system that was just made is not empty.
     """
     if owner.spec.storage.crashable:
-        return f"{VOLUMES_PATH}/{volume_name(owner, role, index)}/data"
+        return f"{volumes_path(owner)}/{volume_name(owner, role, index)}/data"
     return DATA_PATH
 
 
+def volumes_path(owner: Owner) -> str:
+    """The folder of this LogCluster's crashable volumes, all that its pods see of the node's: ``<namespace>_<uid>``."""
+    return f"{VOLUMES_PATH}/{owner.namespace}_{owner.uid}"
+
+
 def volume_name(owner: Owner, role: Role, index: int) -> str:
-    """Of a pod's crashable volume: the folder below :data:`VOLUMES_PATH` at which the node agent mounts it."""
+    """Of a pod's crashable volume: the folder below :func:`volumes_path` at which the node agent mounts it."""
     return f"{owner.namespace}_{pod_name(owner, role, index)}"
 
 

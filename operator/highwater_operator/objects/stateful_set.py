@@ -6,6 +6,7 @@ one more broker at the moment. The pod template carries a hash of the configurat
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Any, Final
 
 from highwater_chaos.kube.kinds import (
@@ -23,9 +24,9 @@ from highwater_operator.objects.config_map import (
     EVENTS_PATH,
     EVENTS_VOLUME,
     HOLD_FILES,
-    VOLUMES_PATH,
     config_hash,
     file_suffix,
+    volumes_path,
 )
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import (
@@ -48,6 +49,9 @@ _PROGRAMS: Final[dict[Role, str]] = {
 }
 CONFIG_HASH: Final = "highwater.dev/config-hash"
 NODE_USER: Final = 10001
+"""As whom pods run whose data are on claims of their own."""
+_FIRST_USER: Final = 1_000_000
+_USERS: Final = 1_000_000_000
 _STOP_SECONDS: Final = 75
 """Longer than a node's own bound on its shutdown (60 s)."""
 
@@ -81,6 +85,15 @@ def stateful_set(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
     }
 
 
+def user_of(owner: Owner) -> int:
+    """As whom the pods of a LogCluster run. Crashable volumes of several LogClusters are on one node's disk, so each
+    has a user of its own, from its uid."""
+    if not owner.spec.storage.crashable:
+        return NODE_USER
+    number = int.from_bytes(blake2b(owner.uid.encode(), digest_size=8, person=b"user").digest(), "big")
+    return _FIRST_USER + number % _USERS
+
+
 def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
     spec = owner.spec
     return {
@@ -90,9 +103,9 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
         "terminationGracePeriodSeconds": _STOP_SECONDS,
         "securityContext": {
             "runAsNonRoot": True,
-            "runAsUser": NODE_USER,
-            "runAsGroup": NODE_USER,
-            "fsGroup": NODE_USER,
+            "runAsUser": user_of(owner),
+            "runAsGroup": user_of(owner),
+            "fsGroup": user_of(owner),
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
@@ -179,7 +192,7 @@ def _wait(owner: Owner) -> list[str]:
     if not owner.spec.storage.crashable:
         return []
     # Until the agent has mounted it there is only the node's own disk, which this user may not write to.
-    return ["--wait-for", f"{VOLUMES_PATH}/{owner.namespace}_$(POD_NAME)/data"]
+    return ["--wait-for", f"{volumes_path(owner)}/{owner.namespace}_$(POD_NAME)/data"]
 
 
 def _volume_annotations(owner: Owner) -> dict[str, str]:
@@ -200,14 +213,14 @@ def _volume_annotations(owner: Owner) -> dict[str, str]:
 def _data_mount(owner: Owner) -> dict[str, Any]:
     if owner.spec.storage.crashable:
         # The agent mounts and remounts the pod's file system below this folder, and the container has to see it.
-        return {"name": "data", "mountPath": VOLUMES_PATH, "mountPropagation": "HostToContainer"}
+        return {"name": "data", "mountPath": volumes_path(owner), "mountPropagation": "HostToContainer"}
     return {"name": "data", "mountPath": DATA_PATH}
 
 
 def _crashable_volumes(owner: Owner) -> list[dict[str, Any]]:
     if not owner.spec.storage.crashable:
         return []
-    return [{"name": "data", "hostPath": {"path": VOLUMES_PATH, "type": "DirectoryOrCreate"}}]
+    return [{"name": "data", "hostPath": {"path": volumes_path(owner), "type": "DirectoryOrCreate"}}]
 
 
 def _claims(owner: Owner) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 import yaml
 
+from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
 from highwater_chaos.machine import linux
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.heal import heal
@@ -85,7 +86,9 @@ class Pod:
 
     @property
     def data(self) -> Path:
-        return self.world.volumes / self.volume / "data"
+        cluster = self.annotations.get(VOLUME_CLUSTER_UID)
+        folder = self.world.volumes if cluster is None else self.world.volumes / f"default_{cluster}"
+        return folder / self.volume / "data"
 
     @property
     def control(self) -> Path:

@@ -11,6 +11,7 @@ from agent_world import Agent, Pod, World, await_true, confirmed
 from node_stand_in_sizes import SYNCED, UNSYNCED
 
 from highwater_chaos.machine import linux, loop
+from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.power_loss import try_to_write
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.volumes import (
@@ -143,6 +144,34 @@ def test_a_cluster_made_anew_gets_an_empty_volume(world: World, tmp_path: Path) 
         volumes.remove(first.name)
 
 
+def test_data_move_to_the_cluster_s_folder_and_user(world: World, tmp_path: Path) -> None:
+    """What an earlier version made lies beside the folders of clusters, and belongs to the user of all."""
+    volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
+    old = VolumeRecord("default_demo-broker-0", 40 * MIB, "ext4", 10001, 10001)
+    mine, theirs = tmp_path / "mounts" / "default_mine", tmp_path / "secret"
+    theirs.write_text("theirs")
+    try:
+        volumes.ensure(old)
+        (volumes.data(old.name) / "orders-0").mkdir()
+        (volumes.data(old.name) / "orders-0" / "log").write_text("kept")
+        (volumes.data(old.name) / "link").symlink_to(theirs)
+        wanted = replace(old, cluster="mine", user=1_000_007, group=1_000_007)
+        with (volumes.data(old.name) / "orders-0" / "log").open(), pytest.raises(MachineError, match="in use by pid"):
+            volumes.ensure(wanted)
+        assert linux.mount_points(tmp_path / "mounts") == [tmp_path / "mounts" / old.name], "its pod still lives"
+        record = volumes.ensure(wanted)
+        assert linux.mount_points(tmp_path / "mounts") == [mine / old.name]
+        data = mine / old.name / "data"
+        assert (data / "orders-0" / "log").read_text() == "kept"
+        owners = {data.stat().st_uid, (data / "orders-0").stat().st_uid, (data / "orders-0" / "log").stat().st_uid}
+        assert owners == {1_000_007}
+        assert theirs.stat().st_uid == 0, "a pod's link gives it no file of others"
+        with pytest.raises(Refusal, match="no uid of a LogCluster"):
+            volumes.ensure(replace(record, name="default_x", cluster="../../etc"))
+    finally:
+        volumes.remove(old.name)
+
+
 def test_retained_data_make_way_for_nobody(world: World, tmp_path: Path) -> None:
     volumes = Volumes(tmp_path / "state", tmp_path / "mounts")
     first = VolumeRecord("default_demo-broker-0", 40 * MIB, "ext4", 10001, 10001, cluster="first", retain=True)
@@ -184,9 +213,10 @@ def test_volumes_of_a_deleted_cluster_go(agent: Agent, world: World) -> None:
     await_true(lambda: not (world.state / "volumes" / "default_gone-broker-0.json").exists(), "it is removed", 120)
     assert not image.exists()
     assert loop.devices_of(image) == []
-    assert not (world.volumes / "default_gone-broker-0").exists()
+    assert not (world.volumes / f"default_{clusters['gone']}" / "default_gone-broker-0").exists()
     for name in ("lives", "retained"):
-        assert (world.volumes / f"default_{name}-broker-0" / "data" / "kept").read_text() == "kept"
+        folder = world.volumes / f"default_{clusters['lives' if name == 'lives' else 'gone']}"
+        assert (folder / f"default_{name}-broker-0" / "data" / "kept").read_text() == "kept"
     assert f"removed: LogCluster {clusters['gone']} was deleted" in world.folder.joinpath("agent.log").read_text()
     text = agent.ask("GET", "/metrics", token=None).text
     assert 'highwater_agent_volume_removals_total{result="removed"} 1.0' in text

@@ -20,8 +20,8 @@ from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import RealNodes, _answers
 
 from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.machine.conversation import call_program
 from highwater_chaos.machine.identity import Identity
-from highwater_chaos.machine.instructions import call_program
 from highwater_runtime.host.posix_disk import PosixDisk
 
 _RUNNER_ENDS_WITHIN = 60.0

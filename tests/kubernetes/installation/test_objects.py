@@ -9,6 +9,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from highwater_operator.experiments.runner_job import RUNNER, labels_of
+
 from .conftest import ROOT, pods
 
 KUBERNETES = "1.34.0"
@@ -53,6 +55,21 @@ def test_no_pod_but_the_agents_is_privileged(packaged):
                 "readOnlyRootFilesystem": True,
                 "capabilities": {"drop": ["ALL"]},
             }, name
+
+
+def test_the_agents_port_is_for_highwater_s_own_pods(packaged):
+    agent = pods(packaged)["DaemonSet/highwater-agent"]
+    policy = packaged["NetworkPolicy", "highwater-agent"]["spec"]
+    labels = agent["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= labels.items()
+    assert policy["policyTypes"] == ["Ingress"]
+    (rule,) = policy["ingress"]
+    assert rule["ports"] == [{"port": "http", "protocol": "TCP"}]
+    assert all(one["podSelector"] for one in rule["from"]), "an empty selector is everybody"
+    expected = {one["key"]: one["values"] for one in rule["from"][0]["podSelector"]["matchExpressions"]}
+    callers = [labels_of("uid", RUNNER), pods(packaged)["Deployment/highwater-operator"]["metadata"]["labels"]]
+    for caller in callers:
+        assert all(caller[key] in values for key, values in expected.items()), caller
 
 
 def test_the_agent_sees_no_more_of_the_node_than_it_needs(packaged):

@@ -12,6 +12,7 @@ from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import CLUSTER_LABEL, ROLES, Owner, host_of, roles_of
+from highwater_operator.objects.stateful_set import user_of
 from highwater_operator.resources import LogClusterSpec
 from highwater_runtime.host.config_file import read_settings
 from highwater_runtime.ports import Endpoint
@@ -108,7 +109,25 @@ def test_each_pod_has_a_crashable_volume_of_its_own() -> None:
     whose = owner(storage={"crashable": True})
     paths = {data_path(whose, role, index) for role in ROLES for index in range(3)}
     assert len(paths) == 9
-    assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_demo-broker-2/data"
+    assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_uid-1/ns_demo-broker-2/data"
+
+
+def test_crashable_pods_see_no_other_cluster_s_volumes_and_are_another_user() -> None:
+    specs = []
+    for uid in ("uid-1", "uid-2"):
+        whose = owner(uid=uid, storage={"crashable": True})
+        objects = {f"{one['kind']} {one['metadata']['name']}": one for one in objects_of(whose, Images())}
+        specs.append(objects["StatefulSet demo-broker"]["spec"]["template"]["spec"])
+    paths = [[one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one] for spec in specs]
+    assert paths == [["/var/lib/highwater/volumes/ns_uid-1"], ["/var/lib/highwater/volumes/ns_uid-2"]]
+    for spec, (path,) in zip(specs, paths, strict=True):
+        (mount,) = [one for one in spec["containers"][0]["volumeMounts"] if one["name"] == "data"]
+        assert (mount["mountPath"], mount["mountPropagation"]) == (path, "HostToContainer")
+    users = [{spec["securityContext"][name] for name in ("runAsUser", "runAsGroup", "fsGroup")} for spec in specs]
+    assert all(len(one) == 1 and min(one) >= 1_000_000 and max(one) < 1 << 31 for one in users)
+    assert users[0] != users[1]
+    # Data on claims belong to whom they belonged to.
+    assert user_of(owner()) == 10001
 
 
 def test_the_agent_is_told_what_volume_to_make() -> None:
@@ -122,11 +141,11 @@ def test_the_agent_is_told_what_volume_to_make() -> None:
     record = wanted_by(Pod.of({"metadata": metadata, "spec": {**template["spec"], "nodeName": "node-0"}}))
     assert record is not None
     assert (record.name, record.size_bytes, record.file_system) == ("ns_demo-broker-2", 64 * 1024 * 1024, "xfs")
-    assert (record.user, record.group) == (10001, 10001)
+    assert (record.user, record.group) == (user_of(owner(storage={"crashable": True})),) * 2
     assert (record.cluster, record.retain) == (owner().uid, False)
     args = template["spec"]["containers"][0]["args"]
     assert args[1:3] == ["--hold-files", "/run/highwater/hold-"]
-    assert args[3:] == ["--wait-for", "/var/lib/highwater/volumes/ns_$(POD_NAME)/data"]
+    assert args[3:] == ["--wait-for", "/var/lib/highwater/volumes/ns_uid-1/ns_$(POD_NAME)/data"]
 
 
 def test_the_agent_is_told_which_volumes_outlive_the_cluster() -> None:
@@ -254,7 +273,7 @@ def test_the_program_of_a_zookeeper_pod_takes_its_arguments(tmp_path: Path) -> N
     assert container["image"] == Images().zookeeper
     given = _arguments([one.replace("$(POD_NAME)", "demo-zookeeper-1") for one in container["args"]])
     assert given.config.name in objects["ConfigMap demo-zookeeper"]["data"]
-    assert str(given.wait_for) == "/var/lib/highwater/volumes/ns_demo-zookeeper-1/data"
+    assert str(given.wait_for) == "/var/lib/highwater/volumes/ns_uid-1/ns_demo-zookeeper-1/data"
     assert (given.pod, str(given.hold_files)) == ("demo-zookeeper-1", "/run/highwater/hold-")
     ports = {one["name"]: one["containerPort"] for one in container["ports"]}
     assert given.admin.endswith(f":{ports['metrics']}")

@@ -2,18 +2,23 @@
 end; a clock that is wrong; heartbeats that are lost until a session has expired.
 
 The agent sends instructions over the node's control socket, reached through its container's own file system. Each
-instruction carries this fault's id, so that any agent can undo it.
+instruction carries this fault's id, so that any agent can undo it. A node is not trusted: an exchange has one deadline and one limit of
+size (:mod:`highwater_chaos.machine.conversation`), and an answer of another shape than ours is an error.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Final
 
+import msgspec
+
+from highwater_chaos.machine.conversation import NotListeningError, call_program
 from highwater_chaos.machine.errors import MachineError
-from highwater_chaos.machine.instructions import Instruction, call_program
+from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.instructions import Instruction
 from highwater_operator.agent.containers import running_node
 from highwater_operator.agent.faults.base import Context, HealContext
 from highwater_operator.agent.places import CONTROL_PATH
@@ -30,22 +35,92 @@ from highwater_operator.agent.requests import (
 _SOCKET: Final = "control.sock"
 _STALLED_NS: Final = 1_000_000_000
 _CLOCK_TOLERANCE_NS: Final = 50_000_000
-_LOOKS: Final = 60
+_LOOKS_FOR: Final = 5.0
+"""Seconds until a flush must have waited for long enough."""
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
-def control_socket(pod: Pod) -> str:
-    """The control socket of the pod's node. Raises ``Refusal`` (409) where it does not run or does not serve one."""
-    path = Path(f"{running_node(pod).root}{CONTROL_PATH}/{_SOCKET}")
-    if not path.exists():
-        raise Refusal(409, "the node serves no control socket", expected=f"{CONTROL_PATH}/{_SOCKET}", found="no file")
-    return str(path)
+@dataclass(frozen=True, slots=True)
+class FlushProbe:
+    """Answer to ``diskProbe``: for how long the oldest flush has waited."""
+
+    waitingNs: Count = 0  # noqa: N815 - the node's word
+
+
+@dataclass(frozen=True, slots=True)
+class ClockError:
+    """Answer to ``clockError``: the node's clock beside the machine's."""
+
+    offsetNs: Int64  # noqa: N815 - the node's word
+    rate: Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Answer to ``session``."""
+
+    id: Int64
+    password: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]*\Z", max_length=128)]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The control socket of a node: its path, and the process in whose root directory it is."""
+
+    path: str
+    process: Identity | None
+
+    def ask(self, method: str, kind: Any, params: dict[str, Any] | None = None) -> Any:
+        """The node's answer as a ``kind``. Raises ``MachineError`` where there is none, or it is something else."""
+        return answer_as(kind, call_program(self.path, method, params, process=self.process), method)
+
+    def instruction(
+        self, undo: str, undo_params: dict[str, Any], probe: str, method: str, params: dict[str, Any]
+    ) -> Instruction:
+        """To be made through the run's journal."""
+        return Instruction(self.path, undo, undo_params, probe, method, params, self.process)
+
+
+def answer_as(kind: Any, answer: Any, method: str) -> Any:
+    """What a node answered, if it has the shape of ``kind``. Raises ``MachineError``."""
+    try:
+        return msgspec.convert(answer, type=kind)
+    except (msgspec.ValidationError, RecursionError, OverflowError) as error:
+        raise MachineError(f"the node's answer to {method} is none: {error}; found {str(answer)[:200]!r}") from error
+
+
+def control_socket(pod: Pod) -> Control:
+    """The control socket of the pod's node. Raises ``Refusal`` (409) where it does not run."""
+    container = running_node(pod)
+    return Control(f"{container.root}{CONTROL_PATH}/{_SOCKET}", container.processes[0])
 
 
 def session_key(pod: Pod) -> dict[str, Any] | None:
     """The key of the broker's session with ZooKeeper, as its program gives it: ``id``, ``password`` (hex); None: it
-    has none. Raises ``Refusal`` (409) where it does not run."""
-    found: dict[str, Any] | None = call_program(control_socket(pod), "session")
-    return found
+    has none.
+
+    Raises:
+        Refusal: 409, the node does not run; 502, it does not say.
+    """
+    try:
+        key: SessionKey | None = control_socket(pod).ask("session", SessionKey | None)
+    except MachineError as error:
+        raise Refusal(502, str(error), expected="the node's session", found="no such answer") from error
+    return None if key is None else asdict(key)
+
+
+def _asked(context: HealContext, method: str, kind: Any, *, with_params: bool = False) -> list[Any]:
+    # What each program that was told answers now; nothing of one that has ended.
+    answers = []
+    for one in context.resources:
+        if isinstance(one, Instruction):
+            try:
+                answers.append(answer_as(kind, one.ask(method, one.undo_params if with_params else None), method))
+            except NotListeningError:
+                continue
+    return answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +132,7 @@ class MessagesKind:
 
     def inject(self, context: Context) -> list[Evidence]:
         """A rule in the node's server."""
-        socket = control_socket(context.pod)
+        control = control_socket(context.pod)
         # One rule a source where a session is to expire is not needed: the rule knows all of them.
         request = self.request
         params: dict[str, Any] = {"key": context.id}
@@ -71,8 +146,9 @@ class MessagesKind:
                 "part": request.part,
                 "delayNs": request.by,
             }
-        context.make(Instruction(socket, "dropRule", {"key": context.id}, "hasRule", "addRule", params))
-        there = call_program(socket, "hasRule", {"key": context.id}) is True
+        key = {"key": context.id}
+        context.make(control.instruction("dropRule", key, "hasRule", "addRule", params))
+        there = control.ask("hasRule", bool, key)
         claim = "says that the rule is in force" if there else "does not know the rule"
         whom = f" from {', '.join(params['sources'])}" if params["sources"] else ""
         return [
@@ -85,12 +161,10 @@ class MessagesKind:
 
     def observe(self, context: HealContext) -> list[Evidence]:
         """How many messages it has acted upon so far."""
-        evidence = []
-        for one in context.resources:
-            if isinstance(one, Instruction) and Path(one.socket).exists():
-                matches = call_program(one.socket, "ruleMatches", one.undo_params)
-                evidence.append(Evidence(f"the rule has acted upon {matches} messages", details={"matches": matches}))
-        return evidence
+        return [
+            Evidence(f"the rule has acted upon {matches} messages", details={"matches": matches})
+            for matches in _asked(context, "ruleMatches", Count, with_params=True)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +175,19 @@ class DiskStallKind:
 
     def inject(self, context: Context) -> list[Evidence]:
         """Fsyncs are held."""
-        socket = control_socket(context.pod)
-        if call_program(socket, "isStalled"):
+        control = control_socket(context.pod)
+        if control.ask("isStalled", bool):
             raise Refusal(
                 409, "the node's disk is stalled by another fault", expected="a disk that works", found="stalled"
             )
-        context.make(Instruction(socket, "diskStall", {"on": False}, "isStalled", "diskStall", {"on": True}))
-        for _ in range(_LOOKS):
-            answer = call_program(socket, "diskProbe")
-            if answer.get("waitingNs", 0) > _STALLED_NS:
-                break
+        context.make(control.instruction("diskStall", {"on": False}, "isStalled", "diskStall", {"on": True}))
+        until = time.monotonic() + _LOOKS_FOR
+        while (probe := control.ask("diskProbe", FlushProbe)).waitingNs <= _STALLED_NS and time.monotonic() < until:
             time.sleep(0.05)
-        waited = answer.get("waitingNs", 0) / 1e9
-        return [Evidence(f"a flush by the node waits for {waited:.1f} s", waited > _STALLED_NS / 1e9, details=answer)]
+        stalled = probe.waitingNs > _STALLED_NS
+        return [
+            Evidence(f"a flush by the node waits for {probe.waitingNs / 1e9:.1f} s", stalled, details=asdict(probe))
+        ]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """Flushes end again."""
@@ -123,9 +197,7 @@ class DiskStallKind:
         """The node's own word."""
         return [
             Evidence(f"the node's disk {'is' if stalled else 'is not'} stalled", stalled)
-            for one in context.resources
-            if isinstance(one, Instruction) and Path(one.socket).exists()
-            for stalled in [call_program(one.socket, "isStalled") is True]
+            for stalled in _asked(context, "isStalled", bool)
         ]
 
 
@@ -137,51 +209,49 @@ class ClockSkewKind:
 
     def inject(self, context: Context) -> list[Evidence]:
         """The node's clock is set off."""
-        socket = control_socket(context.pod)
-        wrong = call_program(socket, "clockError")
-        if wrong["rate"] != 1.0 or abs(wrong["offsetNs"]) > _CLOCK_TOLERANCE_NS:
-            raise Refusal(409, "the node's clock is wrong already", expected="a right clock", found=str(wrong))
+        control = control_socket(context.pod)
+        wrong = control.ask("clockError", ClockError)
+        if not _is_right(wrong):
+            raise Refusal(409, "the node's clock is wrong already", expected="a right clock", found=str(asdict(wrong)))
         right, skew = {"offsetNs": 0, "rate": 1.0}, {"offsetNs": self.request.offset, "rate": self.request.rate}
-        context.make(Instruction(socket, "clock", right, "", "clock", skew))
-        return [self._seen(call_program(socket, "clockError"))]
+        context.make(control.instruction("clock", right, "", "clock", skew))
+        return [self._seen(control.ask("clockError", ClockError))]
 
     def healed(self, context: HealContext) -> list[Evidence]:
         """The clock is right again."""
-        evidence = []
-        for one in context.resources:
-            if isinstance(one, Instruction) and Path(one.socket).exists():
-                error = call_program(one.socket, "clockError")
-                right = error["rate"] == 1.0 and abs(error["offsetNs"]) <= _CLOCK_TOLERANCE_NS
-                evidence.append(
-                    Evidence(f"the node's clock is off by {error['offsetNs']} ns", right, "heal", details=error)
-                )
+        evidence = [
+            Evidence(f"the node's clock is off by {error.offsetNs} ns", _is_right(error), "heal", details=asdict(error))
+            for error in _asked(context, "clockError", ClockError)
+        ]
         return evidence or [Evidence("the node that had a wrong clock is gone", phase="heal")]
 
     def observe(self, context: HealContext) -> list[Evidence]:
         """As the node reads it now."""
-        return [
-            self._seen(call_program(one.socket, "clockError"))
-            for one in context.resources
-            if isinstance(one, Instruction) and Path(one.socket).exists()
-        ]
+        return [self._seen(error) for error in _asked(context, "clockError", ClockError)]
 
-    def _seen(self, error: dict[str, Any]) -> Evidence:
+    def _seen(self, error: ClockError) -> Evidence:
         # It drifts away from the offset where its rate is wrong.
-        off = abs(error["rate"] - self.request.rate) < 1e-6 and (
-            self.request.rate != 1.0 or abs(error["offsetNs"] - self.request.offset) <= _CLOCK_TOLERANCE_NS
+        off = abs(error.rate - self.request.rate) < 1e-6 and (
+            self.request.rate != 1.0 or abs(error.offsetNs - self.request.offset) <= _CLOCK_TOLERANCE_NS
         )
-        saw = f"the node's clock is off by {error['offsetNs']} ns and runs at {error['rate']:g}"
-        return Evidence(saw, off, details=error)
+        saw = f"the node's clock is off by {error.offsetNs} ns and runs at {error.rate:g}"
+        return Evidence(saw, off, details=asdict(error))
+
+
+def _is_right(error: ClockError) -> bool:
+    return error.rate == 1.0 and abs(error.offsetNs) <= _CLOCK_TOLERANCE_NS
 
 
 def _taken_back(context: HealContext) -> list[Evidence]:
-    evidence = []
-    for one in context.resources:
-        if isinstance(one, Instruction):
-            try:
-                left = one.left()
-            except MachineError as error:
-                left = str(error)
-            there = "the node has taken it back" if Path(one.socket).exists() else "the node that had it is gone"
-            evidence.append(Evidence(left or there, left is None, "heal"))
-    return evidence
+    instructions: Sequence[Instruction] = [one for one in context.resources if isinstance(one, Instruction)]
+    return [_end_of(one) for one in instructions]
+
+
+def _end_of(one: Instruction) -> Evidence:
+    try:
+        there = one.ask(one.probe_method, one.undo_params) is not False
+    except NotListeningError:
+        return Evidence("the node that had it is gone", True, "heal")
+    except MachineError as error:
+        return Evidence(str(error), False, "heal")
+    return Evidence(one.describe() if there else "the node has taken it back", not there, "heal")
