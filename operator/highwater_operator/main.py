@@ -210,13 +210,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     except kubernetes.config.ConfigException as error:
         _cannot_begin(f"no API server is configured: {error} Set KUBECONFIG, or run in a pod with a service account")
     kube = AsyncKube(configuration)
-    context = Context(kube, Images.from_environment(os.environ))
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
     try:
         judging = JudgingSettings.from_environment(os.environ)
     except ValueError as error:
         _cannot_begin(str(error))
-    experiments = ExperimentContext(kube, runners, agents, judging=judging)
+    has_agents = os.environ.get("HIGHWATER_AGENTS") != "off"
+    context = Context(kube, Images.from_environment(os.environ), has_agents=has_agents)
+    experiments = ExperimentContext(
+        kube, runners, agents, judging=judging, namespaces=options.namespaces, has_agents=has_agents
+    )
     if options.metrics_port is not None:
         start_http_server(options.metrics_port, registry=REGISTRY)
     try:

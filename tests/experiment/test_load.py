@@ -10,6 +10,7 @@ from highwater_chaos.experiment import ExperimentError, dump_experiment, load_ex
 
 BAD = [
     ("timeout: 3m", "timout: 3m", "cx.yaml:6: spec.timout: unknown field; did you mean 'timeout'?"),
+    ("timeout: 3m", "timeout: 0s", "cx.yaml:6: spec.timeout: expected more than 0: the schedule has to have time"),
     ("timeout: 3m  ", "#", "cx.yaml:4: spec.timeout: is required"),
     ("brokers: 3", "brokers: three", "cx.yaml:9: spec.cluster.brokers: expected a whole number; found 'three'"),
     (
@@ -236,3 +237,24 @@ def test_a_schedule_that_is_nested_too_deeply_is_refused():
     text = f"apiVersion: highwater.dev/v1alpha1\nkind: ChaosExperiment\nspec:\n  schedule: [{step}]\n"
     with pytest.raises(ExperimentError, match="nested too deeply: expected at most 100"):
         parse_experiment(text, "deep.yaml")
+
+
+@pytest.mark.parametrize(
+    ("schedule", "least"),
+    [
+        ("[{wait: 90s}, {wait: 90s}]", "3m"),
+        ("[{repeat: {times: 10, steps: [{wait: 19s}]}}]", "3m10s"),
+        ("[{parallel: [[{wait: 1m}, {wait: 2m1s}], [{wait: 1s}]]}]", "3m1s"),
+        ("[{wait: 1m}, {random: {for: 2m, every: 5s, faults: {kill: 1}}}]", "3m"),
+    ],
+)
+def test_a_schedule_that_takes_longer_than_its_timeout_is_refused(schedule: str, least: str) -> None:
+    text = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: demo}
+spec: {timeout: %s, cluster: {topics: [{name: orders}]}, schedule: %s}
+"""
+    with pytest.raises(ExperimentError, match=f"spec.timeout: the waits of the schedule alone take {least}: expected"):
+        parse_experiment(text % ("3m", schedule), "cx.yaml")
+    parse_experiment(text % ("3m11s", schedule), "cx.yaml")

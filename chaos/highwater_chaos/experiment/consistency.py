@@ -18,6 +18,7 @@ from highwater_chaos.experiment.faults import Inject, fault_kinds
 from highwater_chaos.experiment.model import REGISTER_TOPIC, ChaosExperiment, Cluster, Workload
 from highwater_chaos.experiment.steps import RANDOM_ADMINISTRATION, RANDOM_RPCS, Admin, CreateTopic, RandomFaults, Step
 from highwater_chaos.experiment.targets import Target
+from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.promql import PromqlError, is_never_empty, parse, selectors
 from highwater_pipeline.anomalies import (
     AVAILABILITY,
@@ -50,8 +51,9 @@ def problems_of(experiment: ChaosExperiment, *, references: bool = False) -> lis
     if spec.cluster is None:
         if not references:
             return [Problem("spec.clusterRef", _REFERENCE)]
-        return [*_checks(experiment), *_expectations(experiment), *_assertions(experiment)]
+        return [*_timeout(experiment), *_checks(experiment), *_expectations(experiment), *_assertions(experiment)]
     return [
+        *_timeout(experiment),
         *_cluster(spec.cluster),
         *_workload(experiment, spec.cluster),
         *_schedule(experiment, spec.cluster),
@@ -72,6 +74,34 @@ def switch_problem(name: str, value: str, cluster: Cluster | None = None) -> str
     if cluster is None or cluster.mode in modes:
         return None
     return f"switch {name!r} means nothing in mode {cluster.mode}, only in mode {' and '.join(modes)}"
+
+
+def _timeout(experiment: ChaosExperiment) -> Iterator[Problem]:
+    """A run that cannot end in time would be inconclusive after all of its time."""
+    spec, least = experiment.spec, _least(experiment.spec.schedule)
+    if spec.timeout == 0:
+        yield Problem("spec.timeout", "expected more than 0: the schedule has to have time to run")
+    elif least >= spec.timeout:
+        yield Problem(
+            "spec.timeout",
+            f"the waits of the schedule alone take {format_duration(least)}: expected more than that, found"
+            f" {format_duration(spec.timeout)}",
+        )
+
+
+def _least(steps: list[Step]) -> int:
+    """Nanoseconds that these steps take if no condition has to be waited for."""
+    total = 0
+    for step in steps:
+        if step.parallel is not None:
+            total += max(_least(branch) for branch in step.parallel)
+        elif step.repeat is not None:
+            total += step.repeat.times * _least(step.repeat.steps)
+        elif step.random is not None:
+            total += step.random.for_
+        else:
+            total += step.wait or 0
+    return total
 
 
 def _cluster(cluster: Cluster) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from highwater_chaos.backends.kubernetes.abilities import KubernetesAbilities
 from highwater_chaos.backends.kubernetes.crashable import backend_for
@@ -25,6 +25,13 @@ class Rejection(NamedTuple):
 
     reason: str
     message: str
+
+
+NO_AGENTS: Final = Rejection(
+    "NoAgents",
+    "experiments need the node agents, which break and heal pods and collect what they report, and Highwater is"
+    " installed without them: install the chart with agent.enabled=true",
+)
 
 
 class Refusal(NamedTuple):

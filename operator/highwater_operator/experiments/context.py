@@ -82,6 +82,10 @@ class ExperimentPace:
     running: float = 5.0
     ending: float = 1.0
     healing: float = 3.0
+    start_within: float = 180.0
+    """How long it waits for what cannot start: a pod that no node has room for, an image that cannot be had."""
+    give_way_after: float = 15.0
+    """How long a cluster may lack room before the later of two experiments gives way to the other."""
     cluster_ready_within: float = 120.0
     """How long an experiment waits for the LogCluster that it refers to."""
     give_back_within: float = 120.0
@@ -105,3 +109,7 @@ class ExperimentContext:
     reported_phases: dict[str, str] = field(default_factory=dict)
     open_admin: OpenAdmin = wire_admin
     judging: JudgingSettings = field(default_factory=JudgingSettings)
+    namespaces: tuple[str, ...] = ()
+    """Namespaces that are served; none named: all."""
+    has_agents: bool = True
+    """Whether node agents are installed."""

@@ -3,7 +3,9 @@
 ============ ==========================================================================================================
 no phase     accepted, and then Pending; or Refused, and nothing is made for it
 Pending      finalizer, then the runner's Job; then SettingUp
-SettingUp …  the runner's; followed until it ends
+SettingUp    the runner's; what keeps it or its cluster from starting is told, and not waited for for ever. Where the
+             cluster does not fit beside that of an earlier experiment, all is given back, and it is Pending again
+Steady …     the runner's; followed until it ends
 Judging      the runner's too, unless it has handed over (condition ``Recorded``): then it is ended and what is left of
              it undone, and the judging Job is followed until there is a verdict, or it is clear that there will be none
 Aborting     both are ended, every open fault healed and seen to be gone, the cluster deleted; then Completed
@@ -18,28 +20,47 @@ Every write is checked against the version that the decision was made on: the wr
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from highwater_chaos.backends.kubernetes.conclusion import RECORDED, passed_condition
-from highwater_chaos.backends.kubernetes.healing import heal
+from highwater_chaos.backends.kubernetes.conclusion import RECORDED, counts_after, passed_condition
+from highwater_chaos.backends.kubernetes.healing import heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.kube.client import Refused
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
-from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, EXPERIMENT_UID_LABEL, FINALIZER, JOB, LOG_CLUSTER, POD, Json
+from highwater_chaos.kube.kinds import (
+    CHAOS_EXPERIMENT,
+    EVENT,
+    EXPERIMENT_UID_LABEL,
+    FINALIZER,
+    JOB,
+    LOG_CLUSTER,
+    POD,
+    Json,
+)
 from highwater_operator.experiments import metrics
-from highwater_operator.experiments.acceptance import Rejection, examine, refusal
+from highwater_operator.experiments.acceptance import NO_AGENTS, Rejection, examine, refusal
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
 from highwater_operator.experiments.runner_job import JUDGE, RUNNER, job_name, runner_job, why_ended
+from highwater_operator.experiments.startup import GIVES_WAY, cluster_trouble, goes_first, lacks_room, runner_trouble
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.log_cluster import Outcome
+from highwater_operator.reconcile.pod_troubles import Trouble, is_creating
 
 _STOPS_WITHIN: Final = timedelta(seconds=40)
 """A runner that has not ended by then is on a machine that does not respond; it can do nothing new any more, since it
 would have to write that down first."""
 _DONE: Final = Outcome(None, settled=True)
+_NOT_YET: Final = {
+    kind: Condition(kind, "Unknown", "NotYet", "not yet")
+    for kind in ("SteadyState", "Injected", "Healed", "Completed", "Passed")
+}
+_log = logging.getLogger(__name__)
 _JOB_NAMES: Final = {RUNNER: job_name, JUDGE: judge_job_name}
 
 
@@ -79,7 +100,7 @@ class _Look:
             case "Judging" if self._condition(RECORDED, "True"):
                 return await self._judge()
             case "Completed":
-                return await self._borrowed.give_back(self._status.get("completedAt")) or _DONE
+                return await self._release()
             case "Refused":
                 return _DONE
             case "Aborting":
@@ -90,7 +111,11 @@ class _Look:
     # --- beginning ---
 
     async def _examine(self) -> Outcome:
-        verdict = await self._borrowed.examine() if self._borrowed.wanted else examine(self._found)
+        verdict: ChaosExperiment | Rejection | Waiting
+        if not self._context.has_agents:
+            verdict = NO_AGENTS
+        else:
+            verdict = await self._borrowed.examine() if self._borrowed.wanted else examine(self._found)
         if isinstance(verdict, Waiting):
             return await self._wait(verdict)
         if not isinstance(verdict, Rejection) and not self._borrowed.wanted:
@@ -114,12 +139,10 @@ class _Look:
             await self._set_finalizers([*(self._metadata.get("finalizers") or []), FINALIZER])
         await self._borrowed.take()
         begun = {"phase": "Pending", "startedAt": self._stamp(), "observedGeneration": self._metadata["generation"]}
-        later = ("SteadyState", "Injected", "Healed", "Completed", "Passed")
-        unknown = [Condition(kind, "Unknown", "NotYet", "not yet") for kind in later]
         await self._write(
             begun,
             Condition("Accepted", "True", "Valid", "the experiment can be run"),
-            *unknown,
+            *_NOT_YET.values(),
         )
         return Outcome(0.0)
 
@@ -132,6 +155,11 @@ class _Look:
         return Outcome(self._context.pace.ending)
 
     async def _start(self) -> Outcome:
+        steady = self._condition("SteadyState")
+        if steady is not None and steady["reason"] == GIVES_WAY:
+            if goes_first(self._found_now, await self._experiments()) is not None:
+                return Outcome(self._context.pace.running)
+            await self._write({}, _NOT_YET["SteadyState"])
         experiment = await self._borrowed.resolve() if self._borrowed.wanted else examine(self._found)
         if isinstance(experiment, Rejection):  # an operator of another version had accepted it
             return await self._abort(f"not accepted any more: {experiment.message}")
@@ -142,8 +170,76 @@ class _Look:
     # --- under way ---
 
     async def _follow(self) -> Outcome:
-        why = why_ended(await self._kube.get(JOB, self._context.runners.namespace, job_name(self._uid)))
-        return Outcome(self._context.pace.running) if why is None else await self._abort(why)
+        namespace = self._context.runners.namespace
+        job = await self._kube.get(JOB, namespace, job_name(self._uid))
+        steady = self._condition("SteadyState")
+        if self._status.get("phase") == "SettingUp" and steady is not None and steady["reason"] == GIVES_WAY:
+            return await self._give_way(steady["message"])
+        pods = await self._kube.list(POD, namespace, self._pods_of(RUNNER))
+        why = why_ended(job, pods)
+        if why is not None:
+            return await self._abort(why)
+        if self._status.get("phase") == "SettingUp" and job is not None:
+            return await self._look_at_start(job, pods, steady)
+        return Outcome(self._context.pace.running)
+
+    async def _look_at_start(self, job: Json, pods: list[Json], steady: Json | None) -> Outcome:
+        """What keeps it from starting, if anything does: said at once, and waited for only so long."""
+        trouble, pace = await self._start_trouble(job, pods), self._context.pace
+        if trouble is None:
+            if steady is not None and steady["status"] == "False":
+                await self._write({}, _NOT_YET["SteadyState"])
+            return Outcome(pace.running)
+        waited = timedelta()
+        if steady is not None and steady["status"] == "False":
+            waited = self._context.now() - datetime.fromisoformat(steady["lastTransitionTime"])
+        if waited > timedelta(seconds=pace.start_within):
+            return await self._abort(f"not started within {pace.start_within:g} s: {trouble}")
+        if waited >= timedelta(seconds=pace.give_way_after) and lacks_room(trouble) and not self._borrowed.wanted:
+            first = goes_first(self._found_now, await self._experiments())
+            if first is not None:
+                whose = f"{first['metadata']['namespace']}/{first['metadata']['name']}"
+                message = f"waits for chaosexperiment {whose}, which was accepted before: {trouble}"
+                await self._write({}, Condition("SteadyState", "False", GIVES_WAY, message))
+                await self._tell("Warning", GIVES_WAY, message)
+                return Outcome(0.0)
+        if steady is None or (steady["reason"], steady["message"]) != (trouble.reason, trouble.message[:2000]):
+            await self._write({}, Condition("SteadyState", "False", trouble.reason, trouble.message[:2000]))
+            await self._tell("Warning", trouble.reason, trouble.message)
+        return Outcome(pace.ending)
+
+    async def _start_trouble(self, job: Json, pods: list[Json]) -> Trouble | None:
+        namespace = self._context.runners.namespace
+        about = next((pod for pod in pods if is_creating(pod)), None)
+        pod_events = [] if about is None else await self._events(namespace, about)
+        job_events = [] if pods else await self._events(namespace, job)
+        trouble = runner_trouble(pods, pod_events, job_events)
+        if trouble is not None or self._borrowed.wanted:
+            return trouble
+        cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+        return cluster_trouble(cluster) if cluster is None or self._owns(cluster) else None
+
+    async def _events(self, namespace: str, about: Json) -> list[Json]:
+        try:
+            return await self._kube.list(EVENT, namespace, fields={"involvedObject.uid": about["metadata"]["uid"]})
+        except Refused as error:  # an operator that is newer than its Role
+            _log.warning("why a runner does not start cannot be read: %s", error)
+            return []
+
+    async def _give_way(self, message: str) -> Outcome:
+        """Give back what it holds, and begin again later: nothing was injected yet."""
+        waiting = await self._undo(RUNNER)
+        if waiting is not None:
+            return waiting
+        if await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"]) is not None:
+            return Outcome(self._context.pace.ending)
+        gives_way = Condition("SteadyState", "False", GIVES_WAY, message)
+        await self._write({"phase": "Pending"}, gives_way, _NOT_YET["Healed"])
+        return Outcome(self._context.pace.running)
+
+    async def _experiments(self) -> list[Json]:
+        lists = [await self._kube.list(CHAOS_EXPERIMENT, one) for one in self._context.namespaces or (None,)]
+        return [found for items in lists for found in items]
 
     async def _judge(self) -> Outcome:
         """The run is recorded, and kept: have it judged."""
@@ -190,13 +286,36 @@ class _Look:
             return waiting
         verdict = self._status.get("verdict") or "inconclusive"
         reason = self._status.get("reason") or "the experiment was aborted"
-        ended = {"phase": "Completed", "verdict": verdict, "reason": reason, "completedAt": self._stamp()}
+        ended = {
+            "phase": "Completed",
+            "verdict": verdict,
+            "reason": reason,
+            "completedAt": self._stamp(),
+            "faults": counts_after(self._status),
+        }
         await self._write(
             ended,
             Condition("Completed", "True", "Aborted", reason),
             passed_condition(verdict, reason),
         )
         return _DONE
+
+    async def _release(self) -> Outcome:
+        """Of a Completed one nothing holds up its deletion, once nothing of it is left."""
+        waiting = await self._borrowed.give_back(self._status.get("completedAt"))
+        if waiting is not None:
+            return waiting
+        if self._condition("Healed", "True") is None or open_faults(self._status.get("journal") or []):
+            return _DONE
+        cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
+        if cluster is None or not self._owns(cluster):
+            finalizers = list(self._metadata.get("finalizers") or [])
+            if FINALIZER in finalizers:
+                await self._set_finalizers([one for one in finalizers if one != FINALIZER])
+            return _DONE
+        if not cluster["metadata"].get("deletionTimestamp"):
+            return _DONE  # the runner may still be taking it down; deletion takes the cluster along
+        return Outcome(self._context.pace.ending)
 
     async def _let_go(self, phase: str) -> Outcome:
         finalizers = list(self._metadata.get("finalizers") or [])
@@ -267,6 +386,10 @@ class _Look:
         return dict(self._context.agents.clients(pods))
 
     # --- small things ---
+
+    @property
+    def _found_now(self) -> Json:
+        return {"metadata": self._metadata, "status": self._status}
 
     def _owns(self, manifest: Json) -> bool:
         return any(one["uid"] == self._uid for one in manifest["metadata"].get("ownerReferences") or [])

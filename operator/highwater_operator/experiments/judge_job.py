@@ -12,17 +12,10 @@ from typing import Any, Final
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.runner_job import JUDGE, arguments_of, job_manifest
+from highwater_operator.reconcile.pod_troubles import end_of, trouble_of
 
 _WITHIN_S: Final = 1800
 _ATTEMPTS: Final = 2
-_CANNOT_START: Final = (
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "ErrImageNeverPull",
-    "InvalidImageName",
-    "ImageInspectError",
-    "CreateContainerConfigError",
-)
 
 
 def judge_job_name(uid: str) -> str:
@@ -40,8 +33,6 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
         "args": arguments_of(found),
         "workingDir": "/tmp",  # noqa: S108 - Spark makes a directory where it is started; the root is read-only
         "resources": settings.resources,
-        # Its last lines, which say why there is no verdict.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
     }
     return job_manifest(
         found,
@@ -59,39 +50,13 @@ def why_not_judged(job: Json, pods: Sequence[Json], now: datetime, image_within:
     """Why a judging Job will bring no verdict; None: it still may."""
     for condition in (job.get("status") or {}).get("conditions") or []:
         if condition["status"] == "True" and condition["type"] == "Failed":
-            ends = [end for pod in pods if (end := _end_of(pod))]
+            ends = [end for pod in pods if (end := end_of(pod))]
             last = f" ({ends[-1]})" if ends else ""
             return f"the judging Job failed: {condition.get('reason')}: {condition.get('message')}{last}"
         if condition["status"] == "True" and condition["type"] == "Complete":
             return "the judging Job ended without a verdict"
     for pod in pods:
         began = datetime.fromisoformat(pod["metadata"]["creationTimestamp"])
-        if now - began > timedelta(seconds=image_within) and (stuck := _stuck(pod)):
+        if now - began > timedelta(seconds=image_within) and (stuck := trouble_of(pod)):
             return f"the judging Job's pod did not start within {image_within:g} s: {stuck}"
-    return None
-
-
-def _containers(pod: Json) -> list[Json]:
-    return list((pod.get("status") or {}).get("containerStatuses") or [])
-
-
-def _stuck(pod: Json) -> str | None:
-    for one in _containers(pod):
-        waiting = (one.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason") in _CANNOT_START:
-            return f"image {one.get('image', '')}: {waiting['reason']}: {waiting.get('message', '')}"
-    return None
-
-
-def _end_of(pod: Json) -> str | None:
-    """How a pod ended: evicted, out of memory, or in its program's last words."""
-    status = pod.get("status") or {}
-    if status.get("reason"):
-        return f"{status['reason']}: {status.get('message', '')}"
-    for one in _containers(pod):
-        ended = (one.get("state") or {}).get("terminated") or {}
-        if ended.get("exitCode"):
-            words = str(ended.get("message") or "").strip().splitlines()
-            detail = f": {words[-1]}" if words else ""
-            return f"{ended.get('reason', 'Error')}, exit status {ended['exitCode']}{detail}"
     return None

@@ -3,11 +3,13 @@ common with the Job that judges one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, Json
 from highwater_operator.experiments.context import TOKEN_PATH, ExperimentContext
+from highwater_operator.reconcile.pod_troubles import end_of
 from highwater_runtime.ports import SECOND
 
 RUNNER: Final = "runner"
@@ -122,6 +124,8 @@ def job_manifest(
                             **container,
                             "imagePullPolicy": "IfNotPresent",
                             "securityContext": unprivileged,
+                            # Its last lines, which say why there is no verdict.
+                            "terminationMessagePolicy": "FallbackToLogsOnError",
                             "volumeMounts": [*container.get("volumeMounts", []), tmp],
                         }
                     ],
@@ -132,13 +136,15 @@ def job_manifest(
     }
 
 
-def why_ended(job: Json | None) -> str | None:
-    """Why a runner does nothing more; None: it has not ended."""
+def why_ended(job: Json | None, pods: Sequence[Json] = ()) -> str | None:
+    """Why a runner does nothing more, with how its pod ended; None: it has not ended."""
     if job is None:
         return "the runner's Job is gone"
     for condition in (job.get("status") or {}).get("conditions") or []:
         if condition["status"] == "True" and condition["type"] == "Failed":
-            return f"the runner ended without a verdict: {condition.get('reason')}: {condition.get('message')}"
+            ends = [end for pod in pods if (end := end_of(pod)) is not None]
+            last = f" ({ends[-1]})" if ends else ""
+            return f"the runner ended without a verdict: {condition.get('reason')}: {condition.get('message')}{last}"
         if condition["status"] == "True" and condition["type"] == "Complete":
             return "the runner ended without a verdict"
     return None

@@ -140,6 +140,8 @@ def _pod(owner: Owner, role: Role, images: Images) -> dict[str, Any]:
                 ],
                 "startupProbe": _probe("/healthz", period=1, failures=120),
                 # Patient: a node that an experiment has paused is not to be killed for it.
+                # The last lines of a program that crashed are the cause that the LogCluster's status gives.
+                "terminationMessagePolicy": "FallbackToLogsOnError",
                 "livenessProbe": _probe("/healthz", period=10, failures=60),
                 "readinessProbe": _probe("/readyz", period=2, failures=2),
                 "resources": {

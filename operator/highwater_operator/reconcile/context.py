@@ -37,3 +37,5 @@ class Context:
     open_admin: OpenAdmin = wire_admin
     pace: Pace = Pace()
     now: Callable[[], datetime] = now_utc
+    has_agents: bool = True
+    """Whether node agents are installed, which make crashable volumes."""

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from highwater_chaos.kube.client import Refused
@@ -18,6 +19,7 @@ from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
+from highwater_operator.reconcile.pod_troubles import time_of, told_by_events
 
 _POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
 _WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
@@ -51,6 +53,20 @@ async def why_not_created(
     return ". ".join([*refusals, *hint])
 
 
+async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]) -> tuple[PodView, ...]:
+    """The pods; those whose containers cannot be created with what Events say about them."""
+    creating = [pod for pod in pods if pod.creating and not pod.terminating and pod.trouble is None]
+    try:
+        lists = await asyncio.gather(
+            *(kube.list(EVENT, namespace, fields={"involvedObject.uid": pod.uid}) for pod in creating)
+        )
+    except Refused as error:
+        _log.warning("why pods do not start cannot be read: %s", error)
+        return tuple(pods)
+    troubles = {pod.uid: told_by_events(events) for pod, events in zip(creating, lists, strict=True)}
+    return tuple(pod if (found := troubles.get(pod.uid)) is None else replace(pod, trouble=str(found)) for pod in pods)
+
+
 def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str | None:
     """The refusal of the first of its missing pods that was refused, by the Events about a StatefulSet."""
     latest: dict[str, tuple[str, bool, str]] = {}
@@ -61,7 +77,7 @@ def refusal(of: SetView, missing: Sequence[str], events: Iterable[Json]) -> str 
         if named is None or not (created or event.get("reason") == "FailedCreate"):
             continue  # among others: that a claim was created says nothing of its pod
         # Within the same second a success wins: a refusal that lasts is reported again.
-        outcome = (_time(event), created, _WHY.sub("", message))
+        outcome = (time_of(event), created, _WHY.sub("", message))
         latest[named[1]] = max(outcome, latest.get(named[1], outcome))
     for pod in missing:
         _, created, why = latest.get(pod, ("", True, ""))
@@ -75,10 +91,3 @@ def _missing(of: SetView, role: Role, pods: Sequence[PodView]) -> list[str]:
         return []  # its controller has not looked at it yet
     there = {pod.index for pod in pods if pod.role == role}
     return [f"{of.name}-{index}" for index in range(of.replicas) if index not in there]
-
-
-def _time(event: Json) -> str:
-    """When it was last so, as text that sorts: to the second."""
-    series = event.get("series") or {}
-    found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
-    return str(found)[:19]

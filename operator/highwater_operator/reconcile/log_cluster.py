@@ -13,7 +13,7 @@ from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, endpoints_of, replicas_of, roles_of, set_name
 from highwater_operator.reconcile.context import Context
-from highwater_operator.reconcile.creation import why_not_created
+from highwater_operator.reconcile.creation import why_not_created, with_troubles
 from highwater_operator.reconcile.drift import difference, is_current, stamped
 from highwater_operator.reconcile.events import EventType, publish_event
 from highwater_operator.reconcile.observation import (
@@ -24,7 +24,7 @@ from highwater_operator.reconcile.observation import (
     observe,
     set_view,
 )
-from highwater_operator.reconcile.problems import Problem, problem_of, read_spec
+from highwater_operator.reconcile.problems import Problem, problem_of, read_spec, without_agents
 from highwater_operator.reconcile.rolling import Roll, next_restart
 from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
 from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, status_of
@@ -69,7 +69,7 @@ class _Reconcile:
         if isinstance(spec, Problem):
             return await self._refuse(spec)
         owner = self._owner(spec)
-        problem = problem_of(owner)
+        problem = problem_of(owner) or (None if self._context.has_agents else without_agents(spec))
         if problem is not None:
             return await self._refuse(problem)
         seen = await observe(self._kube, owner)
@@ -140,10 +140,9 @@ class _Reconcile:
                 failed = str(error)
                 creating = [topic.name for topic in missing(owner.spec.topics, view)]
         uncreated = await why_not_created(self._kube, owner.namespace, sets, seen.pods)
+        pods = await with_troubles(self._kube, owner.namespace, seen.pods)
         return await self._report(
-            Facts(
-                owner, seen.pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed, uncreated
-            )
+            Facts(owner, pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed, uncreated)
         )
 
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:

@@ -20,6 +20,7 @@ from highwater_chaos.kube.kinds import (
 )
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import ROLES, Owner, Role, pod_name, roles_of, selector_of, set_name
+from highwater_operator.reconcile.pod_troubles import is_creating, trouble_of
 
 OWNED: Final[tuple[Kind, ...]] = (
     SERVICE_ACCOUNT,
@@ -32,18 +33,6 @@ OWNED: Final[tuple[Kind, ...]] = (
 """Kinds of objects that a LogCluster consists of."""
 
 _REVISION: Final = "controller-revision-hash"
-_FATAL_WAITS: Final = frozenset(
-    {
-        "CrashLoopBackOff",
-        "ErrImagePull",
-        "ImagePullBackOff",
-        "ErrImageNeverPull",
-        "InvalidImageName",
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "RunContainerError",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +47,8 @@ class PodView:
     ready: bool
     terminating: bool
     trouble: str | None = None
+    creating: bool = False
+    """A node has it, and none of its containers has been created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +136,6 @@ def _pod_view(pod: Json, role: Role, index: int) -> PodView:
         revision=metadata.get("labels", {}).get(_REVISION),
         ready=conditions.get("Ready", {}).get("status") == "True",
         terminating="deletionTimestamp" in metadata,
-        trouble=_trouble(status, conditions),
+        trouble=None if (trouble := trouble_of(pod)) is None else str(trouble),
+        creating=is_creating(pod),
     )
-
-
-def _trouble(status: Json, conditions: Mapping[str, Any]) -> str | None:
-    scheduled = conditions.get("PodScheduled", {})
-    if scheduled.get("status") == "False" and scheduled.get("reason") == "Unschedulable":
-        return f"Unschedulable: {scheduled.get('message', '')}"
-    for container in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])):
-        waiting = container.get("state", {}).get("waiting", {})
-        if waiting.get("reason") in _FATAL_WAITS:
-            return f"{waiting['reason']}: {waiting.get('message', '')}".rstrip(": ")
-    return None

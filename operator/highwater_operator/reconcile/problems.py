@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from kubernetes.utils.quantity import parse_quantity
 from pydantic import ValidationError
 
 from highwater_chaos.backends.local.properties import render_properties
 from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.machine.volumes import SMALLEST
 from highwater_operator.objects.config_map import RESERVED, node_properties
 from highwater_operator.objects.naming import Owner, roles_of
 from highwater_operator.resources import LogClusterSpec
@@ -48,8 +50,31 @@ def problem_of(owner: Owner, at: str = "spec") -> Problem | None:
             "RuntimeNotSupported",
             f"runtime {spec.runtime} does not run on Kubernetes: only highwater does. Nothing was created",
         )
-    wrong = [*_name(owner), *_config(owner, at), *_topics(spec, at)]
+    wrong = [*_name(owner), *_config(owner, at), *_storage(spec, at), *_topics(spec, at)]
     return Problem("InvalidSpec", "; ".join(wrong)) if wrong else None
+
+
+def without_agents(spec: LogClusterSpec) -> Problem | None:
+    """Why a cluster is refused where no node agents are installed."""
+    if not spec.storage.crashable:
+        return None
+    return Problem(
+        "NoAgents",
+        "spec.storage.crashable needs the node agents, and Highwater is installed without them: install the chart with"
+        " agent.enabled=true, or leave out spec.storage.crashable. Nothing was created",
+    )
+
+
+def _storage(spec: LogClusterSpec, at: str) -> Iterator[str]:
+    """What an agent would refuse later, when the pods wait for it."""
+    if not spec.storage.crashable:
+        return
+    size, least = parse_quantity(spec.storage.size), SMALLEST[spec.file_system]  # type: ignore[no-untyped-call]
+    if size < least:
+        yield (
+            f"{at}.storage.size: expected at least {least >> 20}Mi, which a crashable volume with"
+            f" {spec.file_system} needs, found {spec.storage.size}"
+        )
 
 
 def _name(owner: Owner) -> Iterator[str]:

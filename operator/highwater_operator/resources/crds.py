@@ -107,10 +107,21 @@ def definitions() -> dict[str, dict[str, Any]]:
                     "rule": "self == oldSelf",
                     "message": "an experiment cannot be changed: delete it and apply it again",
                 },
+                {
+                    "rule": "type(self.timeout) == string && duration(self.timeout) > duration('0s')",
+                    "message": "timeout: expected more than 0: the schedule has to have time to run",
+                },
+                {
+                    "rule": "!has(self.schedule) || type(self.timeout) != string ||"
+                    " self.schedule.filter(step, has(step.wait) && type(step.wait) == string)"
+                    ".map(step, duration(step.wait)).sum() < duration(self.timeout)",
+                    "message": "timeout: expected more than the sum of the waits in schedule, which takes longer",
+                },
             ],
             columns=[
                 _column("Phase", ".status.phase"),
                 _column("Verdict", ".status.verdict"),
+                _column("As-Expected", ".status.expected", type_="boolean"),
                 _column("Faults", ".status.faults.injected", type_="integer"),
                 _column("Healed", ".status.faults.healed", type_="integer"),
                 _column("Age", ".metadata.creationTimestamp", type_="date"),

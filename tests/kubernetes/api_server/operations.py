@@ -200,13 +200,13 @@ class Operations:
             raise errors.invalid(kind.group, kind.kind, new["metadata"]["name"], problems)
 
     def _check_version(self, kind: Kind, live: Json, new: Json) -> None:
-        """Raises ApiError (409) if the writer has seen another version, or another object."""
+        """Raises ApiError: 409 if the writer has seen another version, 422 if it means another object."""
         found, sent, name = live.get("metadata", {}), new["metadata"], new["metadata"]["name"]
         if sent.get("resourceVersion") not in (None, "", found.get("resourceVersion")):
             raise errors.conflict(kind.group, kind.plural, name)
         if sent.get("uid") not in (None, "", found.get("uid")):
-            detail = f"Precondition failed: UID in precondition: {sent['uid']}, UID in object meta: {found.get('uid')}"
-            raise errors.conflict(kind.group, kind.plural, name, detail)
+            immutable = errors.invalid_value("metadata.uid", sent["uid"], "field is immutable")
+            raise errors.invalid(kind.group, kind.kind, name, [immutable])
 
     def _update(
         self, kind: Kind, live: Json, new: Json, write: Write, subresource: str, *, applied: bool = False
@@ -220,7 +220,8 @@ class Operations:
             new["metadata"] = before | managed
         else:
             kept = {key: before[key] for key in _SYSTEM_FIELDS if key in before}
-            new = new | {"metadata": {key: value for key, value in sent.items() if key not in _SYSTEM_FIELDS} | kept}
+            given = {key: value for key, value in sent.items() if key not in _SYSTEM_FIELDS and value not in ([], {})}
+            new = new | {"metadata": given | kept}
             if "status" in kind.subresources:
                 new.pop("status", None)
                 new |= {"status": live["status"]} if "status" in live else {}
@@ -274,7 +275,12 @@ class Operations:
         with self.store.lock:
             obj = self.stored(kind, namespace, name).obj
             metadata, key = obj["metadata"], (namespace if kind.namespaced else "", name)
-            self._check_version(kind, obj, {"metadata": {"name": name, "uid": uid}})
+            if uid not in (None, "", metadata["uid"]):
+                detail = (
+                    f"the UID in the precondition ({uid}) does not match the UID in record ({metadata['uid']})."
+                    " The object might have been deleted and then recreated"
+                )
+                raise errors.conflict(kind.group, kind.kind, name, detail)
             if kind.table == JOBS and propagation != "Background":
                 self._orphan(metadata["uid"])  # the default of Jobs, as ever
             seconds = _grace(kind.table, obj, grace)

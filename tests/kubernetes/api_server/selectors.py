@@ -46,7 +46,9 @@ def _label(text: str) -> Predicate:
 def _field(text: str, plural: str) -> Predicate:
     key, _, value = text.partition("=")
     if key not in ("metadata.name", "metadata.namespace", *_SELECTABLE.get(plural, ())):
-        raise bad_request(f'field label not supported: "{key}"')
+        if plural in _SELECTABLE:
+            raise bad_request(f"field label not supported: {key}")
+        raise bad_request(f'"{key}" is not a known field selector: only "metadata.name", "metadata.namespace"')
 
     def step(found: Any, name: str) -> Any:
         return found.get(name) if isinstance(found, dict) else None

@@ -82,8 +82,26 @@ def test_what_the_server_sets_stays(cluster, name, new_config_map):
 def test_another_uid_is_another_object(cluster, name, new_config_map):
     cluster.create("configmaps", new_config_map(name))
     answer = cluster.merge(f"configmaps/{name}", {"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}})
+    assert answer.status == 422
+    assert "metadata.uid: Invalid value" in answer.message
+    assert "field is immutable" in answer.message
+
+
+def test_a_deletion_may_name_the_object_that_it_means(cluster, name, new_config_map):
+    cluster.create("configmaps", new_config_map(name))
+    wrong = {"preconditions": {"uid": "00000000-0000-0000-0000-000000000000"}}
+    answer = cluster.ask("DELETE", f"configmaps/{name}", wrong)
     assert answer.status == 409
-    assert "Precondition failed: UID in precondition" in answer.message
+    assert f'cannot be fulfilled on ConfigMap "{name}": the UID in the precondition (' in answer.message
+    assert "does not match the UID in record (" in answer.message
+    cluster.get(f"configmaps/{name}")
+
+
+def test_empty_metadata_is_not_there(cluster, name, new_config_map):
+    cluster.create("configmaps", new_config_map(name, finalizers=["example.com/a"], labels={"a": "b"}))
+    empty = {"metadata": {"finalizers": [], "labels": {"a": None}}}
+    changed = cluster.merge(f"configmaps/{name}", empty).body
+    assert not {"finalizers", "labels"} & set(changed["metadata"])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +128,9 @@ def test_field_selectors(cluster, name, new_config_map):
     assert [item["metadata"]["name"] for item in found] == [name]
     answer = cluster.ask("GET", "configmaps", fieldSelector="data.x=1")
     assert answer.status == 400
-    assert "field label not supported" in answer.message
+    assert answer.message == '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    answer = cluster.ask("GET", "events", fieldSelector="data.x=1")
+    assert (answer.status, answer.message) == (400, "field label not supported: data.x")
 
 
 def test_items_of_built_in_lists_do_not_say_what_they_are(cluster, name, new_config_map, new_widget):

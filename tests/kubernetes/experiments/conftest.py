@@ -67,6 +67,7 @@ class ExperimentStage:
         self.pace = ExperimentPace(0.3, 0.1, 0.2)
         self.judging = JudgingSettings()
         self.nodes: Any = None
+        self.has_agents = True
         self.token: str | None = None
         self._operator: OperatorThread | None = None
 
@@ -75,7 +76,9 @@ class ExperimentStage:
             kube = AsyncKube(self.api.configuration(self.token), patience=2.0)
             try:
                 admin = {} if self.open_admin is None else {"open_admin": self.open_admin}
-                context = Context(kube, Images("highwater/node:test"), pace=Pace(2.0, 0.5, 0.3), **admin)
+                context = Context(
+                    kube, Images("highwater/node:test"), pace=Pace(2.0, 0.5, 0.3), has_agents=self.has_agents, **admin
+                )
                 await operate(
                     context,
                     Options(liveness=None, metrics_port=None),
@@ -87,6 +90,7 @@ class ExperimentStage:
                         AgentSettings(SYSTEM, token_file=self._token_file, patience=0.3),
                         self.pace,
                         judging=self.judging,
+                        has_agents=self.has_agents,
                         **admin,
                     ),
                 )

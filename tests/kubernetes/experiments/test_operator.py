@@ -102,6 +102,9 @@ def test_a_runner_that_dies_leaves_nothing_broken(stage: Any) -> None:
     known = stage.inject(one, 1)
     unanswered = stage.inject(two, 2, state="intent")
     never = stage.inject(two, 3, state="intent", ask=False)
+    # As the runner counted before its last write; it was ended before it could count again.
+    counts = {"faults": {"planned": 3, "injected": 2, "confirmed": 1, "healed": 0}}
+    stage.api.patch(*KIND, "demo", "default", {"status": counts}, "status")
     stage.end_runner()
     until(lambda: stage.phase() == "Completed", "the end")
     assert (one.undone, two.undone) == ([known], [unanswered])
@@ -111,6 +114,8 @@ def test_a_runner_that_dies_leaves_nothing_broken(stage: Any) -> None:
     assert "without a verdict" in status["reason"]
     assert stage.condition("Healed")["status"] == "True"
     assert (stage.condition("Completed")["status"], stage.condition("Passed")["status"]) == ("True", "Unknown")
+    assert (status["faults"]["injected"], status["faults"]["healed"]) == (2, 2)
+    until(lambda: "finalizers" not in stage.get()["metadata"], "the finalizer to go")
     # A request that was on its way is refused from now on.
     assert two.serve("PUT", f"/v1/faults/{never}", b'{"kind": "pause"}')[0] == 409
 

@@ -29,6 +29,12 @@ def test_the_default_is_fine() -> None:
         ({"runtime": "apache-kafka"}, "RuntimeNotSupported", "only highwater does"),
         ({"config": {"min.insync.replica": 2}}, "InvalidSpec", "did you mean 'min.insync.replicas'"),
         ({"config": {"min.insync.replicas": 0}}, "InvalidSpec", "must be at least 1, not 0"),
+        ({"storage": {"crashable": True, "size": "1Ki"}}, "InvalidSpec", "spec.storage.size: expected at least 32Mi"),
+        (
+            {"fileSystem": "xfs", "storage": {"crashable": True, "size": "299Mi"}},
+            "InvalidSpec",
+            "expected at least 300Mi, which a crashable volume with xfs needs, found 299Mi",
+        ),
         ({"config": {"node.id": 3}}, "InvalidSpec", "node.id are the operator's to set"),
         ({"switches": {"nonsense": "on"}}, "InvalidSpec", "unknown switch 'nonsense'"),
         ({"metadataVersion": "9.9"}, "InvalidSpec", "unknown metadata.version '9.9'"),

@@ -46,21 +46,21 @@ def test_experiments_tell_their_story(kube_api: Any, printed: Any) -> None:
     lost = "found lost-write 12"
     create(kube_api, "ChaosExperiment", "a-new", spec)
     create(kube_api, "ChaosExperiment", "b-under-way", spec, under_way)
-    over = {"phase": "Completed", "verdict": "fail", "reason": lost, "faults": counts}
+    over = {"phase": "Completed", "verdict": "fail", "expected": True, "reason": lost, "faults": counts}
     create(kube_api, "ChaosExperiment", "c-over", spec, over)
     refused = {"phase": "Refused", "verdict": "inconclusive", "reason": "not accepted: spec.checks[0]: no check"}
     create(kube_api, "ChaosExperiment", "d-refused", spec, refused)
     rows = printed("ChaosExperiment")
-    assert [list(row) for row in rows] == [["Name", "Phase", "Verdict", "Faults", "Healed", "Age"]] * 4
-    assert [list(row.values())[:5] for row in rows] == [
-        ["a-new", None, None, None, None],
-        ["b-under-way", "Injecting", "", 3, 2],
-        ["c-over", "Completed", "fail", 6, 6],
-        ["d-refused", "Refused", "inconclusive", 0, 0],
+    assert [list(row) for row in rows] == [["Name", "Phase", "Verdict", "As-Expected", "Faults", "Healed", "Age"]] * 4
+    assert [list(row.values())[:6] for row in rows] == [
+        ["a-new", None, None, None, None, None],
+        ["b-under-way", "Injecting", "", None, 3, 2],
+        ["c-over", "Completed", "fail", True, 6, 6],
+        ["d-refused", "Refused", "inconclusive", None, 0, 0],
     ]
     assert all(row["Age"].endswith("s") for row in rows)
     wide = printed("ChaosExperiment", wide=True)
-    assert list(wide[0]) == ["Name", "Phase", "Verdict", "Faults", "Healed", "Age", "Reason"]
+    assert list(wide[0]) == ["Name", "Phase", "Verdict", "As-Expected", "Faults", "Healed", "Age", "Reason"]
     assert [row["Reason"] for row in wide] == [None, "", lost, "not accepted: spec.checks[0]: no check"]
 
 

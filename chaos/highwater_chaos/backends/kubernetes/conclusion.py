@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from highwater_chaos.backends.kubernetes.healing import NEVER_HAD, NOT_SEEN
 from highwater_chaos.kube.conditions import Condition, stamp, with_conditions
 from highwater_chaos.kube.kinds import Json
 
+COUNTS: Final = ("planned", "injected", "confirmed", "healed")
 RECORDED: Final = "Recorded"
 """Condition of an experiment whose runner has done its part: from now on it is the judging Job's."""
 
@@ -73,6 +75,25 @@ def counts_of(faults: Sequence[Json]) -> Json:
         "confirmed": sum(bool(one["confirmed"]) for one in faults),
         "healed": sum(bool(one["healed"]) for one in faults),
     }
+
+
+def counts_after(status: Json) -> Json:
+    """``status.faults`` of an experiment whose runner was ended, from what its journal says in the end.
+
+    The runner counts with every write; the last step that it took may be in the journal alone. A fault may have an
+    entry for each of its pods, so that entries only bound the counts.
+    """
+    counts = {name: int((status.get("faults") or {}).get(name) or 0) for name in COUNTS}
+    journal = status.get("journal") or []
+    states = [one["state"] for one in journal]
+    in_force = [one for one in journal if one["state"] in ("done", "undone") and NEVER_HAD not in one["evidence"]]
+    if not counts["planned"] and journal:
+        counts["planned"] = 1
+    if not counts["injected"] and in_force:
+        counts["injected"] = 1
+    if "intent" not in states and "done" not in states and not any(NOT_SEEN in one["evidence"] for one in journal):
+        counts["healed"] = counts["injected"]
+    return counts
 
 
 def reason_of(verdict: Json) -> str:

@@ -21,6 +21,8 @@ from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentE
 from highwater_chaos.kube.kinds import Json
 
 OPEN: Final = ("intent", "done")
+NEVER_HAD: Final = "no agent ever had it"
+NOT_SEEN: Final = "its end was not confirmed"
 _AFTER_DEADLINE: Final = timedelta(seconds=60)
 _LONGEST: Final = 1000
 _THREADS: Final = 16
@@ -52,14 +54,14 @@ def heal(journal: Sequence[Json], agents: Mapping[str, AgentClient], now: dateti
         for entry in reversed(open_faults(journal)):
             seen, problems = _heal_one(entry["id"], agents, threads, silent)
             if seen is None and not problems and agents:
-                seen = "no agent ever had it, and none will take it any more"
+                seen = f"{NEVER_HAD}, and none will take it any more"
             if seen is None:
                 why = "; ".join(problems) or "no agent is there"
                 if now < _deadline(entry) + _AFTER_DEADLINE:
                     left.append(f"{entry['id']} ({entry['step']}): {why}")
                     continue
                 unseen.append(entry["id"])
-                seen = f"its deadline is over; its end was not confirmed: {why}"
+                seen = f"its deadline is over; {NOT_SEEN}: {why}"
             healed[entry["id"]] = {**entry, "state": "undone", "at": stamp, "evidence": seen[:_LONGEST]}
     return Healing([healed.get(entry["id"], entry) for entry in journal], left, unseen)
 

@@ -142,24 +142,37 @@ class World:
 
     def _report_refusal(self, owner: Json, pod: str, why: str) -> None:
         """The controller's Event, and another try a little later."""
+        name = owner["metadata"]["name"]
+        message = f'create Pod {pod} in StatefulSet {name} failed error: pods "{pod}" {why}'
+        self._report(owner, "apps/v1", "StatefulSet", pod, message)
+        self._try_again(self._stateful_set, owner)
+
+    def _report_refused_job(self, owner: Json, pod: str, why: str) -> None:
+        """The same of a Job's controller."""
+        self._report(owner, "batch/v1", "Job", owner["metadata"]["name"], f'Error creating: pods "{pod}" {why}')
+        self._try_again(self._job, owner)
+
+    def _report(self, owner: Json, version: str, kind: str, stem: str, message: str) -> None:
         metadata, now = owner["metadata"], now_text()
         namespace, name = metadata["namespace"], metadata["name"]
-        about = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name, "namespace": namespace}
+        about = {"apiVersion": version, "kind": kind, "name": name, "namespace": namespace}
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": f"{pod}.refused", "namespace": namespace},
+            "metadata": {"name": f"{stem}.refused", "namespace": namespace},
             "involvedObject": about | {"uid": metadata["uid"]},
             "type": "Warning",
             "reason": "FailedCreate",
-            "message": f'create Pod {pod} in StatefulSet {name} failed error: pods "{pod}" {why}',
-            "source": {"component": "statefulset-controller"},
+            "message": message,
+            "source": {"component": f"{kind.lower()}-controller"},
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
         }
         self._create(event)
-        again = functools.partial(self._guarded, self._stateful_set, (namespace, name))
+
+    def _try_again(self, what: Callable[[Name], None], owner: Json) -> None:
+        again = functools.partial(self._guarded, what, (owner["metadata"]["namespace"], owner["metadata"]["name"]))
         timer = threading.Timer(_TRY_AGAIN_SECONDS, again)
         timer.daemon = True
         timer.start()
@@ -172,7 +185,11 @@ class World:
                 return
             pods, status = jobs.plan(found.obj, self._owned(found.obj), now_text())
             for pod in pods:
-                self._create(pod)
+                why = self.refuse_pod(pod)
+                if why is None:
+                    self._create(pod)
+                else:
+                    self._report_refused_job(found.obj, f"{pod['metadata']['generateName']}x", why)
             self._store.put(JOBS, name, found.obj | {"status": status})
 
     def _create(self, obj: Json) -> None:

@@ -1,0 +1,110 @@
+"""Why a pod does not run, in the words of the scheduler, the kubelet and its own program.
+
+A pod's status names most causes. What a kubelet cannot mount (a Secret that is missing, say) is in Events about the pod
+and nowhere else: they are asked for only while its containers are being created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from highwater_chaos.kube.kinds import Json
+
+_FATAL_WAITS: Final = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ErrImagePull",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+    }
+)
+_CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
+_LONGEST_LINE: Final = 300
+
+
+class Trouble(NamedTuple):
+    """Why a pod will hardly run by itself: a CamelCase word, and words for people (may be empty)."""
+
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}" if self.message else self.reason
+
+
+def trouble_of(pod: Json) -> Trouble | None:
+    """What a pod's own status tells; None: nothing is wrong."""
+    status = pod.get("status") or {}
+    for one in status.get("conditions") or []:
+        if (one["type"], one["status"], one.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
+            return Trouble("Unschedulable", one.get("message") or "")
+    for container in _containers(pod):
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") not in _FATAL_WAITS:
+            continue
+        said = [waiting.get("message") or ""]
+        if (ended := last_end(container)) is not None:
+            said.insert(0, ended)
+        elif container.get("image") and container["image"] not in said[0]:
+            said.insert(0, f"image {container['image']}")
+        return Trouble(waiting["reason"], "; ".join(one for one in said if one))
+    return None
+
+
+def is_creating(pod: Json) -> bool:
+    """Whether a node has the pod and none of its containers has been created: Events may tell why."""
+    if (pod.get("status") or {}).get("phase", "Pending") != "Pending" or not (pod.get("spec") or {}).get("nodeName"):
+        return False
+    waits = [((one.get("state") or {}).get("waiting") or {}).get("reason") for one in _containers(pod)]
+    return all(reason in _CREATING for reason in waits)
+
+
+def told_by_events(events: Iterable[Json]) -> Trouble | None:
+    """The latest warning of those about a pod whose containers are being created."""
+    warnings = [one for one in events if one.get("type") == "Warning" and one.get("reason")]
+    if not warnings:
+        return None
+    latest = max(warnings, key=time_of)
+    return Trouble(str(latest["reason"]), str(latest.get("message") or ""))
+
+
+def end_of(pod: Json) -> str | None:
+    """How a pod ended: evicted, out of memory, or by its program's exit status and last line. None: it did not fail."""
+    status = pod.get("status") or {}
+    if status.get("reason"):
+        return f"{status['reason']}: {status.get('message', '')}"
+    for one in _containers(pod):
+        if (ended := _termination((one.get("state") or {}).get("terminated") or {})) is not None:
+            return ended
+    return None
+
+
+def last_end(container: Json) -> str | None:
+    """How the container ended before it was started, or is to be started, again. None: it never failed."""
+    return _termination((container.get("lastState") or {}).get("terminated") or {})
+
+
+def time_of(event: Json) -> str:
+    """When it was last so, as text that sorts: to the second."""
+    series = event.get("series") or {}
+    found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
+    return str(found)[:19]
+
+
+def _termination(ended: Json) -> str | None:
+    if not ended.get("exitCode"):
+        return None
+    lines = str(ended.get("message") or "").strip().splitlines()
+    last = f": {lines[-1][:_LONGEST_LINE]}" if lines else ""
+    return f"{ended.get('reason') or 'Error'}, exit status {ended['exitCode']}{last}"
+
+
+def _containers(pod: Json) -> list[Json]:
+    status = pod.get("status") or {}
+    return [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
