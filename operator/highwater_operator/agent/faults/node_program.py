@@ -2,8 +2,8 @@
 end; a clock that is wrong; heartbeats that are lost until a session has expired.
 
 The agent sends instructions over the node's control socket, reached through its container's own file system. Each
-instruction carries this fault's id, so that any agent can undo it. A node is not trusted: an exchange has one deadline and one limit of
-size (:mod:`highwater_chaos.machine.conversation`), and an answer of another shape than ours is an error.
+instruction carries this fault's id, so that any agent can undo it. A node is not trusted: an exchange has one deadline
+and one limit of size (:mod:`highwater_chaos.machine.conversation`). An answer of another shape than ours is an error.
 """
 
 from __future__ import annotations
