@@ -79,6 +79,23 @@ def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Call
     assert execute(["cluster", "status"]) == 1
     assert "cluster default is degraded" in capsys.readouterr().out
 
+    # It is started again, if nothing else is asked for; the others are not touched.
+    for other in (["--wipe"], ["--brokers", "3"], ["--config", "num.partitions=4"]):
+        assert execute(["cluster", "up", *other]) == 254
+        assert "runs already, without broker-1" in capsys.readouterr().err
+    assert execute(["cluster", "up"]) == 0
+    assert "broker-1 is ready" in capsys.readouterr().err
+    repaired = find("default")
+    assert repaired is not None
+    now = {node.name: identity for node, identity in repaired.living()}
+    assert {name: one for name, one in now.items() if name != "broker-1"} == {
+        name: one for name, one in running.items() if name != "broker-1"
+    }
+    assert [node.incarnation for node in repaired.nodes] == [1, 1, 2]
+    await_true(lambda: look(repaired).state == "up", "all nodes work")
+
+    now["broker-1"].send(signal.SIGKILL)
+    assert now["broker-1"].wait_gone(30)
     assert execute(["cluster", "down"]) == 0
     assert "stopped broker-0, controller-0" in capsys.readouterr().out
     assert execute(["cluster", "status"]) == 1
@@ -90,7 +107,7 @@ def test_a_life(home: Path, capsys: pytest.CaptureFixture[str], await_true: Call
     again = bring_up(Wish())
     assert (again.cluster_id, again.bootstrap()) == (cluster.cluster_id, cluster.bootstrap())
     assert again.config == {"num.partitions": "3"}
-    assert [node.incarnation for node in again.nodes] == [2, 2, 2]
+    assert [node.incarnation for node in again.nodes] == [2, 2, 3]
     await_true(lambda: look(again).state == "up", "all nodes work")
     assert execute(["cluster", "down", "--wipe"]) == 0
     assert find("default") is None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from highwater_chaos.machine.capabilities import NEEDS_ROOT, Ability, available
+from highwater_chaos.machine.heal import heal
+from highwater_chaos.machine.runs import run_directories
 
 PRINT = """
 import json
@@ -47,9 +49,11 @@ NOBODY = ("--reuid=65534", "--regid=65534", "--clear-groups")
 MAY_READ = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
 
 
-def reduced(script: str, privileges: tuple[str, ...], *arguments: str) -> str:
+def reduced(script: str, privileges: tuple[str, ...], *arguments: str, state: Path | None = None) -> str:
     command = ["setpriv", *privileges, sys.executable, "-c", script, *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "HIGHWATER_STATE_DIR"}
+    if state is not None:
+        environment["HIGHWATER_STATE_DIR"] = str(state)
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
 
 
@@ -60,10 +64,63 @@ def fresh() -> Iterator[None]:
     available.cache_clear()
 
 
+@pytest.fixture
+def writable() -> Iterator[Path]:
+    """A directory for users who may not enter those of pytest."""
+    root = Path("/tmp") / f"highwater-nobody-{os.getpid()}"
+    root.mkdir(mode=0o777)
+    root.chmod(0o777)
+    yield root
+    shutil.rmtree(root)
+
+
+def guardian_of(run: Path) -> int:
+    """Its pid, by its command line."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"highwater_chaos.machine.guardian" in words and os.fsencode(run) in words:
+                return int(entry.name)
+    raise AssertionError(f"nobody guards {run}")
+
+
+HANGING = """
+import signal
+from highwater_chaos.machine import capabilities
+def hang(*_):
+    print("tried", flush=True)
+    signal.pause()
+capabilities._see = hang
+capabilities.available()
+"""
+
+
+def test_heal_finds_the_trials_of_a_doctor_that_was_killed(leftovers: Any, tmp_path: Path) -> None:
+    """Its guardian was killed too. The first trial has left a stopped process."""
+    environment = os.environ | {"HIGHWATER_STATE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", HANGING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as doctor:
+        try:
+            assert doctor.stdout is not None
+            assert doctor.stdout.readline() == "tried\n"
+            (run,) = run_directories(tmp_path)
+            os.kill(guardian_of(run), signal.SIGKILL)
+        finally:
+            doctor.kill()
+    assert leftovers(tmp_path)
+    (healed,) = heal(tmp_path)
+    assert (healed.label, healed.left) == ("doctor", [])
+    assert any("sleeper" in what for what in healed.undone)
+    assert leftovers(tmp_path) == []
+
+
 def test_all_are_looked_at_and_nothing_is_left(
     leftovers: Any, fresh: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("HIGHWATER_STATE_DIR", str(tmp_path))
     assert set(available()) == set(Ability)
     assert leftovers(tmp_path) == []
     assert list(tmp_path.iterdir()) == []
@@ -78,26 +135,20 @@ def test_doctor_explains_a_missing_program(fresh: None, monkeypatch: pytest.Monk
 
 
 @needs_root
-def test_without_root_what_needs_it_is_named() -> None:
-    found = json.loads(reduced(PRINT, (*NOBODY, *MAY_READ)))
+def test_without_root_what_needs_it_is_named(writable: Path) -> None:
+    found = json.loads(reduced(PRINT, (*NOBODY, *MAY_READ), state=writable))
     assert found.pop("PROCESSES") is None
     assert set(found.values()) == {NEEDS_ROOT}
 
 
 @needs_root
-def test_without_root_what_needs_it_is_refused_and_processes_work(tmp_path: Path) -> None:
-    root = Path("/tmp") / f"highwater-nobody-{os.getpid()}"
-    root.mkdir(mode=0o777)
-    root.chmod(0o777)
-    try:
-        said = reduced(REFUSE, (*NOBODY, *MAY_READ), str(root)).splitlines()
-        assert len(said) == 3
-        assert "only root may make network namespaces; run as root" in said[0]
-        assert "only root may mount file systems; run as root" in said[1]
-        assert said[2] == "running"
-        assert [path.name for path in root.iterdir()] == ["log"]
-    finally:
-        shutil.rmtree(root)
+def test_without_root_what_needs_it_is_refused_and_processes_work(writable: Path) -> None:
+    said = reduced(REFUSE, (*NOBODY, *MAY_READ), str(writable)).splitlines()
+    assert len(said) == 3
+    assert "only root may make network namespaces; run as root" in said[0]
+    assert "only root may mount file systems; run as root" in said[1]
+    assert said[2] == "running"
+    assert [path.name for path in writable.iterdir()] == ["log"]
 
 
 @needs_root

@@ -170,12 +170,12 @@ def wait_ready(
     patience: float,
     progress: Callable[[str], None],
 ) -> None:
-    """Wait until every node does its work.
+    """Wait until every node of ``children`` does its work.
 
     Raises:
         LocalClusterError: one has ended, or is not ready in time; the end of its log is in the message.
     """
-    waiting = {node.name: node for node in cluster.nodes}
+    waiting = {node.name: node for node in cluster.nodes if node.name in children}
     deadline = time.monotonic() + patience
     while waiting:
         for name, node in list(waiting.items()):

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import subprocess
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -58,11 +58,12 @@ class Wish:
 
 
 def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> ClusterRecord:
-    """Start all nodes and wait until they work.
+    """Start all nodes and wait until they work; of a cluster of which some nodes have died, those.
 
     Raises:
-        LocalClusterError: it runs already, its data are of another shape, an address is taken, a property is wrong, a
-            node does not come up. Nothing runs then, and a directory that was made for it is gone again.
+        LocalClusterError: it runs already, or a part of it does and something else is asked for than it was made with;
+            its data are of another shape, an address is taken, a property is wrong, a node does not come up. What was
+            started is ended then, and a directory that was made for it is gone again.
     """
     directory = directory_of(wish.name) if wish.directory is None else wish.directory.absolute()
     _check_directory(wish, directory)
@@ -72,8 +73,7 @@ def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> Cl
         with locked(directory):
             before = load(directory)
             if before is not None and before.living():
-                pids = ", ".join(f"{node.name} (pid {identity.pid})" for node, identity in before.living())
-                raise LocalClusterError(f"cluster {before.name} runs already: {pids}; see 'highwater cluster status'")
+                return _start_dead(wish, before, progress)
             cluster = _planned(wish, directory, None if wish.wipe else before)
             if cluster.mode == "zookeeper" and (problem := available()):
                 raise LocalClusterError(problem)
@@ -84,7 +84,7 @@ def bring_up(wish: Wish, progress: Callable[[str], None] = lambda _: None) -> Cl
                 # Last of all, once everything that can be wrong with what is asked for has been found.
                 for node in before.nodes:
                     shutil.rmtree(before.node_path(node))
-            running = _start_all(cluster, progress)
+            running = _start(cluster, cluster.nodes, progress)
             point_to(wish.name, directory)
             return running
     except BaseException:
@@ -157,6 +157,26 @@ def _planned(wish: Wish, directory: Path, before: ClusterRecord | None) -> Clust
     return ClusterRecord(wish.name, str(directory), cluster_id, tuple(nodes), config, mode)
 
 
+def _start_dead(wish: Wish, before: ClusterRecord, progress: Callable[[str], None]) -> ClusterRecord:
+    """Start the nodes whose processes have ended, as they were; those that live are not touched."""
+    living = before.living()
+    pids = ", ".join(f"{node.name} (pid {identity.pid})" for node, identity in living)
+    names = {node.name for node, _ in living}
+    dead = [node for node in before.nodes if node.name not in names]
+    if not dead:
+        raise LocalClusterError(f"cluster {before.name} runs already: {pids}; see 'highwater cluster status'")
+    stopped = tuple(msgspec.structs.replace(node, process=None) for node in before.nodes)
+    as_before = msgspec.structs.replace(before, nodes=stopped)
+    if wish.wipe or _planned(wish, before.path, before) != as_before:
+        raise LocalClusterError(
+            f"cluster {before.name} runs already, without {', '.join(node.name for node in dead)}: {pids}; 'highwater"
+            f" cluster up --name {before.name}' without other options starts what is missing, 'highwater cluster down"
+            f" --name {before.name}' stops the rest"
+        )
+    _check_ports(msgspec.structs.replace(before, nodes=tuple(dead)))
+    return _start(before, dead, progress)
+
+
 def _check_ports(cluster: ClusterRecord) -> None:
     ports = [port for node in cluster.nodes for port in (node.port, *node.peer_ports)]
     if taken := [str(Endpoint(LOOPBACK, port)) for port in ports if not is_free(port)]:
@@ -165,18 +185,17 @@ def _check_ports(cluster: ClusterRecord) -> None:
         )
 
 
-def _start_all(cluster: ClusterRecord, progress: Callable[[str], None]) -> ClusterRecord:
+def _start(cluster: ClusterRecord, nodes: Iterable[NodeRecord], progress: Callable[[str], None]) -> ClusterRecord:
+    """Start ``nodes`` of the cluster; if one of them does not come up, none of them runs."""
     children: dict[str, subprocess.Popen[bytes]] = {}
     try:
-        started: list[NodeRecord] = []
-        for node in cluster.nodes:
+        for node in nodes:
             running, child = start(cluster, node)
             children[node.name] = child
-            started.append(running)
+            now = tuple(running if one.name == node.name else one for one in cluster.nodes)
+            cluster = msgspec.structs.replace(cluster, nodes=now)
             # After each: `cluster down` must find every process, also if this one is killed meanwhile.
-            rest = cluster.nodes[len(started) :]
-            msgspec.structs.replace(cluster, nodes=(*started, *rest)).save()
-        cluster = msgspec.structs.replace(cluster, nodes=tuple(started))
+            cluster.save()
         wait_ready(cluster, children, _READY_WITHIN, progress)
     except BaseException:
         _undo(cluster, children)

@@ -2,13 +2,13 @@
 
 A missing device node, a kernel without a module, a container without ``CAP_SYS_ADMIN``, a program that is not
 installed: there are more reasons than can be looked up, and an ability that was tried is one that works. All trials
-are part of a run of their own, with journal and guardian, so that even a trial that is killed leaves nothing.
+are part of a run of their own, with journal and guardian, so that even a trial that is killed leaves nothing. The run
+lies in the state directory, where ``highwater heal`` finds it if the guardian was killed as well.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -52,16 +52,15 @@ NEEDS_ROOT: Final = "needs root; run as root (sudo)"
 def available() -> dict[Ability, str | None]:
     """Each ability, and why not; None: it works. Tried once per process; takes a second at most."""
     try:
-        with tempfile.TemporaryDirectory(prefix="highwater-doctor-") as folder:
-            return _try_all(Path(folder))
+        return _try_all()
     except (MachineError, OSError) as error:
         return dict.fromkeys(Ability, str(error))
 
 
-def _try_all(folder: Path) -> dict[Ability, str | None]:
+def _try_all() -> dict[Ability, str | None]:
     found: dict[Ability, str | None] = {}
-    with MachineRun.open(label="doctor", root=folder / "state") as run:
-        trials = _Trials(run, folder)
+    with MachineRun.open(label="doctor") as run:
+        trials = _Trials(run)
         found[Ability.PROCESSES] = _why_not(trials.processes)
         if os.geteuid() != 0:
             return found | {ability: NEEDS_ROOT for ability in Ability if ability is not Ability.PROCESSES}
@@ -89,10 +88,9 @@ def _try_all(folder: Path) -> dict[Ability, str | None]:
 @dataclass(slots=True)
 class _Trials:
     run: MachineRun
-    folder: Path
 
     def processes(self) -> None:
-        log = self.folder / "log"
+        log = self.run.path / "log"
         process = self.run.make(
             Process("sleeper", self.run.directory, spawn=Spawn(["/bin/sleep", "60"], log, None, {}))
         )
