@@ -81,6 +81,8 @@ THOROUGH = os.environ.get("HIGHWATER_THOROUGH") == "1"
 """`make thorough`, every night: as many examples as each test says."""
 QUICK_EXAMPLES = 60
 """How many of them `make test` tries, the first ones. Tests of fewer, and state machines, are run whole."""
+QUICK_EXAMPLES_OF_MANY = 20
+"""Where a test has parameters, as with each of 140 messages: so many for each."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -129,9 +131,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """Let ``make test`` try the first examples of those that ``make thorough`` tries."""
     test = getattr(item, "obj", None)
     chosen = getattr(test, "_hypothesis_internal_use_settings", None)
-    if not THOROUGH and isinstance(chosen, settings) and chosen.max_examples > QUICK_EXAMPLES:
+    most = QUICK_EXAMPLES_OF_MANY if hasattr(item, "callspec") else QUICK_EXAMPLES
+    if not THOROUGH and isinstance(chosen, settings) and chosen.max_examples > most:
         function = getattr(test, "__func__", test)
-        function._hypothesis_internal_use_settings = settings(chosen, max_examples=QUICK_EXAMPLES)
+        function._hypothesis_internal_use_settings = settings(chosen, max_examples=most)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

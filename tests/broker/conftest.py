@@ -25,21 +25,11 @@ from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import SimDisk, Simulator, derive_random
 from highwater_runtime.sim.network import CodecMode
 from highwater_runtime.switches import Switches
-from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.create_topics_request import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from highwater_runtime.wire.messages.produce_request import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+from simulated_cluster import SimulatedCluster
 
 CLUSTER_ID = "test-cluster-of-brokers"
 FAST = {
@@ -69,7 +59,7 @@ class Idle:
         on_stopped()
 
 
-class Cluster:
+class Cluster(SimulatedCluster):
     """Brokers, controllers and one client in a simulator."""
 
     def __init__(
@@ -124,35 +114,12 @@ class Cluster:
             self.sim.start(name)
         self.until(lambda: all(self.unfenced(b) for b in range(brokers)))
 
-    # --- time ---
-
-    def until(self, predicate: Callable[[], bool], within_s: float = 30) -> None:
-        """Run until ``predicate`` holds; fail if that takes too long."""
-        assert self.sim.run_for(int(within_s * SECOND), predicate=predicate), "not in time"
-
-    def run(self, seconds: float) -> None:
-        self.sim.run_for(int(seconds * SECOND))
-
     # --- looking in ---
-
-    def broker(self, broker_id: int) -> Broker | None:
-        core = self.sim.node(f"broker-{broker_id}").core
-        return core if isinstance(core, Broker) else None
-
-    def replica(self, broker_id: int, name: str = "orders-0") -> Partition | None:
-        broker = self.broker(broker_id)
-        if broker is None:
-            return None
-        return next((p for p in broker.partitions.values() if p.name == name), None)
 
     def leader(self, name: str = "orders-0") -> Partition:
         leaders = [p for p in self.replicas(name) if p.is_leader]
         assert leaders, f"{name} has no leader"
         return max(leaders, key=lambda p: p.leader_epoch)
-
-    def leads(self, broker_id: int, name: str = "orders-0") -> bool:
-        replica = self.replica(broker_id, name)
-        return replica is not None and replica.is_leader
 
     def replicas(self, name: str = "orders-0") -> list[Partition]:
         found = [self.replica(b, name) for b in range(len(self.sim.nodes)) if f"broker-{b}" in self.sim.nodes]
@@ -164,13 +131,6 @@ class Cluster:
             return False
         own = broker.image.brokers.get(broker_id)
         return own is not None and own.epoch == broker.broker_epoch and own.active
-
-    def values(self, broker_id: int, name: str = "orders-0") -> list[bytes | None]:
-        """All values in a replica's log."""
-        replica = self.replica(broker_id, name)
-        assert replica is not None
-        log = replica.log
-        return [r.value for b in log.batches_between(log.log_start_offset, log.log_end_offset) for r in b.records()]
 
     def of_kind(self, kind: type[NodeEvent]) -> list[tuple[int, str, Any]]:
         return [entry for entry in self.events if isinstance(entry[2], kind)]
@@ -202,38 +162,7 @@ class Cluster:
         )
 
     def create_topic(self, replicas: list[int], name: str = "orders", configs: Mapping[str, str] | None = None) -> UUID:
-        topic = CreatableTopic(
-            name=name,
-            num_partitions=-1,
-            replication_factor=-1,
-            assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=replicas)],
-            configs=[CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
-        )
-        response = self.ask("broker-0", CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
-        assert not isinstance(response, RpcFailure)
-        assert response.topics[0].error_code == ErrorCode.NONE, response.topics[0]
-        topic_id: UUID = response.topics[0].topic_id
-        self.until(lambda: self.leads(replicas[0], f"{name}-0"))
-        return topic_id
-
-    def produce_request(
-        self,
-        *values: bytes,
-        acks: int = -1,
-        topic: str = "orders",
-        producer_id: int = -1,
-        sequence: int = -1,
-        timeout_ms: int = 3000,
-    ) -> ProduceRequest:
-        batch = build_batch(
-            list(values),
-            timestamp_ms=1_000,
-            producer_id=producer_id,
-            producer_epoch=0 if producer_id >= 0 else -1,
-            base_sequence=sequence,
-        )
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=batch)])
-        return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data])
+        return self.create_topic_at(lambda *asked: self.ask("broker-0", *asked), replicas, name, configs)
 
     def produce(self, *values: bytes, to: int | None = None, **options: Any) -> Any:
         """Produce one batch; returns the partition's answer."""

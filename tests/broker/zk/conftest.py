@@ -7,11 +7,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from simulated_cluster import SimulatedCluster
 
 from highwater_runtime.broker import BrokerOptions
-from highwater_runtime.broker.partition import Partition
 from highwater_runtime.config import NodeConfig, PropertyValue
-from highwater_runtime.log.records import build_batch
 from highwater_runtime.metadata.znodes import LeaderAndIsrNode, decode_node, leader_and_isr_path
 from highwater_runtime.nodes import ZooKeeperBroker
 from highwater_runtime.ports import SECOND, Endpoint, Ports, RpcFailure
@@ -20,19 +19,8 @@ from highwater_runtime.ports.trace import NodeEvent
 from highwater_runtime.sim import Simulator
 from highwater_runtime.switches import Switches
 from highwater_runtime.wire.errors import ErrorCode
-from highwater_runtime.wire.messages.create_topics_request import (
-    CreatableReplicaAssignment,
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
 from highwater_runtime.wire.messages.delete_topics_request import DeleteTopicsRequest, DeleteTopicState
 from highwater_runtime.wire.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from highwater_runtime.wire.messages.produce_request import (
-    PartitionProduceData,
-    ProduceRequest,
-    TopicProduceData,
-)
 from highwater_runtime.zookeeper import EnsembleClient, ZooKeeperOptions, ZooKeeperServer
 
 FAST = {
@@ -68,8 +56,10 @@ class Client:
         on_stopped()
 
 
-class Cluster:
+class Cluster(SimulatedCluster):
     """``brokers`` brokers and ``zookeepers`` servers."""
+
+    patience_s = 60
 
     def __init__(
         self,
@@ -112,14 +102,6 @@ class Cluster:
             self.sim.start(name)
         self.until(lambda: all(self.is_up(b) for b in range(brokers)))
 
-    # --- time ---
-
-    def until(self, predicate: Callable[[], bool], within_s: float = 60) -> None:
-        assert self.sim.run_for(int(within_s * SECOND), predicate=predicate), "not in time"
-
-    def run(self, seconds: float) -> None:
-        self.sim.run_for(int(seconds * SECOND))
-
     # --- looking in ---
 
     def broker(self, broker_id: int) -> ZooKeeperBroker | None:
@@ -142,20 +124,6 @@ class Cluster:
         active = [b for b in range(self.brokers) if (core := self.broker(b)) is not None and core.controller.is_active]
         assert active, "no controller"
         return max(active, key=lambda b: self.broker(b).controller.epoch)
-
-    def replica(self, broker_id: int, name: str = "orders-0") -> Partition | None:
-        broker = self.broker(broker_id)
-        return None if broker is None else next((p for p in broker.partitions.values() if p.name == name), None)
-
-    def leads(self, broker_id: int, name: str = "orders-0") -> bool:
-        replica = self.replica(broker_id, name)
-        return replica is not None and replica.is_leader
-
-    def values(self, broker_id: int, name: str = "orders-0") -> list[bytes | None]:
-        replica = self.replica(broker_id, name)
-        assert replica is not None
-        log = replica.log
-        return [r.value for b in log.batches_between(log.log_start_offset, log.log_end_offset) for r in b.records()]
 
     def directories(self, broker_id: int) -> list[str]:
         return sorted(name for name in self.sim.node(f"broker-{broker_id}").disk.list() if "-" in name)
@@ -197,19 +165,7 @@ class Cluster:
         return answers[0]
 
     def create_topic(self, replicas: list[int], name: str = "orders", configs: Mapping[str, str] | None = None) -> UUID:
-        topic = CreatableTopic(
-            name=name,
-            num_partitions=-1,
-            replication_factor=-1,
-            assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=replicas)],
-            configs=[CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
-        )
-        response = self.ask(self.controller, CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 7)
-        assert not isinstance(response, RpcFailure)
-        assert response.topics[0].error_code == ErrorCode.NONE, response.topics[0]
-        self.until(lambda: self.leads(replicas[0], f"{name}-0"))
-        topic_id: UUID = response.topics[0].topic_id
-        return topic_id
+        return self.create_topic_at(lambda *asked: self.ask(self.controller, *asked), replicas, name, configs)
 
     def delete_topic(self, name: str = "orders") -> None:
         request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=10_000)
@@ -218,9 +174,7 @@ class Cluster:
 
     def produce(self, to: int, *values: bytes, acks: int = -1, topic: str = "orders", timeout_ms: int = 3000) -> Any:
         """Produce one batch; returns the error code."""
-        records = build_batch(list(values), timestamp_ms=1_000)
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=0, records=records)])
-        request = ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=[data])
+        request = self.produce_request(*values, acks=acks, topic=topic, timeout_ms=timeout_ms)
         response = self.ask(to, request, 9)
         assert not isinstance(response, RpcFailure), response
         return ErrorCode(response.responses[0].partition_responses[0].error_code)
