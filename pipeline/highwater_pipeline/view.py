@@ -188,8 +188,8 @@ class Columns:
         """A column at ``rows`` as Python values; None for null."""
         kind = self.table.schema.field(name).type
         if pa.types.is_string(kind):
-            numbers, words = self.codes(name)
-            named = [*words, None]
+            numbers, _ = self.codes(name)
+            named = self._words_or_none(name)
             return [named[number] for number in numbers[rows].tolist()]
         found: list[Any]
         if pa.types.is_list(kind):
@@ -202,6 +202,14 @@ class Columns:
             found = (self.bools(name) if pa.types.is_boolean(kind) else self.ints(name, -1))[rows].tolist()
         null = self.nulls(name)
         return found if null is None else [None if no else one for one, no in zip(found, null[rows], strict=True)]
+
+    def _words_or_none(self, name: str) -> list[str | None]:
+        """The words of a column and None behind them, where a null's code leads. Made once, not for each partition."""
+        key = ("words or none", name)
+        made: list[str | None] | None = self._made.get(key)
+        if made is None:
+            made = self._made[key] = [*self.codes(name)[1], None]
+        return made
 
     def nulls(self, name: str) -> Bools | None:
         """Where a column is null; None: nowhere."""

@@ -111,6 +111,6 @@ def path_components(path: str) -> list[str]:
     if not path:
         return []
     parts = path.split("/")
-    if any(part in ("", ".", "..") for part in parts):
+    if "" in parts or "." in parts or ".." in parts:
         raise ValueError(f"path {path!r} must be relative, without empty components, '.' or '..'")
     return parts

@@ -61,8 +61,12 @@ class DirectoryTree:
 
     def directory(self, path: str) -> Directory:
         """The directory ``path``. Raises ``ENOENT`` or ``ENOTDIR``."""
+        return self._directory(path_components(path), path)
+
+    def _directory(self, parts: list[str], path: str) -> Directory:
+        """The directory at ``parts``; errors name ``path``."""
         node: Node = self.root
-        for part in path_components(path):
+        for part in parts:
             if not isinstance(node, Directory):
                 raise os_error(errno.ENOTDIR, path)
             child = node.entries.get(part)
@@ -78,7 +82,7 @@ class DirectoryTree:
         *above, name = path_components(path) or [""]
         if not name:
             raise os_error(errno.EBUSY, path)
-        return self.directory("/".join(above)), name
+        return self._directory(above, path), name
 
     def files(self) -> list[tuple[str, CachedFile]]:
         """All files by path, sorted."""
