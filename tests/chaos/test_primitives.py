@@ -10,6 +10,7 @@ from highwater_chaos.backends.local.backend import LocalBackend
 from highwater_chaos.backends.local.isolated import IsolatedBackend
 from highwater_chaos.backends.primitives import (
     PRIMITIVES,
+    ConfiguresNodes,
     CutsLinks,
     ExpiresSessions,
     FailsDisks,
@@ -32,8 +33,8 @@ from highwater_chaos.workload.client_host import HostsClientProcesses
         (SimBackend, {HostsClientProcesses}),
         (LocalBackend, {LosesPower, CutsLinks, FillsDisks, FailsDisks}),
         (IsolatedBackend, set()),
-        (KubernetesBackend, {LosesPower, WipesDisks, FillsDisks, FailsDisks}),
-        (CrashableBackend, set()),
+        (KubernetesBackend, {LosesPower, WipesDisks, FillsDisks, FailsDisks, ConfiguresNodes}),
+        (CrashableBackend, {ConfiguresNodes}),
     ],
 )
 def test_each_backend_lacks_what_it_has_no_methods_for(backend: type, missing: set[type]) -> None:
@@ -54,6 +55,7 @@ def test_a_primitive_with_a_method_missing_is_none() -> None:
 def test_without_a_primitive_those_faults_are_missing_that_need_it() -> None:
     every = frozenset(PRIMITIVES)
     assert available_faults(every) == list(fault_kinds())
-    for primitive in every - {HostsClientProcesses, ExpiresSessions}:  # the latter is needed in ZooKeeper mode alone
+    # No fault needs these in its simplest form: expiry needs a client in ZooKeeper mode alone, a restart may configure.
+    for primitive in every - {HostsClientProcesses, ExpiresSessions, ConfiguresNodes}:
         lost = set(fault_kinds()) - set(available_faults(every - {primitive}))
         assert lost == {kind for kind in fault_kinds() if primitive in kind_named(kind).example().needs} != set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from highwater_chaos.backends.primitives import Primitive, implemented_by
+from highwater_chaos.backends.primitives import ConfiguresNodes, Primitive, implemented_by
 from highwater_chaos.experiment import Cluster
 
 
@@ -24,7 +24,11 @@ class KubernetesAbilities:
     def why_not(self, cluster: Cluster, primitive: Primitive) -> str | None:
         """The storage of a borrowed LogCluster: all other clusters are crashable."""
         del cluster
-        return None if primitive in self.primitives else "the LogCluster has no storage.crashable"
+        if primitive in self.primitives:
+            return None
+        if primitive is ConfiguresNodes:
+            return "all brokers of a LogCluster have one configuration"
+        return "the LogCluster has no storage.crashable"
 
     def problems(self, cluster: Cluster) -> list[str]:
         """Other software does not run on Kubernetes."""
