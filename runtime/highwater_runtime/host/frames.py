@@ -13,7 +13,8 @@ from typing import Final
 
 _unpack_size: Final = Struct(">i").unpack_from
 
-INITIAL_BYTES: Final = 16 * 1024
+INITIAL_BYTES: Final = 4 * 1024
+"""Of each connection, also one that never says anything."""
 KEPT_BYTES: Final = 2 * 1024 * 1024
 """A buffer larger than this is given back after its frame."""
 _CUT_OUT_BYTES: Final = 8 * 1024

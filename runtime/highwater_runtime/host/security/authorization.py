@@ -64,7 +64,7 @@ def only_nodes(principals: frozenset[str], *, is_controller: bool) -> Authorize:
                     return None
                 return _refused_fetch(body)
             case AlterUserScramCredentialsRequest():
-                changed = [*(one.name for one in body.deletions), *(one.name for one in body.upsertions)]
+                changed = {one.name for one in body.deletions} | {one.name for one in body.upsertions}
                 if users.isdisjoint(changed):
                     return None
             case _:
