@@ -181,7 +181,7 @@ def test_an_image_that_cannot_be_had(judging: Any, passing: Recorded) -> None:
     image = {"name": "judge", "image": "highwater/pipeline:0.1.0", "imageID": "", "ready": False, "restartCount": 0}
     status = {"containerStatuses": [{**image, "state": {"waiting": waiting}}]}
     judging.api.patch("v1", "Pod", name, SYSTEM, {"status": status}, "status")
-    inconclusive(judging, "image highwater/pipeline:0.1.0: ImagePullBackOff: Back-off pulling image")
+    inconclusive(judging, "ImagePullBackOff: image highwater/pipeline:0.1.0; Back-off pulling image")
     until(lambda: judging.jobs() == [], "the Job to go: nothing waits on for an image")
 
 
