@@ -125,7 +125,7 @@ def test_a_fault_that_never_took_hold_makes_the_run_inconclusive(make_experiment
 def test_a_condition_not_met_makes_the_run_inconclusive_and_everything_is_healed(make_experiment):
     result = run(
         make_experiment(
-            "[{inject: {kill: {target: {broker: 2}}}}, {await: {underReplicated: 7, within: 1s}}, {wait: 1h}]"
+            "[{inject: {kill: {target: {broker: 2}}}}, {await: {underReplicated: 7, within: 1s}}, {wait: 1m}]"
         )
     )
     assert len(result.inconclusive_reasons) == 1
@@ -134,7 +134,7 @@ def test_a_condition_not_met_makes_the_run_inconclusive_and_everything_is_healed
 
 
 def test_past_its_timeout_a_run_is_healed_and_inconclusive(make_experiment):
-    result = run(make_experiment("[{inject: {pause: {target: {broker: 1}}}}, {wait: 1h}]", timeout="20s"))
+    result = run(make_experiment("[{inject: {pause: {target: {broker: 1}}}}, {wait: 19s}]", timeout="20s"))
     assert "timeout of 20s came in the middle of the schedule, at step 2" in result.inconclusive_reasons[0]
     assert result.final_reads_cut_short, "what is unread then is not lost"
     assert result.faults[0].healed

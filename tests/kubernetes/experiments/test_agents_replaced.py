@@ -142,8 +142,8 @@ def test_one_that_leads_nowhere_is_not_waited_for_twice(
     assert until(state, "the successor to be found") == "healed"
 
 
-def _run(real: Any, timeout: str, lasts: str, **spec: Any) -> str:
-    schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": lasts}}, {"wait": lasts}]
+def _run(real: Any, timeout: str, lasts: str, wait: str | None = None, **spec: Any) -> str:
+    schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": lasts}}, {"wait": wait or lasts}]
     cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": [{"name": "orders", "replicationFactor": 2}]}
     workload = {"producers": 1, "rate": "50/s", "consumers": 1}
     real.api.create(experiment(cluster=cluster, workload=workload, schedule=schedule, timeout=timeout, **spec))
@@ -172,7 +172,7 @@ def test_a_run_goes_on_with_the_agent_that_took_its_place(real: Any) -> None:
 
 def test_a_run_whose_agent_never_answers_ends_at_its_timeout(real: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real.start()
-    fault = _run(real, "40s", "10m")
+    fault = _run(real, "40s", "10m", wait="39s")
     agent = real.agents[0]
     agent.answering.clear()
     # Only while it is silent: before and after, a busy machine may take its time.
