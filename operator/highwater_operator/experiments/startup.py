@@ -14,7 +14,7 @@ from typing import Final
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
 from highwater_chaos.kube.conditions import condition_of
 from highwater_chaos.kube.kinds import Json
-from highwater_operator.reconcile.pod_troubles import Trouble, is_creating, told_by_events, trouble_of
+from highwater_operator.reconcile.pod_troubles import Trouble, is_creating, trouble_of, warning_in_events
 
 GIVES_WAY: Final = "GivesWay"
 """Reason of ``SteadyState`` of an experiment that waits for another one's resources."""
@@ -32,12 +32,12 @@ def runner_trouble(pods: Sequence[Json], pod_events: Iterable[Json], job_events:
         job_events: about the Job, if it has no pods.
     """
     for pod in pods:
-        found = trouble_of(pod) or (told_by_events(pod_events) if is_creating(pod) else None)
+        found = trouble_of(pod) or (warning_in_events(pod_events) if is_creating(pod) else None)
         if found is not None:
             return Trouble(found.reason, f"runner: {found.message}")
     if pods:
         return None
-    refused = told_by_events(one for one in job_events if one.get("reason") == "FailedCreate")
+    refused = warning_in_events(one for one in job_events if one.get("reason") == "FailedCreate")
     return None if refused is None else Trouble("PodsNotCreated", f"runner: {refused.message}")
 
 

@@ -19,7 +19,7 @@ from highwater_chaos.kube.kinds import EVENT, Json
 from highwater_operator.kube import AsyncKube
 from highwater_operator.objects.naming import Role
 from highwater_operator.reconcile.observation import PodView, SetView
-from highwater_operator.reconcile.pod_troubles import time_of, told_by_events
+from highwater_operator.reconcile.pod_troubles import time_of, warning_in_events
 
 _POD: Final = re.compile(r"\bPod (\S+) in StatefulSet ")
 _WHY: Final = re.compile(r".* failed error: ", re.DOTALL)
@@ -63,7 +63,7 @@ async def with_troubles(kube: AsyncKube, namespace: str, pods: Sequence[PodView]
     except Refused as error:
         _log.warning("why pods do not start cannot be read: %s", error)
         return tuple(pods)
-    troubles = {pod.uid: told_by_events(events) for pod, events in zip(creating, lists, strict=True)}
+    troubles = {pod.uid: warning_in_events(events) for pod, events in zip(creating, lists, strict=True)}
     return tuple(pod if (found := troubles.get(pod.uid)) is None else replace(pod, trouble=str(found)) for pod in pods)
 
 

@@ -39,7 +39,7 @@ class Trouble(NamedTuple):
 
 
 def trouble_of(pod: Json) -> Trouble | None:
-    """What a pod's own status tells; None: nothing is wrong."""
+    """Return what is wrong by the pod's own status; None if nothing is."""
     status = pod.get("status") or {}
     for one in status.get("conditions") or []:
         if (one["type"], one["status"], one.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
@@ -48,12 +48,12 @@ def trouble_of(pod: Json) -> Trouble | None:
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") not in _FATAL_WAITS:
             continue
-        said = [waiting.get("message") or ""]
+        messages = [waiting.get("message") or ""]
         if (ended := last_end(container)) is not None:
-            said.insert(0, ended)
-        elif container.get("image") and container["image"] not in said[0]:
-            said.insert(0, f"image {container['image']}")
-        return Trouble(waiting["reason"], "; ".join(one for one in said if one))
+            messages.insert(0, ended)
+        elif container.get("image") and container["image"] not in messages[0]:
+            messages.insert(0, f"image {container['image']}")
+        return Trouble(waiting["reason"], "; ".join(one for one in messages if one))
     return None
 
 
@@ -65,7 +65,7 @@ def is_creating(pod: Json) -> bool:
     return all(reason in _CREATING for reason in waits)
 
 
-def told_by_events(events: Iterable[Json]) -> Trouble | None:
+def warning_in_events(events: Iterable[Json]) -> Trouble | None:
     """The latest warning of those about a pod whose containers are being created."""
     warnings = [one for one in events if one.get("type") == "Warning" and one.get("reason")]
     if not warnings:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from api_server.world import PENDING, READY
 
-from highwater_operator.reconcile.pod_troubles import end_of, is_creating, told_by_events, trouble_of
+from highwater_operator.reconcile.pod_troubles import end_of, is_creating, trouble_of, warning_in_events
 
 CRASH = "back-off 40s restarting failed container=node pod=demo-broker-0_default(5d1b6d5e)"
 MOUNT = 'MountVolume.SetUp failed for volume "config" : secret "keys" not found'
@@ -60,8 +60,8 @@ def test_events_count_only_while_containers_are_created() -> None:
     normal = {"type": "Normal", "reason": "Scheduled", "message": "m", "lastTimestamp": "2026-01-01T00:00:09Z"}
     old = {"type": "Warning", "reason": "FailedMount", "message": "old", "lastTimestamp": "2026-01-01T00:00:01Z"}
     new = {**old, "message": MOUNT, "lastTimestamp": "2026-01-01T00:00:05Z"}
-    assert str(told_by_events([new, normal, old])) == f"FailedMount: {MOUNT}"
-    assert told_by_events([normal]) is None
+    assert str(warning_in_events([new, normal, old])) == f"FailedMount: {MOUNT}"
+    assert warning_in_events([normal]) is None
 
 
 def test_what_a_kubelet_cannot_mount_stands_in_the_status(stage: Any, wait_for: Any) -> None:
