@@ -116,7 +116,7 @@ class Cluster:
 
 @pytest.fixture
 def cluster(monkeypatch):
-    monkeypatch.setattr(sim, "broker_factory", lambda cluster, name: lambda ports: Candidate(cluster, name, ports))
+    monkeypatch.setattr(sim, "broker_factory", lambda cluster, name, _own: lambda ports: Candidate(cluster, name, ports))
     return Cluster()
 
 
