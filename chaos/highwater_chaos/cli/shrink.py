@@ -35,7 +35,7 @@ def shrink(
     runs: Annotated[int, typer.Option(min=2, metavar="N", help="Try at most this many experiments.")] = 600,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Find a small experiment that fails the same way.
+    """Find a small experiment that fails as a recorded run did.
 
     Writes out the faults that 'random' drew, then removes steps, nodes, partitions, clients and properties as long as
     the anomaly stays. The same run gives the same file. Exits 0 if the file was written.
