@@ -8,6 +8,13 @@ from agent_world import Agent, World, confirmed
 from highwater_operator.agent.probes import answering
 
 
+def probes_in(saw: str) -> int:
+    """How many were dropped: three are sent, and the kernel sends one again that waits for long."""
+    count, word, _ = saw.split(maxsplit=2)
+    assert word == "probes"
+    return int(count)
+
+
 @pytest.mark.parametrize("direction", ["in", "out", "both"])
 def test_a_partition_cuts_one_peer_off_and_no_other(agent: Agent, world: World, direction: str) -> None:
     pod, peer, other = (world.pod(f"{name}-{direction}-broker-0") for name in ("cut", "peer", "other"))
@@ -16,7 +23,7 @@ def test_a_partition_cuts_one_peer_off_and_no_other(agent: Agent, world: World, 
     cuts = [{"peer": peer.address, "direction": direction}]
     record = agent.inject(f"cut-{direction}", "partition", pod, cuts=cuts)
     for saw in confirmed(record, "inject"):
-        assert saw.startswith("3 probes ")
+        assert probes_in(saw) >= 3
         assert saw.endswith("its port 9404 answered before and does not answer across the cut")
     targets = [(peer.address, 9404), (other.address, 9404)]
     assert answering(pod.namespace, targets, 1) == {(other.address, 9404)}
@@ -72,7 +79,7 @@ def test_two_partitions_of_a_pair_heal_apart(agent: Agent, world: World) -> None
     second = agent.inject("twice-2", "partition", pod, cuts=[{"peer": peer.address}])
     # The first rule drops what the second would; both are in force.
     (saw,) = confirmed(second, "inject")
-    assert saw.startswith("3 probes from")
+    assert probes_in(saw) >= 3
     assert second["evidence"][0]["details"]["dropped"] == 0
     agent.heal("twice-1")
     assert answering(pod.namespace, [target], 0.5) == set()
