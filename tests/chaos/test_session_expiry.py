@@ -116,7 +116,10 @@ class Cluster:
 
 @pytest.fixture
 def cluster(monkeypatch):
-    monkeypatch.setattr(sim, "broker_factory", lambda cluster, name, _own: lambda ports: Candidate(cluster, name, ports))
+    def candidates(cluster, name, _own):
+        return lambda ports: Candidate(cluster, name, ports)
+
+    monkeypatch.setattr(sim, "broker_factory", candidates)
     return Cluster()
 
 
