@@ -158,7 +158,7 @@ def test_status_shows_partitions_as_the_controller_sees_them(
     assert "fenced brokers: 1; partitions: 6; without a leader: 4; under-replicated: 2; under min ISR: 2" in said
     log = cluster.log_path(cluster.of_role("controller")[0])
     await_true(lambda: "partitions left without a leader count=4" in log.read_text(), "the controller says so")
-    assert "leaders elected count=2 leaders=0:2" in log.read_text()
+    await_true(lambda: "leaders elected count=2 leaders=0:2" in log.read_text(), "the controller says who leads now")
 
 
 def test_data_elsewhere_and_another_name(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
