@@ -270,3 +270,42 @@ def test_two_after_each_other_on_a_cluster_that_was_there_before(real: Any, tmp_
             after["spec"],
         )
         before = after
+
+
+@pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
+def test_two_after_each_other_on_a_cluster_with_an_ensemble(real: Any, tmp_path: Path) -> None:
+    """The LogCluster has lost a controller and a session before; the second experiment has a topic of the first one's
+    name. Both are judged by what the ensemble commits from their beginning on, about their topic alone."""
+    real.start()
+    kind = ("highwater.dev/v1alpha1", "LogCluster", "theirs", "default")
+    config = {"zookeeper.session.timeout.ms": 9000, "replica.fetch.wait.max.ms": 200}
+    old = {"name": "old", "replicationFactor": 2}
+    spec = {"mode": "zookeeper", "brokers": 2, "zookeepers": 3, "config": config, "topics": [old]}
+    meta = {"name": "theirs", "namespace": "default"}
+    real.api.create({"apiVersion": kind[0], "kind": kind[1], "metadata": meta, "spec": spec})
+    expiry = {"sessionExpiry": {"target": {"activeController": True}}}
+    for name, fault in (
+        ("first", {"kill": {"target": {"activeController": True}, "restartAfter": "1s"}}),
+        ("second", {"kill": {"target": {"zookeeper": 2}, "restartAfter": "1s"}}),
+    ):
+        schedule = [{"inject": fault}, {"wait": "2s"}, {"inject": expiry}, {"wait": "2s"}]
+        workload = {"producers": 1, "rate": "20/s", "consumers": 1}
+        made = experiment(name, schedule=schedule, workload=workload, timeout="5m", recovery="2m")
+        made["spec"].pop("cluster")
+        made["spec"]["clusterRef"] = {"name": "theirs", "topics": [{"name": "orders", "replicationFactor": 2}]}
+        real.api.create(made)
+        until(lambda name=name: real.phase(name) in ("Completed", "Refused"), "the verdict", 2 * LONG)
+        status = real.status(name)
+        assert status["verdict"] == "pass", json.dumps(status, indent=1)
+        assert status["faults"] == {"planned": 2, "injected": 2, "confirmed": 2, "healed": 2}
+        until(lambda: not real.api.get(*kind)["status"].get("experiment"), "the LogCluster to come back")
+        directory = fetch(Kube(real.api.configuration()), "default", name, tmp_path / name)
+        rows = [json.loads(line) for line in (directory / "events" / "nodes.jsonl").read_text().splitlines()]
+        assert {one["partition"] for one in rows if one.get("partition")} == {"orders-0"}
+        assert min(one["time_ns"] for one in rows) == 0
+        created = next(index for index, one in enumerate(rows) if one["kind"] == "partition-changed")
+        known = {one["broker"] for one in rows[:created] if one["kind"] == "broker-registered"}
+        assert known == {0, 1}
+        controllers = [one["broker"] for one in rows if one["kind"] == "controller-changed"]
+        assert controllers[0] in (0, 1)
+        assert -1 in controllers

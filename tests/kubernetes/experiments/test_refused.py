@@ -9,8 +9,6 @@ from typing import Any
 
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
-from highwater_operator.experiments.acceptance import Rejection, examine
-
 NOT_MADE = [
     ("apps/v1", "StatefulSet"),
     ("batch/v1", "Job"),
@@ -244,18 +242,6 @@ def test_experiments(stage: Any) -> None:
         assert "finalizers" not in stage.get(name)["metadata"]
     assert made(stage) == []
     until(lambda: set(EXPERIMENTS) <= warned(stage), "an Event on each")
-
-
-def test_a_cluster_of_zookeeper_mode_is_not_borrowed() -> None:
-    reference = {"clusterRef": {"name": "theirs", "topics": ORDERS["topics"]}}
-    found = experiment(**reference)
-    del found["spec"]["cluster"]
-    theirs = {"metadata": {"name": "theirs"}, "spec": {"mode": "zookeeper", "brokers": 3, "zookeepers": 3}}
-    judged = examine(found, theirs)
-    assert isinstance(judged, Rejection)
-    assert judged.reason == "NotSupported"
-    assert "spec.clusterRef: LogCluster theirs has mode zookeeper" in judged.message
-    assert not isinstance(examine(found, {**theirs, "spec": {"brokers": 3}}), Rejection)
 
 
 def test_clusters(stage: Any) -> None:

@@ -4,8 +4,8 @@ The harness has to know the state of the cluster: who is registered, who leads. 
 nodes, also from long before the experiment. The experiment is judged only by its own time and its own topics:
 
 * events of partitions count if the topic is the experiment's own, from the beginning of the experiment;
-* events about nodes and registrations always count, because events of partitions refer to them; earlier ones get the
-  time of the run's beginning;
+* events about nodes, registrations and the controller of ZooKeeper mode always count, because events of partitions
+  refer to them; earlier ones get the time of the run's beginning;
 * what controllers did before is not judged. The contents of their logs at that time are not known. So they are judged
   like controllers that have lost power: by what they report from now on.
 """
@@ -23,6 +23,7 @@ from highwater_runtime.ports.trace import (
     BrokerRegistered,
     BrokerRegistrationChanged,
     BrokerStateChanged,
+    ControllerChanged,
     HighWatermarkAdvanced,
     LogAppended,
     NodeStarted,
@@ -33,7 +34,14 @@ from highwater_runtime.ports.trace import (
 )
 
 _BULK: Final = (LogAppended, BatchCommitted, HighWatermarkAdvanced, RaftAppended, RaftHighWatermark)
-_OF_CLUSTER: Final = (NodeStarted, NodeStopped, BrokerRegistered, BrokerRegistrationChanged, BrokerStateChanged)
+_OF_CLUSTER: Final = (
+    NodeStarted,
+    NodeStopped,
+    BrokerRegistered,
+    BrokerRegistrationChanged,
+    BrokerStateChanged,
+    ControllerChanged,
+)
 
 
 class Past:
