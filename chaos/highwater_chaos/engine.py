@@ -37,6 +37,7 @@ from highwater_chaos.experiment.steps import Admin, CreateTopic
 from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import FaultRecord
 from highwater_chaos.lines import FileLines
+from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
 from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.process import Process, Scheduler, Sleep
@@ -74,6 +75,7 @@ def run_experiment(
     *,
     progress: Callable[[str], None] = lambda _: None,
     faults: Callable[[Sequence[FaultRecord]], None] = lambda _: None,
+    on_turn: Callable[[LiveRun], None] | None = None,
     spool: Path | None = None,
 ) -> RunResult:
     """Run one experiment with the seed and the switches that it carries.
@@ -83,6 +85,7 @@ def run_experiment(
         backend: a fresh one; it is closed at the end, whatever happens.
         progress: hears of each phase as it begins.
         faults: is given the list of faults, once, that grows and changes while the schedule runs.
+        on_turn: is called very often while the run goes on.
         spool: a directory for what a run in real time writes while it goes on; the result lies there. None: one that
             is there as long as the result is.
 
@@ -91,7 +94,7 @@ def run_experiment(
     """
     if problems := refusals(experiment, backend):
         raise BackendCannotError(backend.name, problems)
-    run = _Run(experiment, backend, progress, faults, spool)
+    run = _Run(experiment, backend, progress, faults, on_turn, spool)
     try:
         return run.execute()
     finally:
@@ -105,12 +108,15 @@ class _Run:
         backend: Backend,
         progress: Callable[[str], None],
         show_faults: Callable[[Sequence[FaultRecord]], None],
+        on_turn: Callable[[LiveRun], None] | None,
         spool: Path | None,
     ) -> None:
         self.experiment = experiment
         self.backend = backend
         self.progress = progress
         self.show_faults = show_faults
+        self.on_turn = on_turn
+        self.live: LiveRun | None = None
         self.cluster = experiment.cluster
         self.view = ClusterView(self.cluster.mode)
         self.own_spool: tempfile.TemporaryDirectory[str] | None = None
@@ -141,6 +147,16 @@ class _Run:
         self.backend.build(self.cluster, spec.seed, self.spool)
         began_unix_ns = time.time_ns() - self.backend.now_ns()
         self.deadline_ns = self.backend.now_ns() + spec.timeout
+        if self.on_turn is not None:
+            self.live = LiveRun(
+                self.experiment,
+                self.backend.name,
+                self.view,
+                self.backend.now_ns,
+                self.backend.state,
+                self.clients.status,
+                self.deadline_ns,
+            )
         self.scheduler.spawn("metrics", self._sample())
         self._begin("setup")
         if self._set_up():
@@ -207,17 +223,24 @@ class _Run:
 
     def _observe(self) -> None:
         self.view.observe(self.backend.events_since(self.view.next_seq))
+        if self.on_turn is not None and self.live is not None:
+            self.on_turn(self.live)
 
     def _sample(self) -> Process[None]:
         while True:
             yield Sleep(_SAMPLE_NS)
-            self.metrics.extend(self.backend.metric_samples())
+            rows = list(self.backend.metric_samples())
+            self.metrics.extend(rows)
+            if self.live is not None:
+                self.live.sampled(rows)
 
     def _begin(self, phase: str) -> None:
         now = self.backend.now_ns()
         if self._phase:
             self.phases.append(Phase(self._phase, self._phase_began, now))
         self._phase, self._phase_began = phase, now
+        if self.live is not None:
+            self.live.phase, self.live.phase_began_ns = phase, now
         if phase:
             self.progress(phase)
 
@@ -302,6 +325,8 @@ class _Run:
             self.deadline_ns,
         )
         self.faults = fault_manager.records
+        if self.live is not None:
+            self.live.faults = self.faults
         self.show_faults(self.faults)
         runner = ScheduleRunner(
             self.cluster,

@@ -13,6 +13,7 @@ from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
 from highwater_chaos.junit import write_junit
+from highwater_chaos.live_run import LiveRun
 from highwater_chaos.report import write_report
 from highwater_chaos.run_directory import new_run_directory, new_spool_directory, write_json, write_recordings
 from highwater_chaos.run_log import logged_to
@@ -41,12 +42,13 @@ def run_and_judge(
     *,
     varied: Mapping[str, str],
     wire: bool,
+    on_turn: Callable[[LiveRun], None] | None = None,
 ) -> JudgedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
     It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
     switches that tell this run from its siblings; they become part of the directory's name. ``wire``: every
-    simulated message goes through the codec.
+    simulated message goes through the codec. ``on_turn`` is called very often while the run goes on.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
@@ -54,7 +56,7 @@ def run_and_judge(
         log = spool / "harness-process.log"
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
-            result = run_experiment(experiment, made, progress=progress, spool=spool)
+            result = run_experiment(experiment, made, progress=progress, on_turn=on_turn, spool=spool)
         if log.exists():
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")

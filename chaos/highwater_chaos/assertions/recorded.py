@@ -11,14 +11,26 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_chaos.assertions.phases import Span
-from highwater_chaos.promql import Evaluator, Expression, Labels, Result, Selector, Series, SeriesStore
+from highwater_chaos.experiment import Assertion
+from highwater_chaos.promql import (
+    EvaluationError,
+    Evaluator,
+    Expression,
+    Labels,
+    Result,
+    Selector,
+    Series,
+    SeriesStore,
+    holds,
+    parse,
+)
 
 LOOKBACK_MS: Final = 5_000
 """Nodes are sampled every second."""
@@ -76,6 +88,39 @@ def read_samples(directory: Path) -> RecordedSamples:
         at for at, after in zip(times, [*times[1:], None], strict=True) if after is None or after - at > _ROUND_MS
     ]
     return RecordedSamples(SeriesStore(series_of(rows, ends)), rounds)
+
+
+class Taken(Protocol):
+    """A sample as a backend took it."""
+
+    @property
+    def time_ns(self) -> int: ...  # noqa: D102
+    @property
+    def node(self) -> str: ...  # noqa: D102
+    @property
+    def incarnation(self) -> int: ...  # noqa: D102
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def labels(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def value(self) -> float: ...  # noqa: D102
+
+
+def holds_at_last(assertion: Assertion, samples: Iterable[Taken]) -> bool | None:
+    """Whether the assertion's condition is as it should be by the latest of these samples; None: they do not say."""
+    rows = [
+        _Row(one.time_ns, one.node, one.incarnation, _labels(one.name, one.node, one.labels), one.value)
+        for one in samples
+    ]
+    if not rows:
+        return None
+    latest = max(row.time_ns for row in rows) // _NS
+    try:
+        result = Evaluator(SeriesStore(series_of(rows, {})), LOOKBACK_MS).at(parse(assertion.promql), latest)
+    except (EvaluationError, ValueError):
+        return None
+    return holds(result) != bool(assertion.never)
 
 
 @dataclass(frozen=True, slots=True)

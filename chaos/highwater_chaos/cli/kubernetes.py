@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch
-from highwater_chaos.backends.kubernetes.following import FollowError, apply, connect, follow
+from highwater_chaos.backends.kubernetes.following import FollowError, OnStatus, apply, connect, follow
 from highwater_chaos.backends.kubernetes.namespace_heal import SYSTEM, HealRefusedError, NamespaceHealed
 from highwater_chaos.backends.kubernetes.namespace_heal import heal_namespace as heal
 from highwater_chaos.cli.exits import UsageError
@@ -25,6 +25,7 @@ def run_on_kubernetes(
     experiment: ChaosExperiment,
     parent: Path,
     progress: Callable[[str], None],
+    on_status: OnStatus | None,
     *,
     namespace: str | None,
     context: str | None,
@@ -40,7 +41,7 @@ def run_on_kubernetes(
         where = namespace or usual
         name = apply(api, where, experiment)
         progress(f"applied as chaosexperiment/{name} in namespace {where}")
-        status = follow(api, where, name, progress)
+        status = follow(api, where, name, progress, on_status)
         directory = fetch(api, where, name, parent)
     except (FollowError, KubeError) as error:
         raise UsageError(f"backend kubernetes: {error}") from error

@@ -9,8 +9,9 @@ import typer
 
 from highwater_chaos.backends import BACKENDS, make_backend
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_files, recorded_verdict
-from highwater_chaos.cli.run import check_output, exit_status, print_run, progress_of
+from highwater_chaos.cli.run import check_output, exit_status, print_run
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.refusals import refusals
@@ -41,8 +42,16 @@ def replay(
     experiment = load_experiment(run / "experiment.yaml")
     if problems := refusals(experiment, make_backend(recorded["backend"])):
         raise UsageError("\n".join(f"{run}: {problem}" for problem in problems))
-    with progress_of(f"replay {experiment.metadata.name}") as progress:
-        done = run_and_judge(experiment, recorded["backend"], out, progress, varied={}, wire=recorded["wire"])
+    with Progress(f"replay {experiment.metadata.name}") as progress:
+        done = run_and_judge(
+            experiment,
+            recorded["backend"],
+            out,
+            progress,
+            varied={},
+            wire=recorded["wire"],
+            on_turn=progress.on_turn,
+        )
     print_run(done, experiment.metadata.name)
     if recorded["backend"] != "sim":
         same = done.verdict["verdict"] == recorded.get("verdict")

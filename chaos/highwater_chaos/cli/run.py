@@ -5,19 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.scenarios import Experiments, files_of
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
@@ -64,11 +62,13 @@ def run(
     verdicts: list[dict[str, Any]] = []
     for number, (experiment, varied) in enumerate(planned, start=1):
         title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
-        with progress_of(f"[{number}/{len(planned)}] {title}") as progress:
+        with Progress(f"[{number}/{len(planned)}] {title}") as progress:
             if backend in ELSEWHERE:
                 done = _on_kubernetes(experiment, out, progress, namespace, context)
             else:
-                done = run_and_judge(experiment, backend, out, progress, varied=varied, wire=wire)
+                done = run_and_judge(
+                    experiment, backend, out, progress, varied=varied, wire=wire, on_turn=progress.on_turn
+                )
         if done is None:
             verdicts.append({"verdict": "inconclusive", "asExpected": False})
             continue
@@ -86,14 +86,16 @@ def run(
 def _on_kubernetes(
     experiment: ChaosExperiment,
     out: Path,
-    progress: Callable[[str], None],
+    progress: Progress,
     namespace: str | None,
     context: str | None,
 ) -> JudgedRun | None:
     """Run on Kubernetes; returns the judged run, or None if there is no run directory (the reason has been printed)."""
     cluster = cluster_commands("run --backend kubernetes")
     try:
-        done: JudgedRun = cluster.run_on_kubernetes(experiment, out, progress, namespace=namespace, context=context)
+        done: JudgedRun = cluster.run_on_kubernetes(
+            experiment, out, progress, progress.on_status, namespace=namespace, context=context
+        )
         return done
     except cluster.NoRunDirectoryError as error:
         print(f"INCONCLUSIVE: {experiment.metadata.name}: {error}")
@@ -205,28 +207,3 @@ def _row(done: JudgedRun) -> dict[str, Any]:
         "anomalies": {name: found["count"] for name, found in verdict["anomalies"].items()},
         "dir": str(done.directory),
     }
-
-
-class progress_of:  # noqa: N801 - used like a function
-    """Says on stderr what is going on: a spinner on a terminal, plain lines elsewhere."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._console = Console(stderr=True)
-        self._status = self._console.status(title) if sys.stderr.isatty() else None
-        self._began = time.monotonic()
-
-    def __enter__(self) -> Callable[[str], None]:
-        if self._status is not None:
-            self._status.start()
-        return self._say
-
-    def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
-
-    def _say(self, phase: str) -> None:
-        if self._status is not None:
-            self._status.update(f"{self._title}: {phase}")
-        else:
-            print(f"{self._title}: {phase} ({time.monotonic() - self._began:.1f} s)", file=sys.stderr)

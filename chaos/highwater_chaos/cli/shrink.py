@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.recorded import recorded_verdict
-from highwater_chaos.cli.run import check_output, progress_of
+from highwater_chaos.cli.run import check_output
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.shrink import Shrunk, file_text
 from highwater_chaos.shrink import shrink as find_smallest
@@ -48,7 +49,7 @@ def shrink(
     anomaly = _anomaly(run, recorded, anomaly)
     experiment = load_experiment(run / "experiment.yaml")
     began = time.monotonic()
-    with progress_of(f"shrink {experiment.metadata.name}") as progress:
+    with Progress(f"shrink {experiment.metadata.name}") as progress:
         shrunk = find_smallest(
             experiment,
             anomaly,

@@ -43,7 +43,8 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
 class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the clients of a group have come to so far.
 
-    ``offered`` and ``acknowledged`` count records, since ``first_offered_ns`` of run time; ``held_back`` those that a
+    ``offered`` and ``acknowledged`` count records, since ``first_offered_ns`` of run time. Each of the latter waited
+    from its send to its acknowledgement, all of them together ``waited_ns``. ``held_back`` counts records that a
     producer left out because it had as many open as it may; ``read`` those that polls have returned. ``open``:
     operations without outcome. ``idle``: roles of which every client has finished. ``drained``: whether every final
     reader has read everything, and if not, ``remaining`` says what is left by partition. ``news``: partitions that were
@@ -54,6 +55,7 @@ class ClientStatus(msgspec.Struct, frozen=True, omit_defaults=True):
     offered: int = 0
     first_offered_ns: int | None = None
     acknowledged: int = 0
+    waited_ns: int = 0
     held_back: int = 0
     read: int = 0
     open: int = 0
@@ -117,6 +119,7 @@ class HostedClients:
             offered=recorder.offered,
             first_offered_ns=recorder.first_offered_ns,
             acknowledged=recorder.acknowledged,
+            waited_ns=recorder.waited_ns,
             held_back=sum(producer.held_back for producer in self._producers),
             read=recorder.read,
             open=recorder.open_operations,

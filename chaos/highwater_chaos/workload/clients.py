@@ -252,6 +252,7 @@ class Clients:
             offered=sum(one.offered for one in each),
             first_offered_ns=min(first, default=None),
             acknowledged=sum(one.acknowledged for one in each),
+            waited_ns=sum(one.waited_ns for one in each),
             held_back=sum(one.held_back for one in each),
             read=sum(one.read for one in each),
             open=sum(one.open for one in each),

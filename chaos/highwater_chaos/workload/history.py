@@ -67,6 +67,8 @@ class HistoryRecorder:
         """Run time of the first of them."""
         self.acknowledged = 0
         """Records whose send completed ``ok``."""
+        self.waited_ns = 0
+        """How long these took together, each from its send to its acknowledgement."""
         self.acknowledged_ns: dict[str, int] = {}
         """Partition that was written to → run time of its latest send that completed ``ok``; −1: none did."""
         self.news: dict[str, int] = {}
@@ -76,7 +78,8 @@ class HistoryRecorder:
         self._now_ns = now_ns
         self._keep = self.operations.append if keep is None else keep
         self._index = 0
-        self._open: dict[int, OperationKind] = {}
+        self._open: dict[int, tuple[OperationKind, int]] = {}
+        """Process number → what it does, and since when."""
         self._idle: dict[str, list[int]] = {}
         self._next_process = 0
 
@@ -97,8 +100,8 @@ class HistoryRecorder:
         else:
             process = self._next_process
             self._next_process += 1
-        self._open[process] = f
         time = self._append("invoke", process, f, micro_ops, client=client)
+        self._open[process] = f, time
         if f == "send":
             for micro_op in micro_ops:
                 if micro_op.key not in self.acknowledged_ns:
@@ -111,10 +114,11 @@ class HistoryRecorder:
     def ok(self, client: str, process: int, value: Iterable[MicroOp], *, attempts: int | None = None) -> None:
         """The operation took effect, with these offsets."""
         micro_ops = tuple(value)
-        f = self._complete(client, process, reusable=True)
+        f, began = self._complete(client, process, reusable=True)
         time = self._append("ok", process, f, micro_ops, client=client, attempts=attempts)
         if f == "send":
             self.acknowledged += len(micro_ops)
+            self.waited_ns += len(micro_ops) * (time - began)
             for micro_op in micro_ops:
                 self.acknowledged_ns[micro_op.key] = self.news[micro_op.key] = time
         elif f == "poll":
@@ -124,23 +128,24 @@ class HistoryRecorder:
         self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None
     ) -> None:
         """The operation certainly did not take effect, and never will."""
-        f = self._complete(client, process, reusable=True)
+        f, _ = self._complete(client, process, reusable=True)
         self._append("fail", process, f, tuple(value), client=client, error=error, attempts=attempts)
 
     def info(
         self, client: str, process: int, value: Iterable[MicroOp], error: str, *, attempts: int | None = None
     ) -> None:
         """The outcome is unknown; the process is never used again."""
-        f = self._complete(client, process, reusable=False)
+        f, _ = self._complete(client, process, reusable=False)
         self._append("info", process, f, tuple(value), client=client, error=error, attempts=attempts)
 
-    def _complete(self, client: str, process: int, *, reusable: bool) -> OperationKind:
-        f = self._open.pop(process, None)
-        if f is None:
+    def _complete(self, client: str, process: int, *, reusable: bool) -> tuple[OperationKind, int]:
+        """Return what it did, and since when."""
+        begun = self._open.pop(process, None)
+        if begun is None:
             raise AssertionError(f"{client}: process {process} has no open operation to complete")
         if reusable:
             heappush(self._idle[client], process)
-        return f
+        return begun
 
     def _append(
         self,

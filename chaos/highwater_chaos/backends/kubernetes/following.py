@@ -13,10 +13,12 @@ from typing import Final
 
 import kubernetes
 
+from highwater_chaos.backends.kubernetes.reference import reference_of
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.client import Kube
-from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, Json
+from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER, Json
 
+OnStatus = Callable[[Json, Json], None]
 LONGEST_NAME: Final = 41
 _POLL: Final = 1.0
 _ACCEPTED_WITHIN: Final = 60.0
@@ -66,8 +68,13 @@ def apply(api: Kube, namespace: str, experiment: ChaosExperiment) -> str:
     return name
 
 
-def follow(api: Kube, namespace: str, name: str, progress: Callable[[str], None]) -> Json:
+def follow(
+    api: Kube, namespace: str, name: str, progress: Callable[[str], None], on_status: OnStatus | None = None
+) -> Json:
     """Wait until it is completed; returns its status.
+
+    Args:
+        on_status: is called again and again with the status of the experiment and that of its LogCluster.
 
     Raises:
         FollowError: it was refused or deleted, or no operator looks after it.
@@ -89,6 +96,9 @@ def follow(api: Kube, namespace: str, name: str, progress: Callable[[str], None]
             progress(phase)
         if phase == "Completed":
             return status
+        if on_status is not None and phase:
+            cluster = api.get(LOG_CLUSTER, namespace, reference_of(found) or name)
+            on_status(status, (cluster or {}).get("status") or {})
         taken = phase or status.get("conditions")  # it may wait for the LogCluster that it refers to
         if not taken and time.monotonic() - began > _ACCEPTED_WITHIN:
             api.delete(CHAOS_EXPERIMENT, namespace, name)

@@ -82,6 +82,7 @@ class _Process:
             offered=recorder.offered,
             first_offered_ns=recorder.first_offered_ns,
             acknowledged=recorder.acknowledged,
+            waited_ns=recorder.waited_ns,
             held_back=self._reporter.held_back,
             read=recorder.read,
             open=recorder.open_operations,

@@ -1,0 +1,80 @@
+"""What commands say on stderr while they work: a picture of the run on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+
+from highwater_chaos.cli.screen import SHOWN_PHASES, Screen
+from highwater_chaos.live_run import LiveRun
+
+
+class Progress:
+    """The progress of one piece of work; call it with what is done now.
+
+    On a terminal a run is shown by a :class:`~highwater_chaos.cli.screen.Screen` while it goes on, anything else by a
+    spinner.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._console = Console(stderr=True)
+        self._is_terminal = sys.stderr.isatty() and not self._console.is_dumb_terminal
+        self._status = self._console.status(title) if self._is_terminal else None
+        self._screen: Screen | None = None
+        self._began = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close_screen()
+        if self._status is not None:
+            self._status.stop()
+
+    def __call__(self, phase: str) -> None:
+        """Say what is done now."""
+        if self._status is None:
+            print(f"{self._title}: {phase} ({time.monotonic() - self._began:.1f} s)", file=sys.stderr)
+        elif self._screen is None or phase not in SHOWN_PHASES:
+            if self._screen is not None:
+                self._close_screen()
+                self._status.start()
+            self._status.update(f"{self._title}: {phase}")
+
+    @property
+    def on_turn(self) -> Callable[[LiveRun], None] | None:
+        """What the engine shall call with the run while it goes on; None where nothing is drawn."""
+        return None if self._status is None else self._turn
+
+    @property
+    def on_status(self) -> Callable[[Mapping[str, Any], Mapping[str, Any]], None] | None:
+        """The same for an experiment on Kubernetes: it is called with its status and that of its LogCluster."""
+        return None if self._status is None else self._show_status
+
+    def _turn(self, run: LiveRun) -> None:
+        self._opened().turn(run)
+
+    def _show_status(self, status: Mapping[str, Any], cluster: Mapping[str, Any]) -> None:
+        self._opened().status(status, cluster)
+
+    def _opened(self) -> Screen:
+        if self._screen is None:
+            assert self._status is not None
+            self._status.stop()
+            self._screen = Screen(self._title, self._console)
+        return self._screen
+
+    def _close_screen(self) -> None:
+        if self._screen is not None:
+            self._screen.close()
+            self._screen = None
