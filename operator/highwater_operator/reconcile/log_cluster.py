@@ -27,7 +27,7 @@ from highwater_operator.reconcile.observation import (
 from highwater_operator.reconcile.problems import Problem, problem_of, read_spec, without_agents
 from highwater_operator.reconcile.rolling import Roll, next_restart
 from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
-from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, status_of
+from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, rolling_since, status_of
 from highwater_operator.reconcile.topics import differences, missing
 from highwater_operator.resources import LogClusterSpec
 
@@ -142,7 +142,20 @@ class _Reconcile:
         uncreated = await why_not_created(self._kube, owner.namespace, sets, seen.pods)
         pods = await with_troubles(self._kube, owner.namespace, seen.pods)
         return await self._report(
-            Facts(owner, pods, scaling, roll, view, why_unknown, tuple(leaving), tuple(creating), failed, uncreated)
+            Facts(
+                owner,
+                pods,
+                scaling,
+                roll,
+                view,
+                why_unknown,
+                tuple(leaving),
+                tuple(creating),
+                failed,
+                uncreated,
+                rolling_since=rolling_since(self._resource),
+                now=self._context.now(),
+            )
         )
 
     async def _apply(self, owner: Owner, seen: Observation) -> dict[Role, SetView]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from highwater_chaos.kube.kinds import (
@@ -47,6 +48,8 @@ class PodView:
     ready: bool
     terminating: bool
     trouble: str | None = None
+    since: datetime | None = None
+    """Since when it is as ready as it is; if it is terminating, when it has to be gone."""
     creating: bool = False
     """A node has it, and none of its containers has been created."""
 
@@ -136,6 +139,15 @@ def _pod_view(pod: Json, role: Role, index: int) -> PodView:
         revision=metadata.get("labels", {}).get(_REVISION),
         ready=conditions.get("Ready", {}).get("status") == "True",
         terminating="deletionTimestamp" in metadata,
+        since=_time(
+            metadata.get("deletionTimestamp")
+            or conditions.get("Ready", {}).get("lastTransitionTime")
+            or metadata.get("creationTimestamp")
+        ),
         trouble=None if (trouble := trouble_of(pod)) is None else str(trouble),
         creating=is_creating(pod),
     )
+
+
+def _time(found: str | None) -> datetime | None:
+    return None if found is None else datetime.fromisoformat(found)

@@ -1,9 +1,15 @@
-"""How a LogCluster is, from what is known of it: pure, so that every word of the status can be tested."""
+"""How a LogCluster is, from what is known of it: pure, so that every word of the status can be tested.
+
+The conditions are used as those of a Deployment. ``Ready``: clients are served; it stays true during a rolling restart,
+which replaces one pod after the other. ``Progressing``: something is under way that the LogCluster asks for; if a pod
+does not become ready within :data:`DEADLINE` it is false, with the reason ``ProgressDeadlineExceeded``. ``Degraded``:
+somebody should look; what a rolling restart brings with it is no reason.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
@@ -15,6 +21,10 @@ from highwater_operator.reconcile.problems import Problem
 from highwater_operator.reconcile.rolling import Roll
 from highwater_operator.reconcile.scaling import Scaling
 
+DEADLINE: Final = timedelta(minutes=10)
+"""Within which a pod is ready and its broker has caught up, as ``progressDeadlineSeconds`` of a Deployment."""
+ROLLING: Final = "RollingRestart"
+_LATE: Final = "ProgressDeadlineExceeded"
 _LEFT_ALONE: Final = (
     ". Until this is corrected, what was made before stays as it is, and what others change or delete of it is not"
     " repaired"
@@ -46,10 +56,46 @@ class Facts:
     """What the API server or the cluster refused: a topic, an object."""
     uncreated: str | None = None
     """Why pods are missing, where their creation was refused."""
+    rolling_since: datetime | None = None
+    """Since when the status says that a rolling restart is under way; None: it does not."""
+    now: datetime | None = None
+    """The present; None: nothing is late."""
 
     def ready(self, role: str) -> int:
         """Ready pods of a role. One that is being deleted is ready until its containers end: it does not count."""
         return sum(pod.ready and not pod.terminating and pod.role == role for pod in self.pods)
+
+    @property
+    def down(self) -> tuple[PodView, ...]:
+        """Pods that are there and do not serve."""
+        return tuple(pod for pod in self.pods if pod.terminating or not pod.ready)
+
+    @property
+    def late(self) -> tuple[PodView, ...]:
+        """Those of them that have had more than enough time."""
+        return tuple(pod for pod in self.down if self._age(pod) > DEADLINE)
+
+    @property
+    def rolled(self) -> str | None:
+        """What a rolling restart that goes as it should costs just now; None: there is none, or more is wrong."""
+        if not (self.roll.behind or self.rolling_since) or self.uncreated is not None:
+            return None
+        absent = sum(replicas_of(self.owner, role) - self.ready(role) for role in roles_of(self.owner))
+        if absent > 1 or self.late or any(pod.trouble is not None for pod in self.pods):
+            return None
+        if absent == 1:
+            return f"{self.down[0].name} is being replaced" if self.down else "a pod is being replaced"
+        replaced = [pod for pod in self.pods if self._was_replaced(pod)]
+        if any(pod.role == "broker" and self._age(pod) <= DEADLINE for pod in replaced):
+            return "the broker that was replaced last is catching up"
+        return None
+
+    def _was_replaced(self, pod: PodView) -> bool:
+        began = self.rolling_since
+        return began is not None and pod.name not in self.roll.behind and (pod.since is None or pod.since >= began)
+
+    def _age(self, pod: PodView) -> timedelta:
+        return timedelta() if self.now is None or pod.since is None else self.now - pod.since
 
 
 class Verdict(NamedTuple):
@@ -74,6 +120,14 @@ def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
         "underReplicatedPartitions": None if view is None else len(view.under_replicated),
     }
     return status, verdicts
+
+
+def rolling_since(resource: Json) -> datetime | None:
+    """Since when the status of a LogCluster says that a rolling restart is under way; None: it does not."""
+    found = condition_of(resource, "Progressing")
+    if found is None or found.get("reason") != ROLLING:
+        return None
+    return datetime.fromisoformat(found["lastTransitionTime"])
 
 
 def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, Verdict]]:
@@ -114,33 +168,43 @@ def _ready(facts: Facts) -> Verdict:
     owner = facts.owner
     if facts.uncreated is not None:
         return Verdict("False", "PodsNotCreated", facts.uncreated)
+    rolled = facts.rolled
     for role in roles_of(owner):
         ready, wanted = facts.ready(role), replicas_of(owner, role)
-        if ready < wanted:
+        if ready < wanted and (rolled is None or ready == 0):
             return Verdict("False", "PodsNotReady", f"{ready} of {wanted} {_IN_WORDS[role]} are ready")
     view = facts.view
     if view is None:
         return Verdict("False", "ClusterNotAnswering", facts.why_unknown)
     if view.quorum is None or view.quorum.controller < 0:
+        if rolled is not None:
+            return Verdict("True", ROLLING, f"brokers serve; {rolled}; the next controller is being elected")
         why = "; ".join(view.problems) or (None if view.quorum is None else view.quorum.why_unsafe)
         return Verdict("False", "NoActiveController", why or "the metadata quorum is not known")
     if facts.creating:
         return Verdict("False", "TopicsMissing", f"topics are to be created: {', '.join(facts.creating)}")
+    if rolled is not None:
+        return Verdict("True", ROLLING, f"{rolled}; controller {view.quorum.controller} is active")
     return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.controller} is active")
 
 
 def _progressing(facts: Facts) -> Verdict:
+    if facts.late:
+        return Verdict("False", _LATE, f"{_late(facts)}; see Degraded")
     if facts.scaling.waiting is not None:
         return Verdict("True", "ScaleDownWaits", facts.scaling.waiting)
     if facts.roll.behind:
         left = f"{len(facts.roll.behind)} pods are to be replaced: {', '.join(facts.roll.behind)}"
         step = f"; waits: {facts.roll.waiting}" if facts.roll.waiting else ""
-        return Verdict("True", "RollingRestart", left + step)
+        return Verdict("True", ROLLING, left + step)
     if facts.leaving:
         return Verdict("True", "ScalingDown", f"leaving: {', '.join(facts.leaving)}")
     if facts.roll.waiting is not None:
         return Verdict("True", "Applying", facts.roll.waiting)
-    unready = [pod.name for pod in facts.pods if pod.terminating or not pod.ready]
+    unsettled = facts.down or (facts.view is None or facts.view.under_replicated)
+    if (rolled := facts.rolled) is not None and unsettled:
+        return Verdict("True", ROLLING, rolled)
+    unready = [pod.name for pod in facts.down]
     wanted = sum(replicas_of(facts.owner, role) for role in roles_of(facts.owner))
     if unready or len(facts.pods) < wanted:
         return Verdict("True", "PodsStarting", f"{len(facts.pods) - len(unready)} of {wanted} pods are ready")
@@ -161,17 +225,26 @@ def _degraded(facts: Facts) -> Verdict:
     troubled = [f"{pod.name}: {pod.trouble}" for pod in facts.pods if pod.trouble is not None]
     if troubled:
         return Verdict("True", "PodsFailing", "; ".join(troubled))
+    if facts.late:
+        return Verdict("True", _LATE, _late(facts))
     if facts.scaling.refused is not None:
         return Verdict("True", "ScaleDownRefused", facts.scaling.refused)
     view = facts.view
     if view is not None and view.under_replicated:
         names = ", ".join(view.under_replicated[:10])
+        if (rolled := facts.rolled) is not None:
+            return Verdict("False", ROLLING, f"{len(view.under_replicated)} partitions are under-replicated: {rolled}")
         return Verdict("True", "UnderReplicated", f"{len(view.under_replicated)} partitions: {names}")
     return Verdict(
         "False",
         "Sound",
         "no partition is known to be under-replicated" if view is None else "all partitions are in sync",
     )
+
+
+def _late(facts: Facts) -> str:
+    names = ", ".join(pod.name for pod in facts.late)
+    return f"not ready for {DEADLINE.seconds // 60} minutes: {names}"
 
 
 def _phase(verdicts: dict[str, Verdict]) -> str:

@@ -164,6 +164,11 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
         {"wait": "1s"},
         {"inject": {"pause": {"target": {"followerOf": "orders-0"}}, "for": "2s"}},
         {"heal": "slow"},
+        # Its only node is paused when it begins: it gets the rule when it runs on, or nothing would be caught.
+        {"inject": {"pause": {"target": {"controller": 0}}, "for": "1s"}},
+        {"inject": {"name": "later", "hold": {"rpc": "BrokerHeartbeat", "to": {"controller": 0}}}},
+        {"await": {"caught": {"name": "later", "atLeast": 1}, "within": "20s"}},
+        {"heal": "later"},
         {"inject": {"kill": {"target": {"leaderOf": "orders-0"}, "restartAfter": "2s"}}},
         {"wait": "4s"},
         {"inject": {"stop": {"target": {"broker": 1}, "restartAfter": "1s"}}},
@@ -176,7 +181,7 @@ def test_from_create_to_verdict(real: Any, tmp_path: Path) -> None:
     until(lambda: real.phase() == "Completed", "the verdict", LONG)
     status = real.status()
     assert status["verdict"] == "pass", json.dumps(status, indent=1)
-    assert status["faults"] == {"planned": 4, "injected": 4, "confirmed": 4, "healed": 4}
+    assert status["faults"] == {"planned": 6, "injected": 6, "confirmed": 6, "healed": 6}
     assert {entry["state"] for entry in status["journal"]} == {"undone"}
     for kind in ("Accepted", "SteadyState", "Injected", "Healed", "Completed", "Passed"):
         assert real.condition(kind)["status"] == "True", kind

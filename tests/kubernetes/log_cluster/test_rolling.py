@@ -143,6 +143,7 @@ def test_a_change_of_configuration_rolls_through(stage: Any) -> None:
     stage.cluster().leader = 1001
     stage.until_settled()
     before = {name: pod["metadata"]["uid"] for name, pod in stage.pods().items()}
+    warned = {one["metadata"]["uid"] for one in stage.events() if one["type"] == "Warning"}
     claims = {one["metadata"]["uid"] for one in stage.api.objects("v1", "PersistentVolumeClaim", "default")}
     stage.world.pods.stopped.clear()
     stage.patch("demo", config={"log.retention.ms": 1000})
@@ -160,6 +161,7 @@ def test_a_change_of_configuration_rolls_through(stage: Any) -> None:
     ]
     assert {one["metadata"]["uid"] for one in stage.api.objects("v1", "PersistentVolumeClaim", "default")} == claims
     assert len(stage.events("PodReplaced")) == 6
+    assert {one["metadata"]["uid"] for one in stage.events() if one["type"] == "Warning"} == warned, "all is planned"
 
 
 def test_the_last_pod_is_awaited_though_it_is_ready_while_it_ends(stage: Any, wait_for: Any) -> None:
@@ -172,8 +174,8 @@ def test_the_last_pod_is_awaited_though_it_is_ready_while_it_ends(stage: Any, wa
     wait_for(lambda: "deletionTimestamp" in stage.pods()["demo-broker-2"]["metadata"], "the last pod to be deleted")
     stage.reconciles(3)
     assert ready(stage.pods()["demo-broker-2"]), "or there is nothing to mistake"
-    assert stage.condition("Progressing")["message"] == "5 of 6 pods are ready"
-    assert stage.condition("Ready")["message"] == "2 of 3 brokers are ready"
+    assert stage.condition("Progressing")["message"] == "demo-broker-2 is being replaced"
+    assert stage.condition("Ready")["reason"] == "RollingRestart"
     assert not [one for one in stage.events("Settled") if one["count"] > 1]
     stage.world.pods.let_go("default", "demo-broker-2")
     stage.until_settled()

@@ -160,7 +160,7 @@ class KubernetesBackend:
         places = find_pods(self._api, self._agents, self._place, cluster)
         self._nodes = {name: _Node(name, place, PodEvents(name, place)) for name, place in places.items()}
         self._intake.follow([node.events for node in self._nodes.values()], self._crashed)
-        self._rules = MessageRules(self._desk, places)
+        self._rules = MessageRules(self._desk, places, lambda node: self.state(node) is NodeState.PAUSED)
         peers = addresses(self._api, self._place)
         endpoints = {name: Endpoint(peers[one.name], self._place.endpoint(name).port) for name, one in places.items()}
         self._cuts = Cuts(self._desk, places, endpoints)
@@ -365,6 +365,8 @@ class KubernetesBackend:
         if one.paused is not None:
             self._desk.heal(one.paused)
             one.paused = None if one.paused.healed else one.paused
+            if one.paused is None:
+                self._rules.resumed(node)
 
     # --- network, disk, clock ---
 

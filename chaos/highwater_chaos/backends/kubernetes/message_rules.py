@@ -1,12 +1,13 @@
 """Rules about RPCs on Kubernetes: a fault for each pod that a rule concerns, and another for each new incarnation.
 
-A rule acts in the receiving node's process and is gone with it, so a node that starts again gets it again. What is
-counted of incarnations that are gone is what was last asked of them.
+A rule acts in the receiving node's process and is gone with it, so a node that starts again gets it again. A paused
+node cannot be asked; it gets the rule when it runs on. What is counted of incarnations that are gone is what was last
+asked of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -21,21 +22,25 @@ class _Rule:
     rule: RpcRule
     nodes: tuple[str, ...]
     in_force: bool = True
+    waiting: set[str] = field(default_factory=set)
+    """Nodes that were paused when they were to get it."""
     faults: list[InjectedFault] = field(default_factory=list)
     pending: list[Future[InjectedFault]] = field(default_factory=list)
     looks: dict[str, Future[InjectedFault]] = field(default_factory=dict)
 
 
 class MessageRules:
-    """The rules of one run."""
+    """The rules of one run. ``is_paused``: whether a node is paused just now."""
 
-    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace]) -> None:
+    def __init__(self, desk: FaultDesk, places: Mapping[str, PodPlace], is_paused: Callable[[str], bool]) -> None:
         self._desk = desk
         self._places = places
+        self._is_paused = is_paused
         self._rules: dict[str, _Rule] = {}
 
     def add(self, name: str, rule: RpcRule) -> None:
-        """Put a rule into force on all nodes that run, before this returns. A node that is down gets it when it starts.
+        """Put a rule into force on all nodes that run, before this returns. A node that is down gets it when it starts,
+        one that is paused when it is resumed.
 
         Raises:
             BackendError: no node took it.
@@ -45,16 +50,28 @@ class MessageRules:
         nodes = tuple(node for node in destinations if not node.startswith("zookeeper-"))
         made = self._rules[name] = _Rule(rule, nodes)
         for node in made.nodes:
-            self._ask(made, node)
+            if self._is_paused(node):
+                made.waiting.add(node)
+            else:
+                self._ask(made, node)
         wrong = self._settle(made, wait=True)
-        if not made.faults:
+        if not made.faults and not made.waiting:
             raise BackendError(f"{rule.action} {rule.rpc}: {'; '.join(wrong)}")
 
     def started(self, node: str) -> None:
         """A node runs again, without the rules that its last incarnation had."""
         for rule in self._rules.values():
+            rule.waiting.discard(node)
             if rule.in_force and node in rule.nodes:
                 self._ask(rule, node)
+
+    def resumed(self, node: str) -> None:
+        """A node is not paused any more."""
+        for rule in self._rules.values():
+            if node in rule.waiting:
+                rule.waiting.discard(node)
+                if rule.in_force:
+                    self._ask(rule, node)
 
     def caught(self, name: str) -> int:
         """How many messages it has acted upon, as its nodes were last asked; they are asked again. A node that is

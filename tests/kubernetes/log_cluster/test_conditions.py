@@ -1,0 +1,108 @@
+"""What the conditions of a LogCluster say of a rolling restart, and of what takes too long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from highwater_operator.admin import ClusterView, QuorumView
+from highwater_operator.objects.naming import Owner, Role
+from highwater_operator.reconcile.observation import PodView
+from highwater_operator.reconcile.rolling import Roll
+from highwater_operator.reconcile.scaling import Scaling
+from highwater_operator.reconcile.status import DEADLINE, Facts, status_of
+from highwater_operator.resources import LogClusterSpec
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+BEGAN = NOW - timedelta(minutes=2)
+OWNER = Owner("demo", "default", "uid", LogClusterSpec.model_validate({"brokers": 3, "controllers": 3}))
+SOUND = ClusterView("id", {}, {}, QuorumView(1001, 1, 5, {1000: 5, 1001: 5, 1002: 5}), ())
+BEHIND = replace(SOUND, under_replicated=("orders-0",))
+ROLES: tuple[Role, ...] = ("controller", "broker")
+BROKERS_LEFT = Roll(behind=("demo-broker-1", "demo-broker-2"))
+
+
+def facts(view: ClusterView | None = SOUND, roll: Roll = BROKERS_LEFT, **changes: dict[str, Any]) -> Facts:
+    """Broker 0 was replaced half a minute ago; ``changes`` by pod (``broker_0={"ready": False}``)."""
+    pods = []
+    for role in ROLES:
+        for index in range(3):
+            wanted: dict[str, Any] = {"ready": True, "terminating": False, "since": NOW - timedelta(days=1)}
+            if (role, index) == ("broker", 0):
+                wanted["since"] = NOW - timedelta(seconds=30)
+            wanted |= changes.get(f"{role}_{index}", {})
+            pods.append(PodView(f"demo-{role}-{index}", f"u-{role}-{index}", role, index, "any", **wanted))
+    return Facts(OWNER, tuple(pods), Scaling(3), roll, view, "nobody answers", rolling_since=BEGAN, now=NOW)
+
+
+def conditions(found: Facts) -> dict[str, tuple[str, str]]:
+    return {name: (verdict.status, verdict.reason) for name, verdict in status_of(found)[1].items()}
+
+
+ROLLING = {
+    "Ready": ("True", "RollingRestart"),
+    "Progressing": ("True", "RollingRestart"),
+    "Degraded": ("False", "Sound"),
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "degraded"),
+    [
+        (facts(broker_0={"ready": False}), "Sound"),
+        (facts(BEHIND, broker_0={"ready": False}), "RollingRestart"),
+        (facts(BEHIND), "RollingRestart"),
+        (facts(BEHIND, Roll()), "RollingRestart"),
+        (facts(roll=Roll(), broker_0={"ready": False}), "Sound"),
+        (facts(broker_1={"terminating": True, "since": NOW}), "Sound"),
+        (facts(replace(SOUND, quorum=QuorumView(-1, 1, 5, {})), controller_1={"ready": False, "since": NOW}), "Sound"),
+    ],
+)
+def test_a_rolling_restart_is_progress_and_no_failure(found: Facts, degraded: str) -> None:
+    assert conditions(found) == ROLLING | {"Degraded": ("False", degraded)}
+
+
+@pytest.mark.parametrize(
+    ("found", "ready", "degraded"),
+    [
+        # A second pod is down: this is not what a rolling restart does.
+        (
+            facts(BEHIND, broker_0={"ready": False}, broker_2={"ready": False, "since": NOW}),
+            "PodsNotReady",
+            "UnderReplicated",
+        ),
+        (facts(broker_0={"ready": False, "trouble": "CrashLoopBackOff: x"}), "PodsNotReady", "PodsFailing"),
+        (facts(None, broker_0={"ready": False}), "ClusterNotAnswering", "Sound"),
+    ],
+)
+def test_what_else_goes_wrong_meanwhile_is_said(found: Facts, ready: str, degraded: str) -> None:
+    said = conditions(found)
+    assert said["Ready"] == ("False", ready)
+    assert said["Degraded"][1] == degraded
+
+
+def test_partitions_that_were_behind_before_any_broker_was_replaced_are_not_its_doing() -> None:
+    untouched = facts(BEHIND, Roll(behind=tuple(f"demo-broker-{index}" for index in range(3))))
+    assert conditions(untouched)["Degraded"] == ("True", "UnderReplicated")
+    long_ago = facts(BEHIND, Roll(), broker_0={"since": NOW - DEADLINE - timedelta(seconds=1)})
+    assert conditions(replace(long_ago, rolling_since=NOW - timedelta(hours=1)))["Degraded"] == (
+        "True",
+        "UnderReplicated",
+    )
+
+
+@pytest.mark.parametrize("roll", [BROKERS_LEFT, Roll()])
+@pytest.mark.parametrize("view", [SOUND, None])
+def test_a_pod_that_does_not_become_ready_is_late_after_ten_minutes(roll: Roll, view: ClusterView | None) -> None:
+    made = NOW - DEADLINE
+    in_time = facts(view, roll, broker_0={"ready": False, "since": made})
+    assert conditions(in_time)["Progressing"][0] == "True"
+    late = facts(view, roll, broker_0={"ready": False, "since": made - timedelta(seconds=1)})
+    said = conditions(late)
+    assert said["Ready"][0] == "False"
+    assert said["Progressing"] == ("False", "ProgressDeadlineExceeded")
+    assert said["Degraded"] == ("True", "ProgressDeadlineExceeded")
+    assert "not ready for 10 minutes: demo-broker-0" in status_of(late)[1]["Degraded"].message
