@@ -57,6 +57,7 @@ def judge_both(
         list(dict.fromkeys(reason for judgement in judgements for reason in judgement.reasons)),
         {name: report for judgement in judgements for name, report in judgement.anomalies.items()},
         {name: state for judgement in judgements for name, state in judgement.checks.items()},
+        log.stats,
     )
 
 

@@ -75,6 +75,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
     ``checks`` says of every check asked for: ``ok`` (done, found nothing), ``failed``, ``unknown`` (the history does
     not allow an answer) or ``not-available`` (the tables it needs were not recorded). ``reasons`` are sentences.
+    ``stats`` counts operations on logs, and records that were acknowledged and read.
     """
 
     run_id: str
@@ -82,6 +83,7 @@ class Judgement(msgspec.Struct, frozen=True):
     reasons: list[str]
     anomalies: dict[str, AnomalyReport]
     checks: dict[str, CheckState]
+    stats: dict[str, int] = {}
 
     def to_json(self) -> bytes:
         """Canonical JSON: equal judgements are equal bytes."""
@@ -132,7 +134,8 @@ def merge(facts: RunFacts, units: Iterable[UnitFindings], checks: Sequence[str] 
         else:
             states[name] = _state_without_anomaly(name, facts)
     reasons = [*_reasons(facts, anomalies, states), *undecided]
-    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states)
+    stats = {"operations": facts.operations, "acknowledged": facts.acknowledged, "read": facts.read}
+    return Judgement(facts.run_id, _verdict(facts, states), reasons, anomalies, states, stats)
 
 
 def _state_without_anomaly(name: str, facts: RunFacts) -> CheckState:

@@ -91,7 +91,11 @@ class RunTables:
 
 def load_run(run_dir: Path | str, settings: Settings | None = None) -> RunTables:
     """Read a run directory into memory, all at once; see :func:`open_run`, whose errors are raised here."""
-    run = open_run(run_dir, settings)
+    return in_memory(open_run(run_dir, settings))
+
+
+def in_memory(run: RunParts) -> RunTables:
+    """Read a run into memory, all at once. Raises :class:`~highwater_pipeline.files.BadTable`."""
     operations = _whole(run.operations, OPERATION_ROWS)
     tables = RunTables(
         run.run_id,

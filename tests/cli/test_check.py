@@ -1,4 +1,4 @@
-"""``highwater check``: the same answer on Spark, from what was written."""
+"""``highwater check``: the answer of ``run`` again, from what was written, in the process and on Spark."""
 
 from __future__ import annotations
 
@@ -16,16 +16,47 @@ from highwater_chaos.run_summary import BadSummary, read_summary
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.tables import load_run
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
-
-def test_check_says_what_run_said(highwater: Any, failed_run: Path) -> None:
-    done = highwater("check", failed_run, "--json")
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("engine", ["process", "spark"])
+def test_check_says_what_run_said(highwater: Any, failed_run: Path, engine: str) -> None:
+    done = highwater("check", failed_run, "--engine", engine, "--json")
     verdict = json.loads((failed_run / "verdict.json").read_text(encoding="utf-8"))
     assert done.status == 1, "a fail, whatever was expected"
     assert done.json["verdict"] == verdict["verdict"] == "fail"
     assert done.json["anomalies"] == verdict["anomalies"]
     assert done.json["checks"] == verdict["checks"]
+    assert (done.json["valid"], done.json["unseen"]) == (False, verdict["anomalies"]["unseen"]["count"])
+    assert done.json["stats"]["acknowledged"] == verdict["acknowledged"]
+    assert (" on Spark" in done.err) == (engine == "spark")
+
+
+def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> None:
+    runs = highwater.folder / "runs"
+    (runs / "campaign").mkdir(parents=True)
+    shutil.copytree(failed_run, runs / "bad")
+    shutil.copytree(tiny_run, runs / "campaign" / "good")
+    every = highwater("check", runs, "--json")
+    assert every.status == 1
+    assert every.json["valid"] is False
+    assert [(row["path"], row["valid"]) for row in every.json["runs"]] == [
+        (str(runs / "bad"), False),
+        (str(runs / "campaign" / "good"), True),
+    ]
+    good = highwater("check", f"file://{runs}/campaign/good", f"{runs}/*/go*d", "--json")
+    assert (good.status, good.json["valid"]) == (0, True), "one run, though named twice"
+    history = runs / "campaign" / "good" / "history" / "operations.jsonl"
+    empty = highwater.write("empty.jsonl", "")
+    assert highwater("check", history, empty).status == 2, "one of which nothing is known"
+    torn = runs / "bad" / "history" / "operations.jsonl"
+    torn.write_bytes(torn.read_bytes()[:-20])
+    refused = highwater("check", runs)
+    assert (refused.status, "runs/bad" in refused.err) == (254, True)
+    for path, said in (("nowhere", "no such file"), ("s3a://bucket/runs", "expected a path or a file:// address")):
+        wrong = highwater("check", path)
+        assert (wrong.status, wrong.out, said in wrong.err) == (254, "", True)
+    assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254
 
 
 def test_check_of_a_pass(highwater: Any, tiny_run: Path) -> None:

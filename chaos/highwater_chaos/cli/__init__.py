@@ -45,7 +45,7 @@ _OPTION: Final = re.compile(r"Invalid value for '(--[a-z-]+)'")
 COMMANDS: Final = {
     "run": "Run experiments and judge them.",
     "validate": "Check experiment files without running them.",
-    "check": "Judge a recorded run again, on Spark.",
+    "check": "Judge recorded runs again.",
     "replay": "Run a recorded experiment again and compare.",
     "shrink": "Find a small experiment that fails as a recorded run did.",
     "report": "Draw the report of a recorded run.",

@@ -1,36 +1,51 @@
-"""``highwater check``: judge a run again, on Spark."""
+"""``highwater check``: judge recorded runs again, in this process or on Spark."""
 
 from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import typer
 
 from highwater_chaos.assertions import judge_assertions
-from highwater_chaos.cli.choices import Model
+from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.histories import bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
-from highwater_chaos.judged_run import judge_on_spark, write_verdict
+from highwater_chaos.judged_run import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
-from highwater_pipeline.files import BadTable
+from highwater_pipeline.files import BadTable, write_parquet
 from highwater_pipeline.java import JavaNotFound
+from highwater_pipeline.jepsen import open_jepsen
+from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.linearizability import check_registers
 from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
+from highwater_pipeline.tables import in_memory, load_run, open_run
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
+_WORST: Final = (Exit.OK, Exit.INCONCLUSIVE, Exit.FAIL)
+_FOR_SPARK: Final = 256 << 20
+"""Bytes of recordings beyond which Spark judges: below, its start takes longer than it saves."""
 T = TypeVar("T")
 
 
 def check(
-    history: Annotated[Path, typer.Argument(metavar="DIR_OR_FILE", help="A run directory or an operations file.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Run directories, directories of them, operations files, or patterns."),
+    ],
+    written: Annotated[
+        Format, typer.Option("--format", help="How operations files are written: by runs, or by Jepsen.")
+    ] = "highwater",
     model: Annotated[
         Model | None,
         typer.Option(
@@ -38,6 +53,10 @@ def check(
             help="Judge as a log, or as registers (linearizability). By default as what the run recorded, and a file"
             " as a log.",
         ),
+    ] = None,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(show_default=False, help="Judge in this process or on Spark. By default by the size of the run."),
     ] = None,
     acks: Annotated[
         Acks | None,
@@ -56,30 +75,69 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Judge a recorded run again, on Spark.
+    """Judge recorded runs again.
 
-    Takes a run directory or the history of any run. Exits by the verdict: 0 pass, 1 fail, 2 inconclusive.
+    Takes run directories and the history of any run. Exits by the verdicts: 0 if all pass, 1 if one fails, else 2 if
+    one is inconclusive.
     """
-    if not history.exists():
-        raise UsageError(f"{history}: no such file or directory")
+    if master is not None and engine == "process":
+        raise UsageError("--master is for Spark: leave out --engine process")
     settings = _settings(acks, idempotence, retention=retention)
+    histories = histories_of(paths)
+    for history in histories:
+        _refuse_early(history, settings, written)
+    found: list[tuple[Path, Judgement, dict[str, Any]]] = []
+    for history in histories:
+        chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
+        began = time.monotonic()
+        print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
+        judgement = _judge(history, written, model, chosen, master, settings)
+        start = ", Spark's start included" if chosen == "spark" else ""
+        print(f"judged in {time.monotonic() - began:.1f} s{start}", file=sys.stderr)
+        found.append((history, judgement, _verdict(history, judgement, model)))
+        if not as_json:
+            _print(judgement.run_id, found[-1][2])
+    if as_json:
+        rows = [_row(*one) for one in found]
+        shown = rows[0] if len(rows) == 1 else {"valid": _valid([verdict for *_, verdict in found]), "runs": rows}
+        print(json.dumps(shown, indent=2))
+    return max((_STATUS[verdict["verdict"]] for *_, verdict in found), key=_WORST.index)
+
+
+def _refuse_early(history: Path, settings: Settings | None, written: Format) -> None:
+    """Raise :class:`UsageError` for what is seen to be wrong before anything is judged, which may take minutes."""
+    if history.is_file():
+        return
+    if written != "highwater":
+        raise UsageError(f"{history}: is a directory; --format {written} needs a file")
     if is_run_directory(history):
-        _refuse(lambda: ensure_judgeable(history))  # before Spark judges for minutes
+        _refuse(lambda: ensure_judgeable(history))
         if settings is not None:
             raise UsageError(
                 f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
             )
-    began = time.monotonic()
-    print(f"judging {history} on Spark", file=sys.stderr)
-    judgement = _judge(history, model, master, settings)
-    print(f"judged in {time.monotonic() - began:.1f} s, Spark's start included", file=sys.stderr)
-    found = _verdict(history, judgement, model)
-    if as_json:
-        shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
-        print(json.dumps({"run_id": judgement.run_id, **shown}, indent=2))
-    else:
-        _print(judgement.run_id, found)
-    return _STATUS[found["verdict"]]
+
+
+def _row(history: Path, judgement: Judgement, found: Mapping[str, Any]) -> dict[str, Any]:
+    """A run in the JSON document."""
+    shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
+    unseen: int | None = None  # not known
+    if shown["checks"].get("unseen") in ("ok", "failed"):
+        unseen = shown["anomalies"].get("unseen", {"count": 0})["count"]
+    return {
+        "run_id": judgement.run_id,
+        "path": str(history),
+        "valid": _valid([found]),
+        **shown,
+        "unseen": unseen,
+        "stats": judgement.stats,
+    }
+
+
+def _valid(found: Sequence[Mapping[str, Any]]) -> bool | Literal["unknown"]:
+    """Return what Jepsen's checkers call the verdict of them all."""
+    verdicts = {one["verdict"] for one in found}
+    return False if "fail" in verdicts else "unknown" if "inconclusive" in verdicts else True
 
 
 def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -> Settings | None:
@@ -136,20 +194,61 @@ def _of_recordings(judgement: Judgement, inconclusive_reasons: Sequence[str] = (
     return {**found, "verdict": verdict, "reasons": reasons, "inconclusiveReasons": because, "assertions": []}
 
 
-def _judge(history: Path, model: str | None, master: str | None, settings: Settings | None) -> Judgement:
+def _judge(
+    history: Path,
+    written: Format,
+    model: Model | None,
+    engine: Engine,
+    master: str | None,
+    settings: Settings | None,
+) -> Judgement:
+    try:
+        if written == "jepsen-edn":
+            return _judge_jepsen(history, model or "log", engine, master, settings)
+        if engine == "process":
+            return _judge_here(history, model, settings)
+        return _judge_on_spark(history, model, master, settings)
+    except (BadTable, OSError, JavaNotFound) as error:
+        raise UsageError(str(error)) from error
+
+
+def _judge_here(history: Path, model: Model | None, settings: Settings | None) -> Judgement:
+    if model == "register" and history.is_dir():  # it is not known what a crashed node withstood
+        return judge_log_and_registers(load_run(history), list(REGISTER_CHECKS))
+    if model == "register":
+        return check_registers(load_run(history))
+    if model is None and (history / "experiment.yaml").is_file():
+        # As ``run`` judged it.
+        return judge_recordings(load_experiment(history / "experiment.yaml"), history)
+    return judge_run(open_run(history, settings))
+
+
+def _judge_on_spark(history: Path, model: Model | None, master: str | None, settings: Settings | None) -> Judgement:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
-        if model == "register" and history.is_dir():  # it is not known what a crashed node withstood
+        if model == "register" and history.is_dir():
             return spark.check_log_and_registers_on_spark(history, master, list(REGISTER_CHECKS))
         if model == "register":
             return spark.check_registers_on_spark(history, master)
         if model is None and (history / "experiment.yaml").is_file():
-            # As ``run`` judged it.
             return judge_on_spark(load_experiment(history / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master, settings=settings)
-    except (BadTable, FileNotFoundError, JavaNotFound, spark.SparkFailed) as error:
+    except spark.SparkFailed as error:
         raise UsageError(str(error)) from error
+
+
+def _judge_jepsen(
+    history: Path, model: Model, engine: Engine, master: str | None, settings: Settings | None
+) -> Judgement:
+    run = open_jepsen(history, model, settings)
+    if engine == "process":
+        return check_registers(in_memory(run)) if model == "register" else judge_run(run)
+    with tempfile.TemporaryDirectory(prefix="highwater-jepsen-") as folder:
+        # Spark reads tables; the file's name is the run's.
+        table = Path(folder) / f"{history.stem}.parquet"
+        write_parquet(table, in_memory(run).operations)
+        return _judge_on_spark(table, model, master, settings)
 
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:

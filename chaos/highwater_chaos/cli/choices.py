@@ -9,3 +9,9 @@ BackendHere = Literal["sim", "local"]
 """Where the harness itself runs the cluster."""
 
 Model = Literal["log", "register"]
+
+Engine = Literal["process", "spark"]
+"""What judges: this process, or Spark."""
+
+Format = Literal["highwater", "jepsen-edn"]
+"""How a history is written: as runs record it, or as Jepsen does."""

@@ -1,0 +1,211 @@
+"""Reads EDN, the notation in which Jepsen stores histories: https://github.com/edn-format/edn.
+
+Vectors and lists become tuples, sets frozensets, maps dictionaries, keywords :class:`Keyword`; a tag is left out, and
+its value stands for itself. It reads line by line and keeps no more than one value, since histories are long. (The
+libraries for EDN build a whole file in memory and read fewer than a thousand operations a second; the tests hold this
+reader against one of them.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+_MOST_DEPTH: Final = 64
+_MOST_VALUE: Final = 64 << 20
+"""Characters of one value."""
+_TOKEN: Final = re.compile(
+    r"""(?P<skip>[\s,]+|;[^\n]*)
+    |(?P<open>\#\{|[\[({])
+    |(?P<close>[\])}])
+    |"(?P<string>(?:[^"\\]|\\.)*)"
+    |(?P<discard>\#_)
+    |\#(?P<tag>[A-Za-z][^\s,\[\](){}";]*)
+    |\\(?P<char>u[0-9A-Fa-f]{4}|newline|return|space|tab|formfeed|backspace|.)
+    |(?P<atom>[^\s,\[\](){}";\\]+)""",
+    re.VERBOSE | re.DOTALL,
+)
+_INTEGER: Final = re.compile(r"[+-]?\d{1,4000}N?")
+_FLOAT: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
+_CLOSES: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
+_CHARACTERS: Final = {"newline": "\n", "return": "\r", "space": " ", "tab": "\t", "formfeed": "\f", "backspace": "\b"}
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "b": "\b", '"': '"', "\\": "\\", "/": "/"}
+_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_WORDS: Final[dict[str, Any]] = {"nil": None, "true": True, "false": False}
+
+
+class BadEdn(ValueError):  # noqa: N818 - what is wrong is the text
+    """The text is not EDN; ``line`` says where, counted from 1."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(what)
+        self.line = line
+
+
+class Keyword(str):
+    """``:name``, without the colon."""
+
+    __slots__ = ()
+
+
+class Symbol(str):
+    """A word that is neither a keyword nor a constant."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A collection that is not closed yet."""
+
+    bracket: str
+    items: list[Any] = field(default_factory=list)
+    discards: int = 0
+
+
+def read_edn(lines: Iterable[str], *, within_vector: bool = False) -> Iterator[tuple[int, Any]]:
+    """Yield each value with the number of the line on which it ends.
+
+    Args:
+        lines: the text; a string must not go over the end of an element.
+        within_vector: if the text is one vector or list, yield its elements instead.
+
+    Raises:
+        BadEdn: a value is malformed, too deep or too large, or the text ends within one.
+    """
+    reader = _Reader(within_vector=within_vector)
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        for value in reader.feed(line, number):
+            yield number, value
+    reader.end(number)
+
+
+class _Reader:
+    def __init__(self, *, within_vector: bool) -> None:
+        self._within_vector = within_vector
+        self._unwrapped: str | None = None
+        self._top = _Open("")
+        self._open: list[_Open] = []
+        self._size = 0
+        self._rest = ""
+
+    def feed(self, line: str, number: int) -> Iterator[Any]:
+        text, position = self._rest + line, 0
+        self._rest = ""
+        while position < len(text):
+            found = _TOKEN.match(text, position)
+            if found is None:
+                if text[position] == '"':  # a string that goes on in the next line
+                    self._rest = text[position:]
+                    self._grow(len(line), number)
+                    return
+                raise BadEdn(number, f"expected an EDN value, found {text[position : position + 20]!r}")
+            position = found.end()
+            if found.lastgroup == "skip":
+                continue
+            self._grow(found.end() - found.start(), number)
+            self._take(str(found.lastgroup), found[str(found.lastgroup)], number)
+            if not self._open and self._top.items:
+                yield from self._top.items
+                self._top.items.clear()
+                self._size = 0
+
+    def end(self, number: int) -> None:
+        """Raises :class:`BadEdn` if something is open."""
+        unclosed = self._open or self._rest or self._top.discards
+        if unclosed or self._unwrapped is not None:
+            what = self._open[-1].bracket if self._open else self._rest[:20] or self._unwrapped or "#_"
+            raise BadEdn(number, f"the text ends within {what!r}")
+
+    def _grow(self, characters: int, number: int) -> None:
+        self._size += characters
+        if self._size > _MOST_VALUE:
+            raise BadEdn(number, f"expected values of at most {_MOST_VALUE >> 20} MiB, found a longer one")
+
+    def _take(self, kind: str, text: str, number: int) -> None:
+        match kind:
+            case "open":
+                if self._within_vector and self._unwrapped is None and not self._open and text in "[(":
+                    self._unwrapped = text
+                    return
+                if len(self._open) >= _MOST_DEPTH:
+                    raise BadEdn(number, f"expected at most {_MOST_DEPTH} levels, found more")
+                self._open.append(_Open(text))
+            case "close":
+                self._close(text, number)
+            case "string":
+                self._put(_unescaped(text, number))
+            case "char":
+                self._put(chr(int(text[1:], 16)) if len(text) > 1 and text[0] == "u" else _CHARACTERS.get(text, text))
+            case "discard":
+                (self._open[-1] if self._open else self._top).discards += 1
+            case "tag":
+                pass  # the value behind it stands for itself
+            case _:
+                self._put(_atom(text, number))
+
+    def _close(self, text: str, number: int) -> None:
+        if not self._open:
+            if self._unwrapped is not None and _CLOSES[self._unwrapped] == text:
+                self._unwrapped, self._within_vector = None, False
+                return
+            raise BadEdn(number, f"expected a value, found {text!r}")
+        closed = self._open.pop()
+        if _CLOSES[closed.bracket] != text:
+            raise BadEdn(number, f"expected {_CLOSES[closed.bracket]!r}, found {text!r}")
+        if closed.discards:
+            raise BadEdn(number, f"expected a value behind #_, found {text!r}")
+        self._put(_collection(closed, number))
+
+    def _put(self, value: Any) -> None:
+        into = self._open[-1] if self._open else self._top
+        if into.discards:
+            into.discards -= 1
+        else:
+            into.items.append(value)
+
+
+def _collection(closed: _Open, number: int) -> Any:
+    try:
+        match closed.bracket:
+            case "{":
+                if len(closed.items) % 2:
+                    raise BadEdn(number, "expected a map of keys and values, found a key without a value")
+                return dict(zip(closed.items[::2], closed.items[1::2], strict=True))
+            case "#{":
+                return frozenset(closed.items)
+            case _:
+                return tuple(closed.items)
+    except TypeError as error:  # a map or a set that holds a map as key
+        raise BadEdn(number, "expected keys and members of sets that are no maps") from error
+
+
+def _atom(text: str, number: int) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] == ":":
+        if len(text) == 1:
+            raise BadEdn(number, "expected a name behind ':', found none")
+        return Keyword(text[1:])
+    if _INTEGER.fullmatch(text):
+        return int(text.removesuffix("N"))
+    if _FLOAT.fullmatch(text):
+        return float(text.removesuffix("M"))
+    if text[0] == "#":
+        raise BadEdn(number, f"expected an EDN value, found {text[:20]!r}")
+    return Symbol(text)
+
+
+def _unescaped(text: str, number: int) -> str:
+    def one(found: re.Match[str]) -> str:
+        escape = found[1]
+        if escape[0] == "u" and len(escape) > 1:
+            return chr(int(escape[1:], 16))
+        if escape not in _ESCAPES:
+            raise BadEdn(number, f"expected one of {' '.join(_ESCAPES)} behind a backslash, found {escape!r}")
+        return _ESCAPES[escape]
+
+    return _ESCAPE.sub(one, text) if "\\" in text else text
