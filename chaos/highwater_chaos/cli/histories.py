@@ -57,8 +57,8 @@ def _local(path: str) -> Path:
         return Path(path)
     if address.scheme != "file" or address.netloc not in ("", "localhost"):
         raise UsageError(
-            f"{path}: expected a path or a file:// address, found {address.scheme}://{address.netloc}: copy the run here"
-            " first, or mount the store"
+            f"{path}: expected a path or a file:// address, found {address.scheme}://{address.netloc}: copy the run"
+            " here first, or mount the store"
         )
     return Path(unquote(address.path))
 
