@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from highwater_chaos.experiment.assertion_library import LIBRARY
 from highwater_chaos.experiment.base import Model, OneOf
 from highwater_chaos.experiment.units import Duration, format_duration
 
@@ -15,18 +17,30 @@ PHASES: Final = ("steady", "fault", "recovered")
 class Assertion(OneOf):
     """A condition that holds at an instant where ``promql`` comes to a vector that is not empty, or to a number other
     than 0. ``during`` is the phase in which it must do so ``always`` (the default), ``never``, or at one instant at
-    least within a time since the phase began (``eventually``)."""
+    least within a time since the phase began (``eventually``). ``use`` takes one that is ready by name
+    instead; a validated model has its condition, and no ``use`` any more."""
 
+    use: Annotated[
+        str | None,
+        Field(max_length=63, description="One that is ready by name, in place of promql and during; see the docs."),
+    ] = None
+    within: Annotated[
+        Duration | None,
+        Field(description="With use: the time that it has, in place of its usual one. A duration."),
+    ] = None
     name: Annotated[
-        str, Field(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63, description="What a verdict calls it.")
-    ]
-    promql: Annotated[
-        str, Field(min_length=1, max_length=2000, description="The condition: an instant vector or a number.")
-    ]
+        str,
+        Field(
+            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
+            max_length=63,
+            description="What a verdict calls it; with use: absent, it is called as that.",
+        ),
+    ] = ""
+    promql: Annotated[str, Field(max_length=2000, description="The condition: an instant vector or a number.")] = ""
     during: Annotated[
-        Literal["steady", "fault", "recovered"],
+        Literal["", "steady", "fault", "recovered"],
         Field(description="The phase: before the first fault, the schedule, or from the heal until all is whole."),
-    ]
+    ] = ""
     always: Annotated[Literal[True] | None, Field(description="At every instant of the phase: the default.")] = None
     never: Annotated[Literal[True] | None, Field(description="At no instant of the phase.")] = None
     eventually: Annotated[
@@ -37,12 +51,52 @@ class Assertion(OneOf):
     @classmethod
     def common(cls) -> frozenset[str]:
         """What is asked, and when, stands beside the choice."""
-        return frozenset({"name", "promql", "during"})
+        return frozenset({"use", "within", "name", "promql", "during"})
 
     @classmethod
     def required(cls) -> bool:
         """Without a choice it is ``always``."""
         return False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _taken_from_library(cls, found: Any) -> Any:
+        if not isinstance(found, dict) or found.get("use") is None:
+            return found
+        ready = LIBRARY.get(str(found["use"]))
+        if ready is None:
+            raise PydanticCustomError(
+                "use",
+                "there is no assertion {name} to use; there are: {known}",
+                {"name": repr(found["use"]), "known": ", ".join(LIBRARY)},
+            )
+        if beside := [field for field, value in found.items() if value and field not in ("use", "name", "within")]:
+            raise PydanticCustomError(
+                "use", "`use` has its own condition: leave out {beside}", {"beside": ", ".join(beside)}
+            )
+        if found.get("within") is not None and ready.within is None:
+            raise PydanticCustomError(
+                "use", "{name} must hold {must}: it takes no `within`", {"name": found["use"], "must": ready.must}
+            )
+        must: Any = found.get("within") or ready.within if ready.must == "eventually" else True
+        return {
+            "name": found.get("name") or found["use"],
+            "promql": ready.promql,
+            "during": ready.during,
+            ready.must: must,
+        }
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := [name for name in ("name", "promql", "during") if not getattr(self, name)]:
+            raise PydanticCustomError(
+                "use",
+                "expected `use`, or name, promql and during; missing: {missing}",
+                {"missing": ", ".join(missing)},
+            )
+        if self.within is not None:
+            raise PydanticCustomError("use", "`within` goes with `use` only: say `eventually`")
+        return self
 
     @property
     def must(self) -> str:

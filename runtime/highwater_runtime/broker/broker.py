@@ -170,9 +170,10 @@ class Broker:
     def _after_event(self) -> None:
         self._replicas.after_event()
 
-    def refresh_metrics(self) -> None:
-        """Bring the gauges that move with every record or with time up to date: for a host that is asked for them."""
-        self._replicas.refresh_gauges()
+    def refresh_metrics(self, *, of_records: bool = True) -> None:
+        """See :class:`~highwater_runtime.ports.RefreshesMetrics`."""
+        if of_records:
+            self._replicas.refresh_gauges()
         self._mode.refresh_metrics()
 
     # --- metadata -------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from highwater_runtime.host.roles import partitions_in, role_of
 from highwater_runtime.host.security import NodeSecurity
 from highwater_runtime.host.server_metrics import host_metrics
 from highwater_runtime.host.trace import FileSink
-from highwater_runtime.ports import Endpoint, NodeCore, Ports
+from highwater_runtime.ports import Endpoint, NodeCore, Ports, RefreshesMetrics
 from highwater_runtime.ports.metrics import SERIES_LEFT_OUT
 
 if TYPE_CHECKING:
@@ -172,13 +172,18 @@ class _NodeProcess:
         self._admin = AdminServer(pages)
         return await self._admin.start(endpoint)
 
+    def _refresh_metrics(self) -> None:
+        core: object = self._node.core
+        if isinstance(core, RefreshesMetrics):
+            core.refresh_metrics()
+
     def _metrics(self) -> bytes:
-        self._role.refresh_metrics(self._node.core)
+        self._refresh_metrics()
         self._tell_of_series_left_out()
         return exposition(self._node.metrics, host_metrics(self._node.server, self._node.network))
 
     def _samples(self) -> list[Sample]:
-        self._role.refresh_metrics(self._node.core)
+        self._refresh_metrics()
         host = host_metrics(self._node.server, self._node.network)
         return [*self._node.metrics.samples(), *host.samples()]
 

@@ -28,7 +28,7 @@ from highwater_runtime.ports.network import (
     ResponseHandler,
     RpcFailure,
 )
-from highwater_runtime.ports.node import NodeCore, NodeHaltError
+from highwater_runtime.ports.node import NodeCore, NodeHaltError, RefreshesMetrics
 from highwater_runtime.ports.trace import Trace
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "NodeCore",
     "NodeHaltError",
     "Ports",
+    "RefreshesMetrics",
     "ResponseHandler",
     "RpcFailure",
     "Timer",

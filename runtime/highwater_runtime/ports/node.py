@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from highwater_runtime.ports.network import InboundRequest
 
@@ -33,3 +33,12 @@ class NodeCore(Protocol):
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
         """Shut down cleanly (controlled shutdown, flush, clean-shutdown marker), then call ``on_stopped`` once."""
+
+
+@runtime_checkable
+class RefreshesMetrics(Protocol):
+    """A core with gauges that are not kept up to date all the time. A host that is asked for them calls this first."""
+
+    def refresh_metrics(self, *, of_records: bool = True) -> None:
+        """Bring these gauges up to date; changes nothing else. ``of_records``: those of single partitions too, which
+        move with every record and are many."""

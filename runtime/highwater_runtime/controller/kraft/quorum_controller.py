@@ -127,6 +127,11 @@ class QuorumController:
         assert self._quorum is not None, "the controller has not been started"
         return self._quorum.raft
 
+    def refresh_metrics(self, *, of_records: bool = True) -> None:  # noqa: ARG002 - it has none of these
+        """See :class:`~highwater_runtime.ports.RefreshesMetrics`."""
+        if self._quorum is not None:
+            self._quorum.raft.refresh_metrics()
+
     # --- NodeCore -------------------------------------------------------------------------------------------------
 
     def start(self) -> None:

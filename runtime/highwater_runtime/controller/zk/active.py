@@ -53,7 +53,7 @@ from highwater_runtime.wire.messages.update_metadata_request import UpdateMetada
 RECHECK_NS: Final = 100 * MS
 """Delay until the next look at a broker's registration, after the broker answered that it is in another life."""
 
-_UNCLEAN: Final = "kafka_controller_controllerstats_uncleanleaderelections_total"
+UNCLEAN: Final = "kafka_controller_controllerstats_uncleanleaderelections_total"
 
 
 class ActiveController:
@@ -137,7 +137,7 @@ class ActiveController:
                 and state.leader_recovery_state is LeaderRecoveryState.RECOVERING
                 and before.leader_recovery_state is not LeaderRecoveryState.RECOVERING
             ):
-                self._ports.metrics.counter(_UNCLEAN)
+                self._ports.metrics.counter(UNCLEAN)
         return changed
 
     def tell(self, commands: Commands) -> None:

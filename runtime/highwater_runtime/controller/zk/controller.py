@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar, Final
 
 from highwater_runtime.controller.partition_counts import PartitionCounts
-from highwater_runtime.controller.zk.active import ActiveController
+from highwater_runtime.controller.zk.active import UNCLEAN, ActiveController
 from highwater_runtime.controller.zk.admin import Admin, refuse
 from highwater_runtime.controller.zk.election import ControllerElection, Elected
 from highwater_runtime.controller.zk.options import ZkControllerOptions
@@ -113,6 +113,7 @@ class ZkController:
             gauge(_PREFIX + name, float(value))
         gauge("highwater_controller_under_replicated_partitions", float(counted.now.under_replicated))
         gauge("highwater_controller_under_min_isr_partitions", float(counted.now.under_min_isr))
+        self._ports.metrics.counter(UNCLEAN, 0)  # it exists before the first one
 
     def _elected(self, elected: Elected) -> None:
         assert self._session is not None, "an election is held in a session"

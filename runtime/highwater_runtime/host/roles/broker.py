@@ -31,12 +31,6 @@ def metadata_of(core: NodeCore | None) -> MetadataImage | None:
     return core.image if isinstance(core, Broker) else None
 
 
-def refresh_metrics(core: NodeCore | None) -> None:
-    """Bring up to date the metrics that a broker computes only when they are read."""
-    if isinstance(core, Broker):
-        core.refresh_metrics()
-
-
 def _registered(settings: NodeSettings, bound: Mapping[str, Endpoint]) -> tuple[BrokerListener, ...]:
     """Return the listeners as the metadata is to have them: that of the brokers among themselves first."""
     first = settings.inter_broker_listener

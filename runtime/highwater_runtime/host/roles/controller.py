@@ -38,11 +38,6 @@ class ControllerRole:
         """See :class:`highwater_runtime.host.roles.Role`."""
         return None
 
-    def refresh_metrics(self, core: NodeCore | None) -> None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
-        if isinstance(core, QuorumController) and core.has_started:
-            core.raft.refresh_metrics()
-
     def why_unready(self, core: NodeCore | None) -> str | None:
         """Return None once it is active, or follows a live leader and knows what is committed."""
         if not isinstance(core, QuorumController):

@@ -7,7 +7,7 @@ from typing import Any
 from highwater_runtime.broker import Broker, KraftBroker
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.host.roles.broker import broker_options, metadata_of, refresh_metrics
+from highwater_runtime.host.roles.broker import broker_options, metadata_of
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.ports import NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey
@@ -29,10 +29,6 @@ class KraftBrokerRole:
     def session_of(self, _core: NodeCore | None) -> SessionKey | None:
         """See :class:`highwater_runtime.host.roles.Role`."""
         return None
-
-    def refresh_metrics(self, core: NodeCore | None) -> None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
-        refresh_metrics(core)
 
     def why_unready(self, core: NodeCore | None) -> str | None:
         """Return None once its registration, by this life, is unfenced in the metadata that it acts on."""

@@ -26,9 +26,6 @@ class Role(Protocol):
     def session_of(self, core: NodeCore | None) -> SessionKey | None:
         """Return the key of the core's ZooKeeper session; None if it has none."""
 
-    def refresh_metrics(self, core: NodeCore | None) -> None:
-        """Bring up to date the metrics that the core computes only when they are read."""
-
     def why_unready(self, core: NodeCore | None) -> str | None:
         """Return why the core does not do its work in the cluster yet (or now); None if it does."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from highwater_runtime.host.config_file import NodeSettings
 from highwater_runtime.host.node import HostedNode
-from highwater_runtime.host.roles.broker import broker_options, metadata_of, refresh_metrics
+from highwater_runtime.host.roles.broker import broker_options, metadata_of
 from highwater_runtime.metadata import MetadataImage
 from highwater_runtime.nodes.zookeeper_broker import ZooKeeperBroker
 from highwater_runtime.ports import NodeCore, Ports
@@ -33,10 +33,6 @@ class ZooKeeperBrokerRole:
         """See :class:`highwater_runtime.host.roles.Role`."""
         session = core.session if isinstance(core, ZooKeeperBroker) else None
         return None if session is None else session.key
-
-    def refresh_metrics(self, core: NodeCore | None) -> None:
-        """See :class:`highwater_runtime.host.roles.Role`."""
-        refresh_metrics(core)
 
     def why_unready(self, core: NodeCore | None) -> str | None:
         """Return None once it is registered and the controller has sent the cluster's state, with this broker in it."""
