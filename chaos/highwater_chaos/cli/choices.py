@@ -9,3 +9,6 @@ BackendHere = Literal["sim", "local"]
 """Where the harness itself runs the cluster."""
 
 Model = Literal["log", "register"]
+
+Engine = Literal["process", "spark"]
+"""Who runs the seeds of a campaign."""
