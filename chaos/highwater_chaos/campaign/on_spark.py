@@ -1,8 +1,8 @@
 """Seeds on Spark: tens of them a task, one job a batch, their outcomes back as Arrow batches.
 
-Each batch is a job of its own, so the driver hears of it when it ends, can go on without those that are lost, and knows
-what is known when it is killed. A batch whose worker ends is divided into its seeds, each of which gets a second chance.
-Python workers are reused, and keep their collector frozen from the first seed on.
+Each batch is a job of its own: the driver knows its outcomes when it ends, and no other batch is lost with it. If a
+Python worker ends, its batch is divided into its seeds, each with a second chance. Workers are reused, and keep their
+collector frozen from the first seed on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run
 
     Closing the iterator cancels the jobs.
     """
-    from pyspark.errors import PySparkException  # noqa: PLC0415 - only where there is a session
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
+    from pyspark.errors import PySparkException  # noqa: PLC0415
 
     source = iter(units)
     cores = spark.sparkContext.defaultParallelism
@@ -57,7 +58,7 @@ def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run
                     lot, attempts = running.pop(future)
                     try:
                         found = future.result()
-                    except PySparkException as error:
+                    except (PySparkException, Py4JError) as error:
                         if len(lot) > 1 or attempts < ATTEMPTS:
                             again.extend(((unit,), attempts + 1 if len(lot) == 1 else 1) for unit in lot)
                         else:

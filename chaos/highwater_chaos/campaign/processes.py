@@ -11,6 +11,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, Final
@@ -22,6 +23,7 @@ from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_pr
 ATTEMPTS: Final = 2
 """How many processes a seed may end before that is its outcome."""
 _LOOK_FOR_PARENT_SECONDS: Final = 1.0
+_ENDING_SECONDS: Final = 5.0
 
 _CONTEXT: Final = multiprocessing.get_context("fork")  # what was imported need not be imported again
 
@@ -63,7 +65,8 @@ def on_processes(units: Iterable[Unit], jobs: int, run: Run = run_unit) -> Itera
                     yield msgspec.structs.replace(outcome, attempts=attempts)
                     continue
                 workers.remove(worker)
-                how = worker.end()
+                how = worker.how_it_ended()
+                worker.end()
                 if attempts < ATTEMPTS:
                     again.append((unit, attempts + 1))
                 else:
@@ -90,10 +93,8 @@ class _Worker:
 
     def give(self, unit: Unit, attempts: int) -> None:
         self.unit, self.attempts = unit, attempts
-        try:
+        with suppress(OSError):  # it may have ended: its sentinel says so
             self.connection.send_bytes(msgspec.msgpack.encode(unit))
-        except OSError:
-            pass  # it has ended: its sentinel says so
 
     def take(self) -> Outcome | None:
         """What it sent; None if it has ended without."""
@@ -104,14 +105,16 @@ class _Worker:
             pass
         return None
 
-    def end(self) -> str:
-        """End the process if it has not ended; returns how it ended."""
-        self.process.join(0 if self.process.is_alive() else None)
-        how = _how(self.process.exitcode)
+    def how_it_ended(self) -> str:
+        """Why it sent nothing: its exit status or signal."""
+        self.process.join(_ENDING_SECONDS)  # the connection may be closed a little before
+        return _how(self.process.exitcode)
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
         self.process.kill()
         self.process.join()
         self.connection.close()
-        return how
 
 
 def _how(exit_code: int | None) -> str:

@@ -85,10 +85,11 @@ class CampaignDirectory:
         except (OSError, msgspec.DecodeError) as error:
             raise BadCampaign(f"--resume: {plan}: expected the plan of a campaign; found: {error}") from error
         wanted = msgspec.json.decode(msgspec.json.encode(wanted))
-        if differing := sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)):
+        names = (wanted.keys() | found.keys()) - {"seeds"}  # more seeds, or fewer, are the same campaign
+        if differing := sorted(name for name in names if wanted.get(name) != found.get(name)):
             raise BadCampaign(
-                f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments, or another"
-                " --out"
+                f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments (seeds may"
+                " differ), or another --out"
             )
         return cls(path, _read_journal(path / JOURNAL))
 

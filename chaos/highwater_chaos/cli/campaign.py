@@ -44,6 +44,7 @@ from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.refusals import refusals
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.transitions import CATALOGUE, unreached
+from highwater_runtime.switches import SWITCHES
 
 _LINE_SECONDS: Final = 10.0
 """Time between two lines of progress where there is no terminal."""
@@ -99,8 +100,8 @@ def campaign(
 ) -> int:
     """Run many seeds of experiments in the simulator, and count.
 
-    A seed that raises, hangs or ends its process is counted as an error, and the others go on. Exits 0 if all seeds came
-    out as expected; if a fail is expected, or a bug was put in, one failing seed is enough.
+    A seed that raises, hangs or ends its process is counted as an error, and the others go on. Exits 0 if all seeds
+    came out as expected; if a fail is expected, or a bug was put in, one failing seed is enough.
     """
     switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
     plan = Plan(
@@ -199,6 +200,9 @@ def _series(
     if errors:
         raise UsageError("\n".join(errors))
     if RANDOM in given or (mutants and not given):
+        modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
+        if not modes:
+            raise UsageError(f"--switch: no mode has both of {', '.join(switches)}; run a campaign for each")
         found.append(series_of_random(switches, until_failure=until_failure))
     if not mutants:
         return tuple(found)
@@ -264,7 +268,7 @@ def _examples(
     if len({row.mutant for row in rows}) > 1:
         return []
     written: list[tuple[Example, Outcome]] = []
-    for series, row in zip(plan.series, rows, strict=True):
+    for series in plan.series:
         failing = [one for one in progress.of_series(series) if one.verdict == "fail"][:keep]
         for outcome in failing:
             with progress_of(f"{_name(outcome)}") as say:
@@ -308,10 +312,10 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
             f" by {', '.join(anomalies)}; {verdicts}"
         )
     elif row.expected == "fail":
-        why = MUTANTS[row.mutant].harmless if row.mutant else ""
-        print(
-            f"{'HARMLESS' if why else 'NOT FOUND'}: {name}: {row.seeds} seeds, {row.seconds:.1f} s{'; ' + why if why else ''}"
-        )
+        breaks = f"; {MUTANTS[row.mutant].breaks}" if row.mutant else ""
+        print(f"NOT FOUND: {name}: {row.seeds} seeds, {row.seconds:.1f} s{breaks}")
+    elif row.mutant and row.as_expected:
+        print(f"HARMLESS: {name}: {row.seeds} seeds, {row.seconds:.1f} s: {MUTANTS[row.mutant].harmless}")
     else:
         print(f"{'OK' if row.as_expected else row.verdict.upper()}: {name}: {row.seeds} seeds: {verdicts}")
     for outcome in [one for one in outcomes if one.verdict in ("error", "inconclusive")][:5]:

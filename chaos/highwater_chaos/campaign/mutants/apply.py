@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,12 +50,11 @@ def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
         raise MutantError(f"mutant {mutant.name}: {mutant.where}: there is no such function: {error}") from error
     lines, first = inspect.getsourcelines(function.__code__)
     source = "".join(lines)
-    old = _as_in(source, mutant.old)
-    if (count := source.count(old)) != 1:
+    if (count := source.count(mutant.old)) != 1:
         raise MutantError(
             f"mutant {mutant.name}: expected its text once in {mutant.where}, found it {count} times: {mutant.old!r}"
         )
-    new = source.replace(old, _as_in(source, mutant.new, like=old))
+    new = source.replace(mutant.old, mutant.new)
     file = inspect.getsourcefile(function)
     assert file is not None, "a module of ours"
     whole = Path(file).read_text(encoding="utf-8").splitlines(keepends=True)
@@ -66,20 +64,6 @@ def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
     if code is None or code.co_freevars != function.__code__.co_freevars:
         raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
     return function, code
-
-
-def _as_in(source: str, text: str, like: str | None = None) -> str:
-    """``text`` of several lines, indented as ``source`` has it; one line is taken as it is."""
-    if "\n" not in text and (like is None or "\n" not in like):
-        return text
-    lines = textwrap.dedent(text).strip("\n").splitlines()
-    if like is not None:
-        margin = like[: len(like) - len(like.lstrip())]
-    else:
-        margin = next(
-            (row[: len(row) - len(row.lstrip())] for row in source.splitlines() if row.strip() == lines[0].strip()), ""
-        )
-    return "\n".join(margin + line if line.strip() else line for line in lines)
 
 
 def _function(module: ModuleType, qualified: str) -> FunctionType:

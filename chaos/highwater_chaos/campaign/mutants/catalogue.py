@@ -1,14 +1,19 @@
-"""Every mutant by its name."""
+"""Every mutant by its name, in the order of areas."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from highwater_chaos.campaign.mutants.controllers import CONTROLLERS
+from highwater_chaos.campaign.mutants.logs import LOGS
 from highwater_chaos.campaign.mutants.mutant import Mutant
+from highwater_chaos.campaign.mutants.quorum import QUORUM
+from highwater_chaos.campaign.mutants.replication import REPLICATION
+from highwater_chaos.campaign.mutants.zookeeper import ZOOKEEPER
 
-_ALL: Final[tuple[Mutant, ...]] = ()
-
-CATALOGUE: Final[dict[str, Mutant]] = {mutant.name: mutant for mutant in _ALL}
+CATALOGUE: Final[dict[str, Mutant]] = {
+    mutant.name: mutant for mutant in (*REPLICATION, *LOGS, *QUORUM, *CONTROLLERS, *ZOOKEEPER)
+}
 
 
 def mutant_named(name: str) -> Mutant:
