@@ -64,7 +64,7 @@ def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
 
 
 def _cluster(random: Random, mode: str) -> dict[str, Any]:
-    brokers = random.choice((2, 3, 3, 3, 4, 5))
+    brokers = random.choice((2, 3, 3, 3, 3, 4, 5))
     replicas = min(brokers, random.choice((2, 2, 3, 3, 3, 5)))
     session = random.choice((500, 1500, 2000, 3000))
     config: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
         config["leader.imbalance.check.interval.ms"] = 3000
     if random.random() < 0.2:
         config["unclean.leader.election.enable"] = False
-    partitions = random.choice((1, 2, 4, 6))
+    partitions = random.choice((1, 2, 2, 4))
     topics: list[dict[str, Any]] = [{"name": "orders", "partitions": partitions, "replicationFactor": replicas}]
     if random.random() < 0.5:
         kept: dict[str, Any] = {}
@@ -106,10 +106,10 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
             kept = random.choice(({"retention.bytes": 6000}, {"retention.ms": 500}))
         elif random.random() < 0.3:
             kept = {"flush.ms": 3000}
-        topics.append({"name": "payments", "partitions": random.choice((1, 2, 3)), "replicationFactor": replicas})
+        topics.append({"name": "payments", "partitions": random.choice((1, 2)), "replicationFactor": replicas})
         if kept:
             topics[-1]["config"] = kept
-    quorum = {"controllers": random.choice((1, 1, 3, 3, 5))} if mode == "kraft" else {}
+    quorum = {"controllers": random.choice((1, 1, 3, 3, 3, 5))} if mode == "kraft" else {}
     return {"mode": mode, "brokers": brokers, **quorum, "config": config, "topics": topics}
 
 
@@ -129,12 +129,12 @@ def _workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, A
     if random.random() < 0.15:
         drawn["groupMembers"] = random.randint(2, 3)
     if mode == "kraft" and random.random() < 0.25:
-        drawn["metadata"] = {"writers": 2, "readers": 4, "rate": "60/s"}
+        drawn["metadata"] = {"writers": 2, "readers": 4, "rate": "40/s"}
     return drawn
 
 
 def _schedule(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
-    lasts = f"{random.choice((15, 20, 30))}s"
+    lasts = f"{random.choice((10, 15, 20))}s"
     # In ZooKeeper mode a failed log ends its broker by design, and a node that ends by itself is a finding.
     disks = _DISKS if mode == "kraft" else _DISKS[:1]
     parts = [_part(random, lasts, _some(random, _LOSSES + _CUTS + disks), ["brokers"])]
@@ -162,7 +162,7 @@ def _some(random: Random, kinds: tuple[str, ...]) -> dict[str, int]:
 def _part(random: Random, lasts: str, faults: dict[str, int], targets: list[str] | None) -> dict[str, Any]:
     part: dict[str, Any] = {
         "for": lasts,
-        "every": random.choice(("300ms", "700ms", "1s", "2s", "4s")),
+        "every": random.choice(("300ms", "500ms", "700ms", "1s", "2s")),
         "lasting": random.choice(("1s", "3s", "6s", "12s")),
         "faults": faults,
     }
