@@ -109,5 +109,7 @@ def is_running(pid: int) -> bool:
 
 
 def await_that(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
     while not condition():
+        assert time.monotonic() < deadline, "it does not come about"
         time.sleep(0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -91,6 +92,8 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--out", "parts", "--resume"], cwd=tmp_path, check=False, capture_output=True)
     assert done.returncode == 1, done.stderr
     assert (tmp_path / "parts/results.parquet").read_bytes() == (tmp_path / "whole/results.parquet").read_bytes()
+    for line in journal.read_bytes().splitlines():
+        json.loads(line)  # nothing was written behind the torn line
     assert journal.read_bytes().count(b"\n") == 12
 
 
