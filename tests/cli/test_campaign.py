@@ -14,6 +14,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from highwater_chaos.campaign import Outcome, Unit, seed
+
 HIGHWATER = Path(sys.executable).with_name("highwater")
 
 LOSES = """
@@ -109,6 +111,33 @@ def test_a_switch_is_found(highwater: Any, tiny_file: Path) -> None:
         "campaign", tiny_file, "--mutants", "--only", "follower-skips-crc", "--seeds", "1..2", "--out", "h", "--json"
     )
     assert (harmless.status, harmless.json["rows"][0]["verdicts"]) == (0, {"pass": 2})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "switches", "status"),
+    [
+        (["pass", "pass"], [], 0),
+        (["pass", "fail"], [], 1),
+        (["pass", "inconclusive"], [], 2),
+        (["pass", "error"], [], 255),
+        (["fail", "error"], [], 1),
+        (["fail", "pass"], ["--switch", "pre-vote=off"], 0),
+        (["pass", "pass"], ["--switch", "pre-vote=off"], 1),
+        (["fail", "error"], ["--switch", "pre-vote=off"], 255),
+    ],
+)
+def test_exit_statuses(
+    highwater: Any, monkeypatch: pytest.MonkeyPatch, verdicts: list[str], switches: list[str], status: int
+) -> None:
+    def judged(unit: Unit) -> Outcome:
+        if verdicts[unit.seed] == "error":
+            raise ValueError("the harness is at fault")
+        return Outcome(unit.experiment, unit.seed, unit.mutant, verdicts[unit.seed])
+
+    monkeypatch.setattr(seed, "_judged", judged)
+    done = highwater("campaign", "random", *switches, "--seeds", "0..1", "--out", "c", "--keep", "0")
+    assert done.status == status, done.out
+    assert ("ValueError: the harness is at fault" in done.out) == ("error" in verdicts)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,10 @@ Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The seeds of one experiment, or of one mutant. ``text`` is empty where the seeds draw the experiment."""
+    """The seeds of one experiment, or of one mutant.
+
+    ``text`` is empty where the seeds draw the experiment. ``mode`` is that of its clusters; empty if seeds draw it.
+    """
 
     experiment: str
     expected: str
@@ -80,6 +83,7 @@ def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, 
         experiment.metadata.name,
         "fail" if expected == "fail" else "pass",
         text_of(experiment),
+        experiment.cluster.mode,
         until_failure=until_failure,
     )
 
@@ -99,11 +103,16 @@ def series_of_random(switches: Mapping[str, str], *, until_failure: bool) -> Ser
     )
 
 
-def series_of_mutant(series: Series, mutant: Mutant) -> Series:
-    """The same series with a bug put in. It is over once the bug was found."""
-    mode = mutant.mode if series.experiment == RANDOM else series.mode
+def series_of_mutant(series: Series, mutant: Mutant) -> Series | None:
+    """The same series with a bug put in, over once the bug is found; None if its clusters do not have the rule."""
+    if mutant.mode and series.mode not in ("", mutant.mode):
+        return None
     return replace(
-        series, expected="pass" if mutant.harmless else "fail", mutant=mutant.name, mode=mode, until_failure=True
+        series,
+        expected="pass" if mutant.harmless else "fail",
+        mutant=mutant.name,
+        mode=mutant.mode or series.mode,
+        until_failure=True,
     )
 
 

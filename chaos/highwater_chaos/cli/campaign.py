@@ -207,7 +207,10 @@ def _series(
     if not mutants:
         return tuple(found)
     chosen = [MUTANTS[name] for name in (dict.fromkeys(only) or MUTANTS)]
-    return tuple(series_of_mutant(series, mutant) for mutant in chosen for series in found)
+    mutated = [series_of_mutant(series, mutant) for mutant in chosen for series in found]
+    if not any(mutated):
+        raise UsageError("--mutants: none of these bugs can be in clusters of these experiments; see docs/campaigns.md")
+    return tuple(series for series in mutated if series is not None)
 
 
 def _seeds(text: str) -> range:
