@@ -28,6 +28,8 @@ WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", 
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
 SPARK = (
     "assertions/test_runs.py",
+    "campaign/test_on_spark.py",
+    "cli/test_campaign.py",
     "cli/test_check.py",
     "kubernetes/experiments/test_judging_on_spark.py",
     "linearizability/test_spark.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,6 +62,23 @@ def run_and_judge(
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")
         return write_judged(experiment, result, parent, name, wire=wire)
+
+
+def run_and_forget(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResult, dict[str, Any]]:
+    """Run ``experiment`` in the simulator and judge it from files that are gone afterwards, for those who run many.
+
+    Returns what the run left behind and the content of ``verdict.json``.
+
+    Raises:
+        BackendCannotError: the simulator cannot do what the experiment needs.
+    """
+    result = run_experiment(experiment, make_backend("sim", wire=wire))
+    with tempfile.TemporaryDirectory(prefix="highwater-run-") as folder:
+        directory = Path(folder)
+        write_run(directory, experiment, result, wire=wire)
+        summary = read_summary(directory)
+        assertions = judge_assertions(experiment.spec, directory)
+        return result, verdict_of(experiment, summary, judge_recordings(experiment, directory), assertions)
 
 
 def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:

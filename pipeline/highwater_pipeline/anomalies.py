@@ -93,6 +93,9 @@ ON_REQUEST: Final[dict[str, str]] = {
 }
 """Invariants that not every run must keep: only looked at where ``checks`` names them (``all`` does not)."""
 
+BY_WEIGHT: Final[tuple[str, ...]] = (*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY)
+"""Anomalies, the gravest for clients first."""
+
 NEEDS: Final[dict[str, tuple[Need, ...]]] = {
     **dict.fromkeys([*CLIENT_CHECKS, *CLIENT_CHECKS_ON_REQUEST], ("history",)),
     **dict.fromkeys(INSIDE_CHECKS, ("events",)),

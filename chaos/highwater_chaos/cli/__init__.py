@@ -44,6 +44,7 @@ _OPTION: Final = re.compile(r"Invalid value for '(--[a-z-]+)'")
 
 COMMANDS: Final = {
     "run": "Run experiments and judge them.",
+    "campaign": "Run many seeds of experiments in the simulator, and count.",
     "validate": "Check experiment files without running them.",
     "check": "Judge recorded runs again.",
     "replay": "Run a recorded experiment again and compare.",

@@ -11,7 +11,7 @@ BackendHere = Literal["sim", "local"]
 Model = Literal["log", "register"]
 
 Engine = Literal["process", "spark"]
-"""What judges: this process, or Spark."""
+"""What judges, or runs the seeds of a campaign: processes of this machine, or Spark."""
 
 Format = Literal["highwater", "jepsen-edn"]
 """How a history is written: as runs record it, or as Jepsen does."""

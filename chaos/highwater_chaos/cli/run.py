@@ -57,7 +57,7 @@ def run(
         check_output(junit.parent, "--junit")
         if junit.is_dir():
             raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
-    planned = list(_plan(files_of(experiments), seed, _switch_values(switch or []), backend))
+    planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     verdicts: list[dict[str, Any]] = []
     for number, (experiment, varied) in enumerate(planned, start=1):
@@ -154,7 +154,8 @@ def _plan(
             yield experiment.with_seed_and_switches(seed, varied), varied
 
 
-def _switch_values(given: Sequence[str]) -> list[tuple[str, list[str]]]:
+def switch_values(given: Sequence[str], *, several: bool = True) -> list[tuple[str, list[str]]]:
+    """The values of each switch; with ``several`` there may be more than one. Raises :class:`UsageError`."""
     parsed: dict[str, list[str]] = {}
     for text in given:
         name, equals, values = text.partition("=")
@@ -163,6 +164,8 @@ def _switch_values(given: Sequence[str]) -> list[tuple[str, list[str]]]:
         if name in parsed:
             raise UsageError(f"--switch {name!r} is given twice; give its values at once: {name}=off,on")
         parsed[name] = values.split(",")
+        if not several and len(parsed[name]) > 1:
+            raise UsageError(f"--switch {text!r}: expected one value; run a campaign for each")
         for value in parsed[name]:
             if problem := switch_problem(name, value):
                 raise UsageError(f"--switch {text!r}: {problem}")

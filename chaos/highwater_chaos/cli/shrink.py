@@ -16,11 +16,9 @@ from highwater_chaos.cli.run import check_output
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.shrink import Shrunk, file_text
 from highwater_chaos.shrink import shrink as find_smallest
-from highwater_pipeline.anomalies import AVAILABILITY, CHECKS, ON_REQUEST, QUORUM_INVARIANTS, REGISTER_CHECKS
+from highwater_pipeline.anomalies import BY_WEIGHT
 
 _NAME: Final = "shrunk.yaml"
-_BY_WEIGHT: Final = (*CHECKS, *REGISTER_CHECKS, *QUORUM_INVARIANTS, *ON_REQUEST, *AVAILABILITY)
-"""Anomalies, the gravest for clients first."""
 
 
 def shrink(
@@ -68,7 +66,7 @@ def shrink(
 
 
 def _anomaly(run: Path, recorded: dict[str, Any], wanted: str | None) -> str:
-    found = [name for name in _BY_WEIGHT if name in recorded.get("anomalies", {})]
+    found = [name for name in BY_WEIGHT if name in recorded.get("anomalies", {})]
     if wanted is not None and wanted not in found:
         raise UsageError(f"--anomaly {wanted}: {run} shows {', '.join(found) or 'no anomaly'}")
     if not found:

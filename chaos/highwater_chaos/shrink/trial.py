@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from highwater_chaos.backends import make_backend
-from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.consistency import problems_of
-from highwater_chaos.judged_run import judge_recordings, write_run
+from highwater_chaos.judged_run import run_and_forget
 from highwater_chaos.refusals import BackendCannotError
 from highwater_chaos.run_result import RunResult
-from highwater_chaos.run_summary import read_summary
-from highwater_chaos.verdict import verdict_of
 
 Data = dict[str, Any]
 """An experiment as a file has it."""
@@ -54,10 +48,5 @@ def run_quietly(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResult, 
     Raises:
         BackendCannotError: the simulator cannot do what the experiment needs.
     """
-    result = run_experiment(experiment, make_backend("sim", wire=wire))
-    with tempfile.TemporaryDirectory(prefix="highwater-shrink-") as folder:
-        directory = Path(folder)
-        write_run(directory, experiment, result, wire=wire)
-        summary = read_summary(directory)
-        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory))
+    result, verdict = run_and_forget(experiment, wire=wire)
     return result, frozenset(verdict["anomalies"])

@@ -100,6 +100,11 @@ def definitions() -> dict[str, dict[str, Any]]:
             status=ChaosExperimentStatus,
             spec_rules=[
                 {
+                    "rule": "!has(self.assertions) || self.assertions.all(one, has(one.use) ||"
+                    " (one.name != '' && one.promql != '' && one.during != ''))",
+                    "message": "assertions: expected use, or name, promql and during",
+                },
+                {
                     "rule": "has(self.cluster) != has(self.clusterRef)",
                     "message": "expected either cluster (to bring up) or clusterRef (a LogCluster that runs)",
                 },

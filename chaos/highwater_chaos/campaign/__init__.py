@@ -1,0 +1,36 @@
+"""Campaigns: many seeds of one experiment, or of experiments that seeds draw.
+
+1. :mod:`draw` makes an experiment of a seed; :mod:`plan` says which seeds are run, in which order, until when.
+2. :mod:`seed` runs and judges one; :mod:`processes` and :mod:`on_spark` run many, some of which do not end well.
+3. :mod:`store` keeps what is known, so that a campaign whose driver was killed can go on.
+4. :mod:`detection` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.
+5. :mod:`mutants` are bugs on purpose, to measure the harness itself.
+"""
+
+from highwater_chaos.campaign.detection import Row, row_of
+from highwater_chaos.campaign.draw import RANDOM, draw_experiment
+from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_mutant, series_of_random
+from highwater_chaos.campaign.processes import on_processes
+from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
+from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory, read_results
+
+__all__ = [
+    "RANDOM",
+    "BadCampaign",
+    "CampaignDirectory",
+    "Outcome",
+    "Plan",
+    "Progress",
+    "Row",
+    "Series",
+    "Unit",
+    "draw_experiment",
+    "experiment_of",
+    "on_processes",
+    "read_results",
+    "row_of",
+    "run_unit",
+    "series_of_file",
+    "series_of_mutant",
+    "series_of_random",
+]

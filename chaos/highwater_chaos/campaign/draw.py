@@ -1,0 +1,169 @@
+"""Draws a whole experiment from a seed: swarm testing.
+
+If every run had every kind of fault, faults would mask each other: constant power losses keep logs short, so retention
+is never seen. So each seed turns a random subset of everything on: shape of the cluster, properties, workload, kinds of
+faults and of administration, how often and for how long. All that is drawn keeps to what a replicated log promises
+(``spare: lastInSync``), so that at the default of every switch no seed may show an anomaly.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Final
+
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment.model import API_VERSION
+from highwater_runtime.seeds import derive_random
+
+RANDOM: Final = "random"
+"""What stands for an experiment file where the seed draws the experiment."""
+
+_LOSSES: Final = ("powerLoss", "kill", "stop", "restart", "diskWipe")
+_CUTS: Final = ("partition", "pause", "sessionExpiry", "clockSkew")
+_DISKS: Final = ("diskStall", "diskFull", "diskError")
+_MESSAGES: Final = ("hold", "drop", "delay", "duplicate")
+_ADMINISTRATION: Final = ("createTopic", "deleteTopic", "addPartitions", "reassign", "electLeaders", "deleteRecords")
+_QUORUM: Final = ("powerLoss", "kill", "partition", "pause", "diskStall")
+_ENSEMBLE: Final = ("powerLoss", "kill", "partition", "pause")
+_RPCS: Final = {
+    "kraft": (
+        ["Fetch"],
+        ["AlterPartition"],
+        ["AlterPartition", "Fetch"],
+        ["BrokerRegistration", "BrokerHeartbeat"],
+        ["Vote", "BeginQuorumEpoch", "EndQuorumEpoch", "Fetch"],
+        ["Produce", "Fetch"],
+    ),
+    "zookeeper": (["Fetch"], ["LeaderAndIsr", "StopReplica", "UpdateMetadata"], ["Produce", "Fetch"]),
+}
+
+
+def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
+    """The experiment of a seed; the same seed and mode give the same one. ``mode``: kraft, zookeeper, or drawn too."""
+    random = derive_random(seed, "campaign")
+    drawn = random.choices(("kraft", "zookeeper"), (3, 2))[0]
+    mode = mode or drawn
+    cluster = _cluster(random, mode)
+    parts = _schedule(random, mode, cluster)
+    drawn_kinds = {kind for part in parts for kind in part["faults"]}
+    # A log whose topic or replica has gone may stay for a while before it counts as a stray.
+    end = [{"wait": "12s"}] if drawn_kinds & set(_ADMINISTRATION) else []
+    data = {
+        "apiVersion": API_VERSION,
+        "kind": "ChaosExperiment",
+        "metadata": {"name": f"{RANDOM}-{seed}"},
+        "spec": {
+            "seed": seed,
+            "timeout": "5m",
+            "cluster": cluster,
+            "workload": _workload(random, mode, cluster),
+            "schedule": [{"parallel": [[{"random": part}] for part in parts]}, *end],
+        },
+    }
+    return ChaosExperiment.model_validate(data)
+
+
+def _cluster(random: Random, mode: str) -> dict[str, Any]:
+    brokers = random.choice((2, 3, 3, 3, 3, 4, 5))
+    replicas = min(brokers, random.choice((2, 2, 3, 3, 3, 5)))
+    session = random.choice((500, 1500, 2000, 3000))
+    config: dict[str, Any] = {
+        "min.insync.replicas": random.randint(1, max(1, replicas - 1)),
+        "replica.lag.time.max.ms": random.choice((300, 1000, 1500, 2000, 20000)),
+        "replica.socket.timeout.ms": random.choice((1000, 2000, 3000)),
+        "log.segment.delete.delay.ms": 1000,
+        "log.retention.check.interval.ms": 700,
+        "log.flush.offset.checkpoint.interval.ms": random.choice((500, 2000, 60000)),
+        "offsets.topic.num.partitions": 2,
+        "offsets.topic.segment.bytes": 2000,
+        "group.initial.rebalance.delay.ms": 500,
+        "replica.high.watermark.checkpoint.interval.ms": random.choice((500, 1000, 5000)),
+    }
+    if random.random() < 0.5:
+        config["replica.fetch.backoff.ms"] = random.choice((100, 300))
+    if mode == "kraft":
+        config["broker.session.timeout.ms"] = session
+        config["broker.heartbeat.interval.ms"] = session // random.choice((4, 6))
+        if random.random() < 0.5:
+            config["request.timeout.ms"] = random.choice((300, 1000, 3000))
+        if random.random() < 0.5:
+            config["metadata.log.max.record.bytes.between.snapshots"] = random.choice((1500, 4000))
+    else:
+        config["zookeeper.session.timeout.ms"] = max(session, 1500)
+    small = random.random() < 0.5
+    if small:
+        config["log.segment.bytes"] = random.choice((700, 4000, 20000))
+
+    if random.random() < 0.3:
+        config["leader.imbalance.check.interval.ms"] = 3000
+    if random.random() < 0.2:
+        config["unclean.leader.election.enable"] = False
+    partitions = random.choice((1, 2, 2, 4))
+    topics: list[dict[str, Any]] = [{"name": "orders", "partitions": partitions, "replicationFactor": replicas}]
+    if random.random() < 0.5:
+        kept: dict[str, Any] = {}
+        if small and random.random() < 0.7:
+            kept = random.choice(({"retention.bytes": 6000}, {"retention.ms": 500}))
+        elif random.random() < 0.3:
+            kept = {"flush.ms": 3000}
+        topics.append({"name": "payments", "partitions": random.choice((1, 2)), "replicationFactor": replicas})
+        if kept:
+            topics[-1]["config"] = kept
+    quorum = {"controllers": random.choice((1, 1, 3, 3, 3, 5))} if mode == "kraft" else {}
+    return {"mode": mode, "brokers": brokers, **quorum, "config": config, "topics": topics}
+
+
+def _workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, Any]:
+    topics, segment = len(cluster["topics"]), cluster["config"].get("log.segment.bytes", 1 << 30)
+    sizes = [size for size in (0, 0, 66, 1000, 4026) if 4 * size < segment]  # a batch must fit into a segment
+    drawn: dict[str, Any] = {
+        "producers": random.randint(1, 3),
+        "rate": f"{random.choice((8, 15, 25)) * topics}/s",
+        "acks": "all",
+        "idempotence": random.random() < 0.85,
+        "consumers": random.choice((0, 1, 1)),
+        "recordSize": random.choice(sizes),
+    }
+    if random.random() < 0.5:
+        drawn["requestTimeout"] = random.choice(("500ms", "1s"))
+    if random.random() < 0.15:
+        drawn["groupMembers"] = random.randint(2, 3)
+    if mode == "kraft" and random.random() < 0.25:
+        drawn["metadata"] = {"writers": 2, "readers": 4, "rate": "40/s"}
+    return drawn
+
+
+def _schedule(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    lasts = f"{random.choice((10, 15, 20))}s"
+    # In ZooKeeper mode a failed log ends its broker by design, and a node that ends by itself is a finding.
+    disks = _DISKS if mode == "kraft" else _DISKS[:1]
+    parts = [_part(random, lasts, _some(random, _LOSSES + _CUTS + disks), ["brokers"])]
+    if mode == "kraft" and random.random() < 0.5:
+        kinds = _QUORUM if cluster["controllers"] > 1 else ("kill", "pause", "stop")
+        parts.append(_part(random, lasts, _some(random, kinds), ["controllers"]))
+    if mode == "zookeeper" and random.random() < 0.3:
+        parts.append(_part(random, lasts, _some(random, _ENSEMBLE), ["zookeepers"]))
+    if random.random() < 0.5:
+        part = _part(random, lasts, _some(random, _MESSAGES), ["brokers"])
+        if random.random() < 0.7:
+            part["rpcs"] = random.choice(_RPCS[mode])
+        parts.append(part)
+    if random.random() < 0.5:
+        parts.append(_part(random, lasts, _some(random, _ADMINISTRATION), None))
+    return parts
+
+
+def _some(random: Random, kinds: tuple[str, ...]) -> dict[str, int]:
+    """A subset of the kinds, at least one, each with a weight."""
+    chosen = [kind for kind in kinds if random.random() < 0.4] or [random.choice(kinds)]
+    return {kind: random.randint(1, 5) for kind in chosen}
+
+
+def _part(random: Random, lasts: str, faults: dict[str, int], targets: list[str] | None) -> dict[str, Any]:
+    part: dict[str, Any] = {
+        "for": lasts,
+        "every": random.choice(("300ms", "500ms", "700ms", "1s", "2s")),
+        "lasting": random.choice(("1s", "3s", "6s", "12s")),
+        "faults": faults,
+    }
+    return part if targets is None else {**part, "targets": targets}

@@ -1,0 +1,58 @@
+"""Failing seeds as something to look at: run directories, and small experiments that fail the same way.
+
+Workers keep nothing but rows. A seed that failed is run again where the campaign's directory is, which gives the same
+run, wherever the first one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from highwater_chaos.campaign.mutants import applied, mutant_named
+from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of
+from highwater_chaos.judged_run import run_and_judge
+from highwater_chaos.shrink import CannotShrink, file_text
+from highwater_chaos.shrink import shrink as find_smallest
+from highwater_pipeline.anomalies import BY_WEIGHT
+
+
+class Example(NamedTuple):
+    """A failing seed, written down. ``shrunk``: the small experiment, and ``sizes`` what it was and what it is."""
+
+    unit: Unit
+    directory: Path
+    same: bool
+    """Whether the second run was the same as the first. If not, the simulator is at fault."""
+    shrunk: Path | None = None
+    sizes: str = ""
+
+
+def write_example(unit: Unit, outcome: Outcome, campaign: Path) -> Example:
+    """Run a failing seed again and leave its run directory below ``campaign``."""
+    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
+        done = run_and_judge(
+            experiment_of(unit), "sim", campaign / "runs", _quiet, varied=dict(unit.switches), wire=unit.wire
+        )
+    return Example(unit, done.directory, same=done.verdict["traceDigest"] == outcome.trace_digest)
+
+
+def shrink_example(example: Example, outcome: Outcome, campaign: Path, most_runs: int) -> Example:
+    """Add the small experiment; none if the seed cannot be shrunk."""
+    unit = example.unit
+    anomaly = next(name for name in BY_WEIGHT if name in outcome.anomalies)
+    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
+        try:
+            shrunk = find_smallest(experiment_of(unit), anomaly, most_runs=most_runs, wire=unit.wire)
+        except CannotShrink as error:
+            return example._replace(sizes=str(error))
+    name = "-".join([unit.experiment, *(f"{name}={value}" for name, value in unit.switches), unit.mutant or "seed"])
+    path = campaign / "shrunk" / f"{name}-{unit.seed}.yaml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(file_text(shrunk, f"{unit.experiment} (seed {unit.seed})"), encoding="utf-8")
+    return example._replace(shrunk=path, sizes=f"{shrunk.before} → {shrunk.after}, {shrunk.runs} runs")
+
+
+_quiet: Callable[[str], None] = lambda _phase: None  # noqa: E731 - says nothing, by its name

@@ -1,0 +1,7 @@
+"""Small realistic bugs of the protocol, to measure the harness itself: which of them does a campaign find, and how?"""
+
+from highwater_chaos.campaign.mutants.apply import MutantError, applied
+from highwater_chaos.campaign.mutants.catalogue import CATALOGUE, mutant_named
+from highwater_chaos.campaign.mutants.mutant import Mutant
+
+__all__ = ["CATALOGUE", "Mutant", "MutantError", "applied", "mutant_named"]

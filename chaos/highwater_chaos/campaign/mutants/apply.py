@@ -1,0 +1,92 @@
+"""Applies a mutant in memory: one function's code object is exchanged for that of the changed source.
+
+The function object stays the same, so that whoever imported it by name has the mutant too. Nothing on the disk changes,
+and the function's own code comes back when the block ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from highwater_chaos.campaign.mutants.mutant import Mutant
+
+_PACKAGE: Final = "highwater_runtime"
+
+
+class MutantError(Exception):
+    """The mutant does not fit the code; the message says why."""
+
+
+@contextmanager
+def applied(mutant: Mutant) -> Iterator[None]:
+    """The mutant, for the time of the block.
+
+    Raises:
+        MutantError: there is no such function, or the text does not stand in it exactly once.
+    """
+    function, changed = changed_code(mutant)
+    original = function.__code__
+    function.__code__ = changed
+    try:
+        yield
+    finally:
+        function.__code__ = original
+
+
+def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
+    """The function that a mutant changes, and its changed code."""
+    module_name, _, qualified = mutant.where.partition(":")
+    try:
+        module = importlib.import_module(f"{_PACKAGE}.{module_name}")
+        function = _function(module, qualified)
+    except (ImportError, AttributeError) as error:
+        raise MutantError(f"mutant {mutant.name}: {mutant.where}: there is no such function: {error}") from error
+    lines, first = inspect.getsourcelines(function.__code__)
+    source = "".join(lines)
+    if (count := source.count(mutant.old)) != 1:
+        raise MutantError(
+            f"mutant {mutant.name}: expected its text once in {mutant.where}, found it {count} times: {mutant.old!r}"
+        )
+    new = source.replace(mutant.old, mutant.new)
+    file = inspect.getsourcefile(function)
+    assert file is not None, "a module of ours"
+    whole = Path(file).read_text(encoding="utf-8").splitlines(keepends=True)
+    whole[first - 1 : first - 1 + len(lines)] = [new]
+    compiled = compile("".join(whole), file, "exec", dont_inherit=True)
+    code = _code_of(compiled, function.__code__.co_qualname)
+    if code is None or code.co_freevars != function.__code__.co_freevars:
+        raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
+    return function, code
+
+
+def _function(module: ModuleType, qualified: str) -> FunctionType:
+    found: Any = module
+    for name in qualified.split("."):
+        found = inspect.getattr_static(found, name)
+    if isinstance(found, (staticmethod, classmethod)):
+        found = found.__func__
+    if isinstance(found, property):
+        found = found.fget
+    if isinstance(found, functools.cached_property):
+        found = found.func
+    found = inspect.unwrap(found)
+    if not isinstance(found, FunctionType):
+        raise AttributeError(f"{qualified} is {type(found).__name__}")
+    return found
+
+
+def _code_of(code: CodeType, qualified: str) -> CodeType | None:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_qualname == qualified:
+                return constant
+            if (found := _code_of(constant, qualified)) is not None:
+                return found
+    return None

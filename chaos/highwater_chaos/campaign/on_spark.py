@@ -1,0 +1,93 @@
+"""Seeds on Spark: tens of them a task, one job a batch, their outcomes back as Arrow batches.
+
+Each batch is a job of its own: the driver knows its outcomes when it ends, and no other batch is lost with it. If a
+Python worker ends, its batch is divided into its seeds, each with a second chance. Workers are reused, and keep their
+collector frozen from the first seed on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import pyarrow as pa
+
+from highwater_chaos.campaign.processes import ATTEMPTS
+from highwater_chaos.campaign.seed import Outcome, Run, Unit, failed, prepare_process, run_unit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BATCH: Final = 20
+"""Seeds of a task, where there are enough: a task costs 20 to 60 ms, a seed of a batch about 1 ms."""
+_WAITING: Final = 2
+"""Batches that are submitted for each core, so that none waits for the driver."""
+_SCHEMA: Final = pa.schema([("outcome", pa.binary())])
+_SHOWN: Final = 500
+"""Characters of a failure that are kept."""
+
+
+def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run: Run = run_unit) -> Iterator[Outcome]:
+    """Outcomes as batches end, in no particular order. ``units`` are taken as they are needed, in order.
+
+    Closing the iterator cancels the jobs.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    source = iter(units)
+    cores = spark.sparkContext.defaultParallelism
+    again: deque[tuple[Sequence[Unit], int]] = deque()
+    running: dict[Future[list[Outcome]], tuple[Sequence[Unit], int]] = {}
+    with ThreadPoolExecutor(cores * _WAITING) as threads:
+        try:
+            while True:
+                while len(running) < cores * _WAITING:
+                    following = again.popleft() if again else (tuple(itertools.islice(source, batch)), 1)
+                    if not following[0]:
+                        break
+                    running[threads.submit(_job, spark, following[0], run)] = following
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    lot, attempts = running.pop(future)
+                    try:
+                        found = future.result()
+                    except (PySparkException, Py4JError) as error:
+                        if len(lot) > 1 or attempts < ATTEMPTS:
+                            again.extend(((unit,), attempts + 1 if len(lot) == 1 else 1) for unit in lot)
+                        else:
+                            why = " ".join(str(error).split())[:_SHOWN]
+                            yield failed(lot[0], f"its Spark task failed, {attempts} times alone: {why}", attempts)
+                        continue
+                    for outcome in found:
+                        yield msgspec.structs.replace(outcome, attempts=attempts)
+        finally:
+            if running:
+                spark.sparkContext.cancelAllJobs()
+
+
+def batch_size(seeds: int, cores: int) -> int:
+    """How many seeds a task gets: tens, but fewer where otherwise cores would have nothing to do."""
+    return max(1, min(BATCH, seeds // (4 * cores)))
+
+
+def _job(spark: SparkSession, units: Sequence[Unit], run: Run) -> list[Outcome]:
+    rows = spark.range(0, 1, 1, 1).mapInArrow(_runner(msgspec.msgpack.encode(list(units)), run), "outcome binary")
+    decode = msgspec.msgpack.Decoder(Outcome).decode
+    return [decode(bytes(row.outcome)) for row in rows.collect()]
+
+
+def _runner(units: bytes, run: Run) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            prepare_process()
+            for unit in msgspec.msgpack.decode(units, type=list[Unit]):
+                yield pa.RecordBatch.from_pydict({"outcome": [msgspec.msgpack.encode(run(unit))]}, schema=_SCHEMA)
+
+    return run_all

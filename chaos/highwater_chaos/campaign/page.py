@@ -1,0 +1,141 @@
+"""``campaign.html``: one self-contained page on a whole campaign."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from highwater_chaos.campaign.detection import Row, seeds_needed
+from highwater_chaos.campaign.examples import Example
+from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
+from highwater_chaos.campaign.seed import Outcome
+from highwater_chaos.campaign.store import PAGE
+from highwater_pipeline.transitions import CATALOGUE, unreached
+
+_QUESTIONS: Final = 30
+_REASON: Final = 400
+"""Characters of a reason that are shown: the end, where a traceback says what happened."""
+
+
+def write_page(
+    campaign: Path,
+    title: str,
+    command: str,
+    rows: Sequence[Row],
+    outcomes: Sequence[Outcome],
+    examples: Sequence[tuple[Example, Outcome]],
+) -> Path:
+    """Write the page into the campaign's directory; returns its path."""
+    environment = Environment(
+        loader=PackageLoader("highwater_chaos.campaign", "."), autoescape=True, undefined=StrictUndefined
+    )
+    reached = Counter(name for one in outcomes for name in one.transitions)
+    missing = unreached(reached)
+    questions = [one for one in outcomes if one.verdict in ("error", "inconclusive")]
+    wrong = [row for row in rows if not row.as_expected]
+    text = environment.get_template("campaign.html.j2").render(
+        title=title,
+        verdict="pass" if not wrong else next((row.verdict for row in wrong if row.verdict != "pass"), "fail"),
+        sentence=sentence_of(rows),
+        facts=facts_of(outcomes),
+        mutants=any(row.mutant for row in rows),
+        rows=[_shown_row(row) for row in rows],
+        examples=[_shown_example(example, outcome, campaign) for example, outcome in examples],
+        questions=[
+            {"experiment": one.experiment, "seed": one.seed, "verdict": one.verdict, "why": why_of(one)}
+            for one in questions[:_QUESTIONS]
+        ],
+        more=max(0, len(questions) - _QUESTIONS),
+        coverage=f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions of the protocol were reached.",
+        transitions=[
+            {
+                "name": name,
+                "meaning": row.meaning,
+                "seeds": reached[name],
+                "percent": round(100 * reached[name] / max(1, len(outcomes)), 1),
+            }
+            for name, row in CATALOGUE.items()
+        ],
+        command=command,
+    )
+    unfinished = campaign / f".{PAGE}"
+    unfinished.write_text(text, encoding="utf-8")
+    os.replace(unfinished, campaign / PAGE)  # noqa: PTH105 - atomic, as its name says
+    return campaign / PAGE
+
+
+def sentence_of(rows: Sequence[Row]) -> str:
+    """The campaign in a sentence."""
+    wrong = [row for row in rows if not row.as_expected]
+    expected_fail = [row for row in rows if row.expected == "fail"]
+    if expected_fail:
+        found = sum(row.found for row in expected_fail)
+        text = f"{found} of {len(expected_fail)} bugs were found."
+    else:
+        failing = sum(len(row.failing) for row in rows)
+        text = f"{failing or 'No'} seed{'' if failing == 1 else 's'} of {sum(row.seeds for row in rows)} failed."
+    unclear = sum(len(row.errors) + len(row.inconclusive) for row in wrong)
+    return text + (f" {unclear} seed{'' if unclear == 1 else 's'} came to no verdict." if unclear else "")
+
+
+def facts_of(outcomes: Sequence[Outcome]) -> str:
+    """Sizes and costs of all seeds together."""
+    cpu = sum(one.cpu_seconds for one in outcomes)
+    return (
+        f"{len(outcomes)} seeds, {sum(one.faults for one in outcomes)} faults,"
+        f" {sum(one.acknowledged for one in outcomes)} records acknowledged,"
+        f" {sum(one.run_seconds for one in outcomes):.0f} s simulated in {cpu:.0f} s of processor time"
+        f" ({cpu / max(1, len(outcomes)):.2f} s a seed)"
+    )
+
+
+def why_of(outcome: Outcome) -> str:
+    """What is wrong with a seed, in short; a traceback by its end."""
+    text = "; ".join(outcome.anomalies) or "; ".join(reason.strip() for reason in outcome.reasons)
+    return text if len(text) <= _REASON else "…" + text[-_REASON:]
+
+
+def _shown_row(row: Row) -> dict[str, Any]:
+    needed = seeds_needed(len(row.failing), row.seeds)
+    return {
+        "experiment": row.experiment,
+        "mutant": row.mutant,
+        "breaks": MUTANTS[row.mutant].breaks if row.mutant in MUTANTS else "",
+        "expected": row.expected,
+        "verdict": row.verdict,
+        "as_expected": row.as_expected,
+        "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
+        "seeds": row.seeds,
+        "failed": len(row.failing),
+        "until": "" if row.until_found is None else f"{row.until_found} (seed {row.first_failing})",
+        "seconds": f"{row.seconds if row.seconds_until_found is None else row.seconds_until_found:.1f}",
+        "needed": _interval(needed.estimate, needed.least, needed.most),
+        "checks": ", ".join(f"{name} {count}" for name, count in row.anomalies.items()),
+    }
+
+
+def _interval(estimate: float, least: float, most: float) -> str:
+    if not math.isfinite(estimate):
+        return f"> {least:.0f}"
+    return f"{estimate:.1f} ({least:.1f} to {most:.0f})"
+
+
+def _shown_example(example: Example, outcome: Outcome, campaign: Path) -> dict[str, Any]:
+    def link(path: Path) -> str:
+        return quote(path.relative_to(campaign).as_posix())
+
+    return {
+        "seed": outcome.seed,
+        "what": ", ".join([*([outcome.mutant + ":"] if outcome.mutant else []), *outcome.anomalies]),
+        "run": link(example.directory),
+        "same": example.same,
+        "shrunk": "" if example.shrunk is None else link(example.shrunk),
+        "sizes": example.sizes,
+    }

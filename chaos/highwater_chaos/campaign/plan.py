@@ -1,0 +1,160 @@
+"""What a campaign runs: which seeds of which experiments, in which order, and what is expected of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any
+
+from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.mutants import Mutant
+from highwater_chaos.campaign.seed import Key, Outcome, Unit
+from highwater_chaos.experiment import ChaosExperiment
+from highwater_chaos.experiment import dump_experiment as text_of
+from highwater_chaos.verdict import expectation_for
+from highwater_runtime.switches import SWITCHES
+
+Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The seeds of one experiment, or of one mutant.
+
+    ``text`` is empty where the seeds draw the experiment. ``mode`` is that of its clusters; empty if seeds draw it.
+    """
+
+    experiment: str
+    expected: str
+    text: str = ""
+    mode: str = ""
+    mutant: str = ""
+    until_failure: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What its outcomes have in common."""
+        return self.experiment, self.mutant
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole campaign."""
+
+    series: tuple[Series, ...]
+    seeds: range
+    switches: tuple[tuple[str, str], ...] = ()
+    wire: bool = False
+    patience: int = 300
+
+    def describe(self) -> dict[str, Any]:
+        """What makes it this campaign and no other, as JSON."""
+        return {
+            "seeds": f"{self.seeds.start}..{self.seeds.stop - 1}",
+            "switches": dict(self.switches),
+            "wire": self.wire,
+            "experiments": [
+                [one.experiment, one.mode, one.mutant, sha256(one.text.encode()).hexdigest()[:16]]
+                for one in self.series
+            ],
+            "untilFailure": [one.until_failure for one in self.series],
+        }
+
+    def unit(self, series: Series, seed: int) -> Unit:
+        """One seed of a series."""
+        return Unit(
+            series.experiment,
+            seed,
+            series.text,
+            self.switches,
+            series.mutant,
+            series.mode,
+            wire=self.wire,
+            patience=self.patience,
+        )
+
+
+def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, until_failure: bool) -> Series:
+    """The series of an experiment file."""
+    given = {**experiment.cluster.switches, **switches}
+    expected = expectation_for(experiment.spec, given).verdict
+    return Series(
+        experiment.metadata.name,
+        "fail" if expected == "fail" else "pass",
+        text_of(experiment),
+        experiment.cluster.mode,
+        until_failure=until_failure,
+    )
+
+
+def series_of_random(switches: Mapping[str, str], *, until_failure: bool) -> Series:
+    """The series whose seeds draw their experiments, in a mode that knows all of these switches.
+
+    With a fix turned off a fail is expected.
+    """
+    modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
+    turned = any(SWITCHES[name].default != value for name, value in switches.items())
+    return Series(
+        RANDOM,
+        "fail" if turned else "pass",
+        mode=modes[0] if len(modes) == 1 else "",
+        until_failure=until_failure,
+    )
+
+
+def series_of_mutant(series: Series, mutant: Mutant) -> Series | None:
+    """The same series with a bug put in, over once the bug is found; None if its clusters do not have the rule."""
+    if mutant.mode and series.mode not in ("", mutant.mode):
+        return None
+    return replace(
+        series,
+        expected="pass" if mutant.harmless else "fail",
+        mutant=mutant.name,
+        mode=mutant.mode or series.mode,
+        until_failure=True,
+    )
+
+
+class Progress:
+    """Which units are to be run still, and what is known.
+
+    A series that asks for no more is over with its first failing seed. What counts is then what would have been run one
+    seed after the other, so that it does not depend on how many ran at a time.
+    """
+
+    def __init__(self, plan: Plan, known: Sequence[Outcome] = ()) -> None:
+        self.plan = plan
+        self._done: dict[Key, Outcome] = {}
+        self._first: dict[tuple[str, str], int] = {}
+        """The lowest failing seed of each series."""
+        for outcome in known:
+            self.add(outcome)
+
+    def units(self) -> Iterator[Unit]:
+        """Units in order: each seed of all series before the next, so that all series have some soon."""
+        for seed in self.plan.seeds:
+            for series in self.plan.series:
+                unit = self.plan.unit(series, seed)
+                if unit.key not in self._done and seed <= self._last(series):
+                    yield unit
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in an outcome."""
+        self._done[outcome.key] = outcome
+        if outcome.verdict == "fail":
+            series = outcome.key[:2]
+            self._first[series] = min(outcome.seed, self._first.get(series, outcome.seed))
+
+    def of_series(self, series: Series) -> list[Outcome]:
+        """The outcomes of a series that count, by seed."""
+        keys = ((*series.key, seed) for seed in self.plan.seeds if seed <= self._last(series))
+        return [self._done[key] for key in keys if key in self._done]
+
+    def outcomes(self) -> list[Outcome]:
+        """All that count."""
+        return [one for series in self.plan.series for one in self.of_series(series)]
+
+    def _last(self, series: Series) -> int:
+        end = self.plan.seeds[-1]
+        return self._first.get(series.key, end) if series.until_failure else end

@@ -1,0 +1,162 @@
+"""One seed: drawn or taken from a file, run in the simulator, judged, and put into a row.
+
+A seed may raise, never end, or take its process with it. The first two become an outcome here; the third is for whoever
+started the process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from highwater_chaos.campaign.draw import RANDOM, draw_experiment
+from highwater_chaos.campaign.mutants import applied, mutant_named
+from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.judged_run import run_and_forget
+from highwater_pipeline.transitions import reached
+from highwater_runtime.sim import freeze_collector
+from highwater_runtime.sim.garbage import THRESHOLDS
+
+_GRACE_SECONDS: Final = 10
+"""How long a seed that was interrupted may take to stop, before its process is ended."""
+
+
+class Unit(msgspec.Struct, frozen=True, rename="camel"):
+    """One seed of one experiment, everything included that another process needs to run it.
+
+    ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``experiment`` is
+    ``random`` then, and ``mode`` may restrict them). ``patience`` is in seconds of real time.
+    """
+
+    experiment: str
+    seed: int
+    text: str = ""
+    switches: tuple[tuple[str, str], ...] = ()
+    mutant: str = ""
+    mode: str = ""
+    wire: bool = False
+    patience: int = 300
+
+    @property
+    def key(self) -> Key:
+        """What tells a unit from the others of its campaign."""
+        return self.experiment, self.mutant, self.seed
+
+
+Key = tuple[str, str, int]
+"""Experiment, mutant and seed."""
+
+
+class Outcome(msgspec.Struct, frozen=True, rename="camel"):
+    """What a unit came to. ``verdict`` is ``error`` if there is none: the seed raised, hung or ended its process.
+
+    All but ``attempts`` and the times depends on the unit alone.
+    """
+
+    experiment: str
+    seed: int
+    mutant: str
+    verdict: str
+    anomalies: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    transitions: tuple[str, ...] = ()
+    faults: int = 0
+    acknowledged: int = 0
+    run_seconds: float = 0.0
+    trace_digest: str = ""
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    attempts: int = 1
+
+    @property
+    def key(self) -> Key:
+        """That of the unit."""
+        return self.experiment, self.mutant, self.seed
+
+
+Run = Callable[[Unit], Outcome]
+
+
+class TooLong(BaseException):
+    """The seed took longer than its patience. No ``Exception``: raised within a node, it must not count as a crash."""
+
+
+def prepare_process() -> None:
+    """Make a process ready to run many seeds; calling it again does nothing."""
+    import gc  # noqa: PLC0415 - asked once
+
+    if gc.get_threshold() != THRESHOLDS:
+        freeze_collector()
+
+
+def run_unit(unit: Unit) -> Outcome:
+    """Run and judge one seed in this process, whose main thread this must be. Whatever it raises becomes its outcome.
+
+    A seed that does not return to Python when its time is over ends the process.
+    """
+    began, began_cpu = time.perf_counter(), time.process_time()
+    before = signal.signal(signal.SIGALRM, _too_long)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - a device
+        faulthandler.dump_traceback_later(unit.patience + _GRACE_SECONDS, exit=True, file=nowhere)
+        signal.alarm(unit.patience)
+        try:
+            outcome = _judged(unit)
+        except (Exception, TooLong):  # whatever it is, it is a finding
+            outcome = failed(unit, traceback.format_exc(limit=-12))
+        finally:
+            signal.alarm(0)
+            faulthandler.cancel_dump_traceback_later()
+            signal.signal(signal.SIGALRM, before)
+    return msgspec.structs.replace(
+        outcome, cpu_seconds=time.process_time() - began_cpu, wall_seconds=time.perf_counter() - began
+    )
+
+
+def failed(unit: Unit, why: str, attempts: int = 1) -> Outcome:
+    """The outcome of a seed without a verdict."""
+    return Outcome(unit.experiment, unit.seed, unit.mutant, "error", reasons=(why,), attempts=attempts)
+
+
+def experiment_of(unit: Unit) -> ChaosExperiment:
+    """The experiment that a unit runs, with its seed and switches."""
+    if unit.experiment == RANDOM:
+        experiment = draw_experiment(unit.seed, unit.mode)
+    else:
+        experiment = _parsed(unit.text, unit.experiment)
+    return experiment.with_seed_and_switches(unit.seed, dict(unit.switches))
+
+
+@lru_cache(maxsize=32)
+def _parsed(text: str, source: str) -> ChaosExperiment:
+    return parse_experiment(text, source)
+
+
+def _judged(unit: Unit) -> Outcome:
+    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
+        result, verdict = run_and_forget(experiment_of(unit), wire=unit.wire)
+    return Outcome(
+        unit.experiment,
+        unit.seed,
+        unit.mutant,
+        verdict["verdict"],
+        tuple(verdict["anomalies"]),
+        tuple(verdict["inconclusiveReasons"]),
+        reached(result.event_lines),
+        len(result.faults),
+        result.acknowledged,
+        result.run_ns / 1e9,
+        result.trace_digest,
+    )
+
+
+def _too_long(_number: int, _frame: object) -> None:
+    raise TooLong("the seed took longer than --patience")

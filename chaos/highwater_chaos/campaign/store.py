@@ -1,0 +1,135 @@
+"""The directory of a campaign: what is known of it at any moment, and its results when it ends.
+
+=================== ===============================================================================================
+campaign.json       what was asked for; ``--resume`` goes on only with the same
+journal.jsonl       one outcome a line, as they come; a line that was torn when the driver was killed is left out
+results.parquet     one row a seed, by experiment, mutant and seed: the same campaign gives the same bytes
+times.parquet       what each of them cost
+campaign.html       the page
+runs/               run directories of seeds that failed
+shrunk/             small experiments made of them
+=================== ===============================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from highwater_chaos.campaign.seed import Outcome
+from highwater_chaos.user_error import UserError
+
+PLAN: Final = "campaign.json"
+JOURNAL: Final = "journal.jsonl"
+RESULTS: Final = "results.parquet"
+TIMES: Final = "times.parquet"
+PAGE: Final = "campaign.html"
+
+_KEY: Final = [("experiment", pa.string()), ("mutant", pa.string()), ("seed", pa.int64())]
+RESULTS_SCHEMA: Final = pa.schema(
+    [
+        *_KEY,
+        ("verdict", pa.string()),  # pass, fail, inconclusive; error: the seed has none
+        ("anomalies", pa.list_(pa.string())),
+        ("reasons", pa.list_(pa.string())),  # why it is inconclusive, or what was raised
+        ("transitions", pa.list_(pa.string())),
+        ("faults", pa.int32()),
+        ("acknowledged", pa.int64()),
+        ("run_seconds", pa.float64()),  # simulated
+        ("trace_digest", pa.string()),
+    ]
+)
+TIMES_SCHEMA: Final = pa.schema(
+    [*_KEY, ("cpu_seconds", pa.float64()), ("wall_seconds", pa.float64()), ("attempts", pa.int32())]
+)
+
+
+class BadCampaign(UserError):  # noqa: N818 - what is wrong is the directory
+    """The directory cannot be used; the message says why and what to do."""
+
+
+class CampaignDirectory:
+    """A campaign's directory, open for outcomes. A context manager."""
+
+    def __init__(self, path: Path, known: Sequence[Outcome]) -> None:
+        self.path = path
+        self.known = known
+        """Outcomes of an earlier part of the same campaign."""
+        self._encode = msgspec.json.Encoder().encode
+
+    @classmethod
+    def open(cls, path: Path, asked: Mapping[str, Any], *, resume: bool) -> Self:
+        """Begin a campaign in an empty or new directory, or with ``resume`` go on with the one that is there.
+
+        Raises:
+            BadCampaign: it is of something else, of another version, or not a campaign's.
+        """
+        plan = path / PLAN
+        wanted = {"version": version("highwater"), **asked}
+        if not resume:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise BadCampaign(f"--out {path}: expected a new or empty directory; choose another, or add --resume")
+            path.mkdir(parents=True, exist_ok=True)
+            plan.write_bytes(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+            return cls(path, [])
+        try:
+            found = msgspec.json.decode(plan.read_bytes(), type=dict[str, Any])
+        except (OSError, msgspec.DecodeError) as error:
+            raise BadCampaign(f"--resume: {plan}: expected the plan of a campaign; found: {error}") from error
+        wanted = msgspec.json.decode(msgspec.json.encode(wanted))
+        names = (wanted.keys() | found.keys()) - {"seeds"}  # more seeds, or fewer, are the same campaign
+        if differing := sorted(name for name in names if wanted.get(name) != found.get(name)):
+            raise BadCampaign(
+                f"--resume: {path} is a campaign with other {', '.join(differing)}; give the same arguments (seeds may"
+                " differ), or another --out"
+            )
+        return cls(path, _read_journal(path / JOURNAL))
+
+    def __enter__(self) -> Self:
+        self._journal = (self.path / JOURNAL).open("ab")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._journal.close()
+
+    def add(self, outcome: Outcome) -> None:
+        """Make sure that this outcome is known from now on, whatever becomes of the driver."""
+        self._journal.write(self._encode(outcome) + b"\n")
+        self._journal.flush()
+
+    def finish(self, outcomes: Iterable[Outcome]) -> None:
+        """Write the tables."""
+        rows = [msgspec.structs.asdict(one) for one in sorted(outcomes, key=lambda one: one.key)]
+        for name, schema in ((RESULTS, RESULTS_SCHEMA), (TIMES, TIMES_SCHEMA)):
+            table = pa.Table.from_pylist([{field: row[field] for field in schema.names} for row in rows], schema=schema)
+            unfinished = self.path / f".{name}"
+            pq.write_table(table, unfinished, compression="zstd")
+            os.replace(unfinished, self.path / name)  # noqa: PTH105 - atomic, as its name says
+
+
+def read_results(path: Path) -> pa.Table:
+    """The results of a campaign that has ended."""
+    return pq.read_table(path / RESULTS)
+
+
+def _read_journal(path: Path) -> list[Outcome]:
+    """Its outcomes; a torn last line is cut off, for further ones follow it."""
+    if not path.exists():
+        return []
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        os.truncate(path, len(whole))
+    decode = msgspec.json.Decoder(Outcome).decode
+    try:
+        return [decode(line) for line in whole.splitlines()]
+    except msgspec.DecodeError as error:
+        raise BadCampaign(f"--resume: {path}: expected outcomes, one a line; found: {error}") from error

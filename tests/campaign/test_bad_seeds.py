@@ -1,0 +1,115 @@
+"""Seeds that raise, hang or take their process along, and processes that others kill: the campaign goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.campaign import seed
+from highwater_chaos.campaign.processes import on_processes
+from highwater_chaos.campaign.seed import Outcome, Unit
+
+RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS, IS_KILLED_ONCE = range(101, 107)
+
+
+def fate_of(unit: Unit, marker: Path) -> Outcome:
+    match unit.seed:
+        case 101:
+            raise ValueError("seed 101 went wrong")
+        case 102:
+            time.sleep(3600)
+        case 103:
+            while True:
+                pass
+        case 104:  # as native code that never returns to Python
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+            time.sleep(3600)
+        case 105:
+            os._exit(7)
+        case 106 if not marker.exists():
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+
+
+def test_each_bad_seed_is_an_outcome_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed, "_GRACE_SECONDS", 1)
+    monkeypatch.setattr(seed, "_judged", lambda unit: fate_of(unit, tmp_path / "killed"))
+    seeds = [1, 2, RAISES, 3, SLEEPS, SPINS, HANGS_IN_C, 4, EXITS, IS_KILLED_ONCE, *range(5, 40)]
+    found = {one.seed: one for one in on_processes((Unit("x", number, patience=1) for number in seeds), 3)}
+    assert sorted(found) == sorted(seeds)
+    errors = {number: one.reasons[0] for number, one in found.items() if one.verdict == "error"}
+    assert sorted(errors) == [RAISES, SLEEPS, SPINS, HANGS_IN_C, EXITS]
+    assert "ValueError: seed 101 went wrong" in errors[RAISES]
+    assert "the seed took longer than --patience" in errors[SLEEPS]
+    assert "the seed took longer than --patience" in errors[SPINS]
+    assert errors[HANGS_IN_C] == "its process ended, 2 times: exit status 1"
+    assert errors[EXITS] == "its process ended, 2 times: exit status 7"
+    assert (found[IS_KILLED_ONCE].verdict, found[IS_KILLED_ONCE].attempts) == ("pass", 2)
+
+
+def test_a_killed_worker_costs_nothing_but_time(tmp_path: Path) -> None:
+    """Somebody kills the process that runs a seed: the seed is run again, and no other one notices."""
+    victim = tmp_path / "pid"
+
+    def run(unit: Unit) -> Outcome:
+        if unit.seed == 3 and not victim.exists():
+            victim.write_text(str(os.getpid()))
+            signal.pause()
+        if unit.seed == 4:
+            await_that(lambda: victim.exists() and victim.read_text() != "")
+            os.kill(int(victim.read_text()), signal.SIGKILL)
+        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+
+    found = list(on_processes((Unit("x", number) for number in range(1, 9)), 2, run))
+    assert sorted((one.seed, one.verdict, one.attempts) for one in found) == [
+        (number, "pass", 2 if number == 3 else 1) for number in range(1, 9)
+    ]
+
+
+DRIVER = """
+import os, sys, time
+from highwater_chaos.campaign.processes import on_processes
+from highwater_chaos.campaign.seed import Outcome, Unit
+
+def run(unit):
+    print(os.getpid(), flush=True)
+    if unit.seed > 2:
+        return Outcome("x", unit.seed, "", "pass")
+    while os.getppid() == DRIVER:
+        time.sleep(0.01)
+    return Outcome("x", unit.seed, "", "pass")
+
+DRIVER = os.getpid()
+list(on_processes((Unit("x", n) for n in range(1, 5)), 2, run))
+"""
+
+
+def test_processes_end_with_a_driver_that_is_killed() -> None:
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    workers = [int(driver.stdout.readline()) for _ in range(2)]
+    driver.kill()
+    driver.wait()
+    await_that(lambda: not any(is_running(pid) for pid in workers))
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def await_that(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come about"
+        time.sleep(0.01)

@@ -1,0 +1,86 @@
+"""The catalogue fits the code as it is, is applied in memory alone, and is found by what it breaks."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from highwater_chaos.campaign import Unit, run_unit
+from highwater_chaos.campaign.mutants import CATALOGUE, Mutant, MutantError, applied
+from highwater_chaos.campaign.mutants.apply import changed_code
+from highwater_runtime.broker import isr
+
+PACKAGE = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("mutant", CATALOGUE.values(), ids=CATALOGUE)
+def test_it_changes_one_place_and_leaves_no_trace(mutant: Mutant) -> None:
+    function, changed = changed_code(mutant)
+    before = function.__code__
+    assert (
+        changed.co_code != before.co_code
+        or changed.co_consts != before.co_consts
+        or changed.co_names != before.co_names
+    )
+    with applied(mutant):
+        assert function.__code__ is changed or function.__code__ == changed
+    assert function.__code__ is before
+    assert mutant.breaks
+    assert mutant.mode in ("", "kraft", "zookeeper")
+
+
+def test_no_name_is_taken_twice_and_there_are_enough() -> None:
+    folder = PACKAGE / "chaos/highwater_chaos/campaign/mutants"
+    written = [
+        call.args[0].value
+        for file in folder.glob("*.py")
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Mutant"
+        if isinstance(call.args[0], ast.Constant)
+    ]
+    assert [name for name, count in Counter(written).items() if count > 1] == []
+    assert set(written) == set(CATALOGUE)
+    assert sum(1 for mutant in CATALOGUE.values() if not mutant.harmless) >= 80
+
+
+@pytest.mark.parametrize(
+    ("where", "old", "why"),
+    [
+        ("broker.isr:next_high_watermark", "least", "expected its text once"),
+        ("broker.isr:next_high_watermark", "no such text", "found it 0 times"),
+        ("broker.isr:no_such_function", "x", "there is no such function"),
+        ("no.such.module:x", "x", "there is no such function"),
+    ],
+)
+def test_an_entry_that_no_longer_fits_is_refused(where: str, old: str, why: str) -> None:
+    with pytest.raises(MutantError, match=why), applied(Mutant("x", where, old, "y", "")):
+        raise AssertionError("not reached")
+
+
+def test_who_has_the_function_by_name_has_the_mutant_too() -> None:
+    """``leadership`` imports the function itself, so an attribute of the module would not do."""
+    from highwater_runtime.broker import leadership
+
+    assert leadership.next_high_watermark is isr.next_high_watermark
+    with applied(CATALOGUE["hw-is-leader-end"]):
+        found = leadership.next_high_watermark(
+            [leadership.FollowerState(1, log_end_offset=3)],
+            isr.IsrState((0, 1)),
+            leader_end_offset=7,
+            min_isr=1,
+            now_ns=0,
+            lag_max_ns=1,
+            eligible=lambda _: True,
+        )
+    assert found == 7
+
+
+def test_a_bug_is_found_and_gone_afterwards() -> None:
+    unit = Unit("random", 1)
+    assert run_unit(unit).verdict == "pass"
+    found = run_unit(Unit("random", 1, mutant="hw-is-leader-end"))
+    assert (found.verdict, "isr-incomplete" in found.anomalies) == ("fail", True)
+    assert run_unit(unit).verdict == "pass"

@@ -1,0 +1,41 @@
+"""Seeds on Spark that raise, hang, or end their Python worker: each is an outcome, and its batch goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_chaos.campaign.on_spark import batch_size, on_spark
+from highwater_chaos.campaign.seed import Outcome, Unit
+
+pytestmark = pytest.mark.spark
+
+
+def test_bad_seeds_of_a_batch(spark: Any, tmp_path: Path) -> None:
+    marker, pids = str(tmp_path / "killed"), tmp_path / "pids"
+    pids.mkdir()
+
+    def run(unit: Unit) -> Outcome:
+        import os
+        import signal
+
+        open(f"{pids}/{os.getpid()}", "w").close()  # noqa: PTH123
+        if unit.seed == 3:
+            os._exit(7)
+        if unit.seed == 5 and not os.path.exists(marker):  # noqa: PTH110
+            open(marker, "w").close()  # noqa: PTH123
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Outcome(unit.experiment, unit.seed, unit.mutant, "pass")
+
+    found = {one.seed: one for one in on_spark((Unit("x", seed) for seed in range(1, 25)), spark, 8, run)}
+    assert sorted(found) == list(range(1, 25))
+    assert [seed for seed, one in found.items() if one.verdict != "pass"] == [3]
+    assert "its Spark task failed, 2 times alone" in found[3].reasons[0]
+    assert len(os.listdir(pids)) < 12, "workers are reused"  # noqa: PTH208
+
+
+def test_batches_are_tens_of_seeds_where_there_are_enough() -> None:
+    assert [batch_size(seeds, 2) for seeds in (1, 16, 80, 5000)] == [1, 2, 10, 20]

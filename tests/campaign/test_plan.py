@@ -1,0 +1,73 @@
+"""Which seeds count does not depend on how many ran at a time, nor in which order they ended."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+from highwater_chaos.campaign import Outcome, Plan, Progress, Series, draw_experiment
+from highwater_chaos.campaign.detection import rate_of, row_of, seeds_needed
+from highwater_chaos.experiment import dump_experiment, parse_experiment
+from highwater_chaos.experiment.faults import fault_kinds
+
+SERIES = Series("x", "fail", until_failure=True)
+PLAN = Plan((SERIES,), range(1, 6))
+
+
+def outcome(seed: int) -> Outcome:
+    return Outcome("x", seed, "", "fail" if seed in (3, 5) else "pass", cpu_seconds=1.0)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(1, 6))))
+def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ...]) -> None:
+    progress = Progress(PLAN)
+    for seed in order:
+        if seed in [unit.seed for unit in progress.units()]:
+            progress.add(outcome(seed))
+    assert [one.seed for one in progress.of_series(SERIES)] == [1, 2, 3]
+    assert list(progress.units()) == []
+    row = row_of("x", "", "fail", progress.of_series(SERIES))
+    assert (row.first_failing, row.until_found, row.seconds_until_found, row.as_expected) == (3, 3, 3.0, True)
+
+
+def test_a_resumed_campaign_runs_what_is_missing() -> None:
+    plan = Plan((Series("x", "pass"), Series("y", "pass")), range(1, 4))
+    progress = Progress(plan, [Outcome("x", 1, "", "pass"), Outcome("y", 3, "", "fail")])
+    assert [unit.key for unit in progress.units()] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
+
+
+def test_an_error_is_never_as_expected() -> None:
+    outcomes = [Outcome("x", 1, "", "fail"), Outcome("x", 2, "", "error")]
+    assert not row_of("x", "", "fail", outcomes).as_expected
+    assert not row_of("x", "", "pass", [Outcome("x", 1, "", "inconclusive")]).as_expected
+    assert not row_of("x", "", "fail", [Outcome("x", 1, "", "pass")]).as_expected
+
+
+def test_intervals_are_wilsons() -> None:
+    """Newcombe 1998, table I: 15 of 148, and 0 of 20."""
+    assert [round(one, 4) for one in rate_of(15, 148)] == [0.1014, 0.0624, 0.1605]
+    assert [round(one, 4) for one in rate_of(0, 20)] == [0.0, 0.0, 0.1611]
+    assert seeds_needed(0, 20).most == math.inf
+    assert seeds_needed(5, 10).estimate == 2
+
+
+def test_each_seed_draws_one_valid_experiment() -> None:
+    kinds: set[str] = set()
+    modes: set[str] = set()
+    for seed in range(1, 151):
+        experiment = draw_experiment(seed)
+        text = dump_experiment(experiment)
+        assert text == dump_experiment(draw_experiment(seed))
+        assert dump_experiment(parse_experiment(text, f"seed {seed}")) == text, "it is what a file may say"
+        assert draw_experiment(seed, "zookeeper").cluster.mode == "zookeeper"
+        modes.add(experiment.cluster.mode)
+        for step in experiment.spec.schedule:
+            for branch in step.parallel or []:
+                drawn = branch[0].random
+                assert drawn is not None
+                assert drawn.spare == "lastInSync"
+                kinds |= drawn.faults.keys()
+    assert modes == {"kraft", "zookeeper"}
+    assert set(fault_kinds()) <= kinds, "every kind of fault is drawn by some seed"

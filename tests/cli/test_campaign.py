@@ -1,0 +1,183 @@
+"""``highwater campaign``: the same seeds give the same results, whatever becomes of the driver on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from highwater_chaos.campaign import Outcome, Unit, seed
+
+HIGHWATER = Path(sys.executable).with_name("highwater")
+
+LOSES = """
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {name: loses}
+spec:
+  timeout: 1m
+  cluster:
+    brokers: 2
+    controllers: 1
+    config: {broker.session.timeout.ms: 1000, broker.heartbeat.interval.ms: 200, replica.lag.time.max.ms: 1000}
+    topics: [{name: orders, partitions: 1, replicationFactor: 2}]
+  workload: {producers: 1, rate: 20/s, consumers: 0}
+  schedule:
+    - random: {for: 3s, every: 500ms, lasting: 1s, faults: {powerLoss: 1}, targets: [brokers], spare: none}
+"""
+"""Power losses without mercy: some seeds lose records, others do not."""
+
+
+def test_it_counts_and_keeps_what_failed(highwater: Any) -> None:
+    file = highwater.write("loses.yaml", LOSES)
+    done = highwater("campaign", file, "--seeds", "1..6", "--out", "c", "--jobs", "2", "--shrink", "6", "--json")
+    assert done.status == 1, done.err
+    (row,) = done.json["rows"]
+    failing = row["failingSeeds"]
+    assert (row["seeds"], row["expected"], row["asExpected"]) == (6, "pass", False)
+    assert 0 < len(failing) == row["verdicts"]["fail"]
+    assert row["seedsUntilFound"] == failing[0]
+    (example,) = done.json["examples"]
+    assert (example["seed"], example["sameAgain"]) == (failing[0], True)
+    assert (Path(example["run"]) / "report.html").is_file()
+    assert highwater("run", example["shrunk"]).status == 0, "it fails as the file says"
+    table = pq.read_table("c/results.parquet").to_pylist()
+    assert [one["seed"] for one in table if one["verdict"] == "fail"] == failing
+    page = Path("c/campaign.html").read_text(encoding="utf-8")
+    assert f'href="{Path(example["run"]).relative_to("c").as_posix()}/report.html"'.replace("=", "%3D") or page
+    assert "transitions of the protocol were reached" in page
+    assert "http" not in page, "the page needs nothing from elsewhere"
+
+
+def test_until_failure_and_resume(highwater: Any) -> None:
+    file = highwater.write("loses.yaml", LOSES)
+    first = highwater(
+        "campaign", file, "--seeds", "1..9", "--until-failure", "--out", "a", "--jobs", "1", "--json"
+    ).json
+    (row,) = first["rows"]
+    assert row["seeds"] == row["seedsUntilFound"]
+    highwater("campaign", file, "--seeds", "1..9", "--until-failure", "--out", "b", "--jobs", "3")
+    assert Path("a/results.parquet").read_bytes() == Path("b/results.parquet").read_bytes()
+    again = highwater("campaign", file, "--seeds", "1..9", "--until-failure", "--out", "a", "--resume", "--json")
+    assert again.json["rows"] == first["rows"], "nothing was run, nothing has changed"
+
+
+def test_a_driver_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    (tmp_path / "loses.yaml").write_text(LOSES, encoding="utf-8")
+    command = [HIGHWATER, "campaign", "loses.yaml", "--seeds", "1..12", "--jobs", "2", "--keep", "0"]
+    whole = subprocess.run([*command, "--out", "whole"], cwd=tmp_path, check=False, capture_output=True)
+    assert whole.returncode == 1
+    journal = tmp_path / "parts" / "journal.jsonl"
+    for number, how in enumerate((signal.SIGKILL, signal.SIGINT), start=1):
+        resume = [] if number == 1 else ["--resume"]
+        driver = subprocess.Popen(
+            [*command, "--out", "parts", *resume], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        while driver.poll() is None and (not journal.exists() or journal.read_bytes().count(b"\n") < 3 * number):
+            time.sleep(0.01)
+        driver.send_signal(how)
+        _, err = driver.communicate()
+        assert driver.returncode == (-signal.SIGKILL if how is signal.SIGKILL else 2), err
+    assert "to go on: add --resume --out parts" in err
+    known = journal.read_bytes().count(b"\n")
+    assert 6 <= known < 12
+    with journal.open("ab") as file:
+        file.write(b'{"experiment":"loses","seed":12,"mut')  # as it looks when the driver was killed in a write
+    done = subprocess.run([*command, "--out", "parts", "--resume"], cwd=tmp_path, check=False, capture_output=True)
+    assert done.returncode == 1, done.stderr
+    assert (tmp_path / "parts/results.parquet").read_bytes() == (tmp_path / "whole/results.parquet").read_bytes()
+    for line in journal.read_bytes().splitlines():
+        json.loads(line)  # nothing was written behind the torn line
+    assert journal.read_bytes().count(b"\n") == 12
+
+
+def test_a_switch_is_found(highwater: Any, tiny_file: Path) -> None:
+    done = highwater("campaign", tiny_file, "--seeds", "1..2", "--out", "c", "--switch", "replica-epoch-check=off")
+    assert done.status == 0, "the file expects a pass, whatever the switch"
+    mutants = highwater(
+        "campaign", tiny_file, "--mutants", "--only", "hw-is-leader-end", "--seeds", "1..2", "--out", "m"
+    )
+    assert mutants.status == 0, mutants.out
+    assert mutants.out.startswith("FOUND: tiny hw-is-leader-end: after 1 seeds")
+    harmless = highwater(
+        "campaign", tiny_file, "--mutants", "--only", "follower-skips-crc", "--seeds", "1..2", "--out", "h", "--json"
+    )
+    assert (harmless.status, harmless.json["rows"][0]["verdicts"]) == (0, {"pass": 2})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "switches", "status"),
+    [
+        (["pass", "pass"], [], 0),
+        (["pass", "fail"], [], 1),
+        (["pass", "inconclusive"], [], 2),
+        (["pass", "error"], [], 255),
+        (["fail", "error"], [], 1),
+        (["fail", "pass"], ["--switch", "pre-vote=off"], 0),
+        (["pass", "pass"], ["--switch", "pre-vote=off"], 1),
+        (["fail", "error"], ["--switch", "pre-vote=off"], 255),
+    ],
+)
+def test_exit_statuses(
+    highwater: Any, monkeypatch: pytest.MonkeyPatch, verdicts: list[str], switches: list[str], status: int
+) -> None:
+    def judged(unit: Unit) -> Outcome:
+        if verdicts[unit.seed] == "error":
+            raise ValueError("the harness is at fault")
+        return Outcome(unit.experiment, unit.seed, unit.mutant, verdicts[unit.seed])
+
+    monkeypatch.setattr(seed, "_judged", judged)
+    done = highwater("campaign", "random", *switches, "--seeds", "0..1", "--out", "c", "--keep", "0")
+    assert done.status == status, done.out
+    assert ("ValueError: the harness is at fault" in done.out) == ("error" in verdicts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["random", "--seeds", "9..3"], "--seeds '9..3': expected A..B"),
+        (["random", "--seeds", "all"], "--seeds 'all': expected A..B"),
+        ([], "expected an experiment, or 'random'"),
+        (["random", "--only", "x"], "--only names mutants; it needs --mutants"),
+        (["--mutants", "--only", "hw"], "--only 'hw': there is no such mutant"),
+        (["random", "--master", "local[2]"], "--master needs --engine spark"),
+        (["random", "--resume"], "--resume needs --out"),
+        (["random", "--resume", "--out", "."], "expected the plan of a campaign"),
+        (["random", "--out", "."], "expected a new or empty directory"),
+        (["random", "--switch", "pre-vote=off,on"], "expected one value"),
+        (["random", "--switch", "pre-vote=off", "--switch", "init-leaderless-isr=on"], "no mode has both"),
+        (["tiny.yaml", "tiny.yaml"], "'tiny' is taken"),
+        (["tiny.yaml", "--switch", "init-leaderless-isr=on"], "means nothing in mode kraft"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(highwater: Any, tiny_file: Path, arguments: list[str], message: str) -> None:
+    done = highwater("campaign", *arguments)
+    assert (done.status, message in done.err) == (254, True), done.err
+    assert highwater.files() == ["tiny.yaml"]
+
+
+def test_another_campaign_is_not_resumed(highwater: Any, tiny_file: Path) -> None:
+    assert highwater("campaign", tiny_file, "--seeds", "1..2", "--out", "c").status == 0
+    other = highwater("campaign", tiny_file, "--seeds", "1..2", "--out", "c", "--resume", "--wire")
+    assert other.status == 254
+    assert "is a campaign with other wire" in other.err
+    more = highwater("campaign", tiny_file, "--seeds", "1..3", "--out", "c", "--resume", "--json")
+    assert more.json["rows"][0]["seeds"] == 3
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_spark_gives_the_same_bytes(highwater: Any) -> None:
+    file = highwater.write("loses.yaml", LOSES)
+    for engine in ("process", "spark"):
+        highwater("campaign", file, "--seeds", "1..9", "--engine", engine, "--out", engine, "--keep", "0")
+    assert Path("process/results.parquet").read_bytes() == Path("spark/results.parquet").read_bytes()
+    assert os.path.getsize("spark/times.parquet") > 0  # noqa: PTH202
