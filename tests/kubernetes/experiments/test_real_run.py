@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from api_server.world import World
-from experiments.agents import TOKEN
+from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
 from experiments.real_world import ActingAgent, RestartingNodes
 
@@ -63,7 +63,7 @@ ASSERTIONS = [
 def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
     token_file = tmp_path / "token"
     token_file.write_text(TOKEN)
-    agents = AgentSettings(SYSTEM, token_file=token_file)
+    agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
     for who in ("runner", "judge"):
         account = {"name": f"highwater-{who}", "namespace": SYSTEM}
