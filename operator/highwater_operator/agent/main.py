@@ -24,6 +24,7 @@ from aiohttp import web
 from highwater_chaos.kube.client import local_configuration
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
+from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import Api
@@ -38,6 +39,7 @@ from highwater_operator.agent.tls import ServerCertificate, read_again
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
 _TICK: Final = 0.5
+_ATTACH_EVERY: Final = 0.5
 _CERTIFICATE_AGAIN: Final = 10.0
 _VOLUMES_AGAIN: Final = 5.0
 _TICKS_WITHIN: Final = 60.0
@@ -109,6 +111,7 @@ class Agent:
             self._faults.all,
             self._log_once,
         )
+        self._attachments = Attachments(self._volumes, self._pods.known, self._log_once)
         self._ended = threading.Event()
         self._health = Health()
 
@@ -121,9 +124,12 @@ class Agent:
         self._pods.start()
         threads = [
             threading.Thread(target=self._repeat, args=(self._faults.tick, _TICK), name="faults", daemon=True),
+            threading.Thread(
+                target=self._repeat, args=(self._attachments.look, _ATTACH_EVERY), name="attachments", daemon=True
+            ),
             threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
         ]
-        for thread, within in zip(threads, (_TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
+        for thread, within in zip(threads, (_TICKS_WITHIN, _TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
             thread.start()
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)

@@ -30,7 +30,7 @@ def refusal(agent: Agent, trust: Trust) -> str:
 
 
 def test_a_caller_verifies_the_authority_and_the_name(agent: Agent, world: World, tmp_path: Path) -> None:
-    assert client(agent, Trust(world.authority_file)).faults() == []
+    assert _answers(agent, Trust(world.authority_file))
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(str(other))
     assert refusal(agent, Trust(other)).startswith(f"its certificate is not signed by {other}")
@@ -109,7 +109,7 @@ def test_a_certificate_is_renewed_while_the_agent_works(agent: Agent, world: Wor
         # One that cannot be read, as between two writes: the one before goes on.
         world.certificate.write_text("nonsense")
         await_true(lambda: "going on with the one before" in agent.log.read_text(), "it says so")
-        assert client(agent, trust).faults() == []
+        assert _answers(agent, trust)
     finally:
         world.issue()
     await_true(lambda: _answers(agent, Trust(world.authority_file)), "the old one again")
