@@ -54,14 +54,6 @@ def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Reje
         return Rejection("NotSupported", "; ".join(problems))
     if impossible := refusals(experiment, abilities):
         return Rejection("NotPossible", "; ".join(impossible))
-    if borrowed is not None and experiment.cluster.mode == "zookeeper":
-        # What its brokers did before is in their events, what its ensemble committed before is not.
-        name = borrowed["metadata"]["name"]
-        return Rejection(
-            "NotSupported",
-            f"spec.clusterRef: LogCluster {name} has mode zookeeper, and such a cluster cannot be borrowed yet: give"
-            " spec.cluster with mode zookeeper",
-        )
     if borrowed is not None:
         return experiment
     cluster = experiment.cluster.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"topics"})
