@@ -340,7 +340,9 @@ def agent_http() -> Target:
     volumes: Any = NothingMade(folder / "state", folder / "mounts")
     machine: Any = None  # whatever would need it must be refused before
     faults = Faults("node-1", machine, OnePod(), volumes, NothingKept(folder / "faults"), folder)
-    api = Api(Settings("node-1", folder / "token", kubelet=folder), faults, OnePod(), volumes, lambda: None)
+    api = Api(
+        Settings("node-1", folder / "token", folder, folder, kubelet=folder), faults, OnePod(), volumes, lambda: None
+    )
     loop, path, up = asyncio.new_event_loop(), str(folder / "socket"), threading.Event()
 
     async def serve() -> None:

@@ -22,13 +22,14 @@ from prometheus_client import start_http_server
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.kube.client import KubeError, NotFound, local_configuration
 from highwater_chaos.kube.kinds import CHAOS_EXPERIMENT, LOG_CLUSTER
+from highwater_operator.certificates.keeper import CertificateSettings, keep_always
 from highwater_operator.experiments.context import ExperimentContext, JudgingSettings, RunnerSettings
 from highwater_operator.experiments.experiment import reconcile_experiment
 from highwater_operator.handlers import chaos_experiments, log_clusters
 from highwater_operator.kube import AsyncKube
 from highwater_operator.metrics import REGISTRY
 from highwater_operator.objects.images import Images
-from highwater_operator.reconcile.context import Context
+from highwater_operator.reconcile.context import Context, now_utc
 from highwater_operator.reconcile.log_cluster import reconcile
 from highwater_operator.reconcile.queue import Queue
 from highwater_operator.settings import configure
@@ -96,8 +97,10 @@ async def operate(
     stop: asyncio.Event | None = None,
     ready: Callable[[], None] = lambda: None,
     experiments: ExperimentContext | None = None,
+    certificates: CertificateSettings | None = None,
 ) -> None:
-    """Serve until ``stop`` is set, or a signal comes. Without ``experiments`` none are run.
+    """Serve until ``stop`` is set, or a signal comes. Without ``experiments`` none are run; without ``certificates``
+    somebody else looks after the agents'.
 
     Raises:
         CannotBegin: the CRDs are not installed, or the operator may not read them.
@@ -107,7 +110,9 @@ async def operate(
     running = None if experiments is None else experiment_queue(experiments)
     registry = operator_registry(queue, running, context.kube.configuration)
     began = asyncio.Event()
-    telling = asyncio.create_task(_tell(began, ready))
+    tasks = [asyncio.create_task(_tell(began, ready))]
+    if certificates is not None:
+        tasks.append(asyncio.create_task(keep_always(context.kube, certificates, now_utc)))
     try:
         await kopf.operator(
             registry=registry,
@@ -120,7 +125,8 @@ async def operate(
             ready_flag=began,
         )
     finally:
-        telling.cancel()
+        for task in tasks:
+            task.cancel()
 
 
 def experiment_queue(context: ExperimentContext) -> Queue:
@@ -213,6 +219,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
     try:
         judging = JudgingSettings.from_environment(os.environ)
+        certificates = CertificateSettings.from_environment(os.environ)
     except ValueError as error:
         _cannot_begin(str(error))
     has_agents = os.environ.get("HIGHWATER_AGENTS") != "off"
@@ -223,7 +230,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.metrics_port is not None:
         start_http_server(options.metrics_port, registry=REGISTRY)
     try:
-        asyncio.run(operate(context, options, experiments=experiments))
+        asyncio.run(
+            operate(context, options, experiments=experiments, certificates=certificates if has_agents else None)
+        )
     except CannotBegin as error:
         _log.error("%s", error)
         sys.exit(CANNOT_BEGIN)

@@ -36,7 +36,8 @@ def test_help_needs_no_configuration(program: Any, name: str, monkeypatch: Any, 
 def test_the_agents_help_names_every_variable_that_it_reads(capsys: Any) -> None:
     class Recorder(dict[str, str]):
         def __init__(self) -> None:
-            super().__init__(NODE_NAME="n", HIGHWATER_AGENT_TOKEN_FILE="/t")
+            files = dict.fromkeys(("TOKEN_FILE", "TLS_CERT", "TLS_KEY"), "/t")
+            super().__init__(NODE_NAME="n", **{f"HIGHWATER_AGENT_{name}": file for name, file in files.items()})
             self.read: set[str] = set()
 
         def get(self, name: str, default: Any = None) -> Any:

@@ -36,20 +36,28 @@ def group_paths() -> Iterator[tuple[int, str]]:
     says most: a container runtime does not use all of them."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                lines = (entry / "cgroup").read_text().splitlines()
-            except OSError:
-                continue  # gone meanwhile
-            paths = [line.split(":", 2)[2] for line in lines if line.count(":") >= 2]
-            path = max(paths, key=_says, default="")
+            path = max(_groups_of(entry), key=_says, default="")
             if path and _MONITOR not in path:
                 yield int(entry.name), path
+
+
+def in_container(process: Identity) -> bool:
+    """Whether a process is a container's."""
+    return any(container_of(path) is not None for path in _groups_of(Path(f"/proc/{process.pid}")))
 
 
 def container_of(path: str) -> str | None:
     """The container's id in a control group's path; None: it is no container's."""
     found = _CONTAINER.findall(path)
     return str(found[-1]) if found else None
+
+
+def _groups_of(process: Path) -> list[str]:
+    try:
+        lines = (process / "cgroup").read_text().splitlines()
+    except OSError:
+        return []  # gone meanwhile
+    return [line.split(":", 2)[2] for line in lines if line.count(":") >= 2]
 
 
 def _says(path: str) -> tuple[bool, int]:

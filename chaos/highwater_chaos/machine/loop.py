@@ -56,6 +56,11 @@ def devices_of(image: Path) -> list[str]:
     return [device for device, backing in attached().items() if backing == place or _is_over(device, file)]
 
 
+def numbers_of(image: Path) -> set[str]:
+    """Numbers (``7:3``) of all loop devices over an image file, also of those given back."""
+    return {one.number for one in _over(image)}
+
+
 def attached() -> dict[str, Path]:
     """Every loop device in use on this machine, but for those given back, and the file that it is over."""
     mounted = linux.mounted_devices()

@@ -11,6 +11,8 @@ after umount and made again before mount: the kernel takes a directory's mounts 
 a process works below the copy (an open file, a working directory) the old file system lives on all the same. Then it
 keeps the old image, unlinked, and the volume goes on with a copy, on a device of its own: nothing that the old one may
 still write can reach it.
+
+A pod has a copy on purpose (:mod:`~.mount_copies`), at another mount point: its processes are ended before umount.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from highwater_chaos.machine import linux, loop
 from highwater_chaos.machine.control_groups import in_group
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.machine.mount_copies import holders
 from highwater_chaos.machine.processes import RUN_MARK, marked
 from highwater_chaos.machine.sparse import copy_sparse
 
@@ -169,6 +172,8 @@ class Volume:
         it is not mounted. The mount point goes with it."""
         point = Path(self.mount_point)
         deadline = time.monotonic() + _FREE_WITHIN
+        if self.group:
+            self._end_copies()
         while linux.mounted_at(point):
             try:
                 linux.umount(point)
@@ -194,6 +199,17 @@ class Volume:
             # Something lay below the mount: copies elsewhere stay, and ``device`` sees to it.
             if error.errno != errno.ENOTEMPTY:
                 raise
+
+    def holders(self) -> list[Identity]:
+        """Processes elsewhere that have a copy of the mount, which would outlive it."""
+        return holders(loop.numbers_of(Path(self.image)))
+
+    def _end_copies(self) -> None:
+        ours = in_group(self.group)
+        for process in self.holders():
+            if process in ours:
+                process.send(signal.SIGKILL)
+                process.wait_gone(_FREE_WITHIN)
 
 
 def make_file_system(kind: FileSystem, device: str, held: Sequence[int]) -> None:

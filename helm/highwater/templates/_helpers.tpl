@@ -36,6 +36,10 @@ highwater/{{ index . 1 }}:{{ $image.tag | default (index . 0).Chart.AppVersion }
 {{- .Values.agent.token.existingSecret | default (printf "%s-agent-token" (include "highwater.name" .)) -}}
 {{- end -}}
 
+{{- define "highwater.tlsSecret" -}}
+{{- .Values.agent.tls.existingSecret | default (printf "%s-agent-tls" (include "highwater.name" .)) -}}
+{{- end -}}
+
 {{/* What the operator may do in each namespace that it serves; docs/kubernetes.md says why. */}}
 {{- define "highwater.operatorRules" -}}
 {{ .Files.Get "files/operator-rules.yaml" | trim }}

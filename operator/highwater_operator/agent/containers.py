@@ -8,6 +8,7 @@ later than it happens; so what is alive decides.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -41,23 +42,38 @@ class Container:
 
 def containers_of(pod: Pod) -> list[Container]:
     """Living containers of a pod, the one that holds its network (``pause``) included."""
-    uid = pod.uid.lower()
-    found: dict[str, list[Identity]] = {}
+    return containers_by_pod([pod]).get(pod.uid.lower(), [])
+
+
+def containers_by_pod(pods: Iterable[Pod]) -> dict[str, list[Container]]:
+    """The same of several pods, by their uids in small letters, in one look at the machine's processes."""
+    uids = {pod.uid.lower() for pod in pods}
+    found: dict[str, dict[str, list[Identity]]] = {}
     for pid, path in group_paths():
-        if uid not in path.replace("_", "-"):
-            continue
-        container, identity = container_of(path), Identity.of(pid)
-        if container is not None and identity is not None:
-            found.setdefault(container, []).append(identity)
-    return [
-        Container(container, tuple(sorted(members, key=lambda one: (one.started, one.pid))))
-        for container, members in sorted(found.items())
-    ]
+        plain = path.replace("_", "-")
+        for uid in uids:
+            if uid not in plain:
+                continue
+            container, identity = container_of(path), Identity.of(pid)
+            if container is not None and identity is not None:
+                found.setdefault(uid, {}).setdefault(container, []).append(identity)
+    return {
+        uid: [
+            Container(container, tuple(sorted(members, key=lambda one: (one.started, one.pid))))
+            for container, members in sorted(containers.items())
+        ]
+        for uid, containers in found.items()
+    }
 
 
 def node_container(pod: Pod) -> Container | None:
     """The living container of the pod's node; None: it has none at the moment."""
-    living = [one for one in containers_of(pod) if not _is_pause(one)]
+    return node_among(pod, containers_of(pod))
+
+
+def node_among(pod: Pod, containers: Iterable[Container]) -> Container | None:
+    """The same, among the pod's living containers."""
+    living = [one for one in containers if not _is_pause(one)]
     for container in living:
         if container.id == pod.container:
             return container

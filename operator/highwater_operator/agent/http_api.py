@@ -1,4 +1,4 @@
-"""The agent's HTTP interface: what is asked for, by whom, and how refusals look. All bodies are JSON.
+"""The agent's HTTPS interface: what is asked for, by whom, and how refusals look. All bodies are JSON.
 
 ======================================== ===============================================================================
 ``PUT /v1/faults/<id>``                  bring a fault about (:mod:`~.requests`); a repetition changes nothing

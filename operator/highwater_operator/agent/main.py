@@ -12,7 +12,6 @@ import contextlib
 import json
 import os
 import signal
-import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from aiohttp import web
 from highwater_chaos.kube.client import local_configuration
 from highwater_chaos.machine.errors import MachineError
 from highwater_operator.agent import metrics
+from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
 from highwater_operator.agent.http_api import Api
@@ -35,9 +35,12 @@ from highwater_operator.agent.records import Records, now_text
 from highwater_operator.agent.refusals import Refusal
 from highwater_operator.agent.service import Faults
 from highwater_operator.agent.settings import HELP, Settings
+from highwater_operator.agent.tls import ServerCertificate, read_again
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
 _TICK: Final = 0.5
+_ATTACH_EVERY: Final = 0.5
+_CERTIFICATE_AGAIN: Final = 10.0
 _VOLUMES_AGAIN: Final = 5.0
 _TICKS_WITHIN: Final = 60.0
 _VOLUMES_WITHIN: Final = 600.0
@@ -79,9 +82,11 @@ class Agent:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._certificate = ServerCertificate(settings)
         self._volumes = Volumes(settings.state, settings.volumes)
         for failure in self._volumes.mount_all():
             log(failure)
+        self._failing: dict[str, str] = {}
         machine, notes = open_run(settings.state)
         for what in notes:
             log(what)
@@ -98,7 +103,6 @@ class Agent:
         )
         for what in self._faults.recover():
             log(what)
-        self._failing: dict[str, str] = {}
         self._collector = Collector(
             settings.node,
             self._volumes,
@@ -107,6 +111,7 @@ class Agent:
             self._faults.all,
             self._log_once,
         )
+        self._attachments = Attachments(self._volumes, self._pods.known, self._log_once)
         self._ended = threading.Event()
         self._health = Health()
 
@@ -119,26 +124,29 @@ class Agent:
         self._pods.start()
         threads = [
             threading.Thread(target=self._repeat, args=(self._faults.tick, _TICK), name="faults", daemon=True),
+            threading.Thread(
+                target=self._repeat, args=(self._attachments.look, _ATTACH_EVERY), name="attachments", daemon=True
+            ),
             threading.Thread(target=self._look_after_volumes, name="volumes", daemon=True),
         ]
-        for thread, within in zip(threads, (_TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
+        for thread, within in zip(threads, (_TICKS_WITHIN, _TICKS_WITHIN, _VOLUMES_WITHIN), strict=True):
             thread.start()
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
         api = Api(self._settings, self._faults, self._pods, self._volumes, self._health.wrong)
         runner = web.AppRunner(api.application(), access_log=None)
         await runner.setup()
-        context = _tls(self._settings)
-        site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=context)
+        site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=self._certificate.context)
         await site.start()
         ports = [address[1] for address in runner.addresses]
-        log("the agent works", node=self._settings.node, port=ports[0], tls=context is not None)
+        log("the agent works", node=self._settings.node, port=ports[0])
         _write_port(self._settings.state, ports[0])
         try:
             while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(stop.wait(), 60)
-                _reload(self._settings, context)
+                    async with asyncio.timeout(_CERTIFICATE_AGAIN):
+                        await stop.wait()
+                self._log_once("certificate", read_again(self._certificate, self._settings.tls_certificate))
         finally:
             self._ended.set()
             self._wanted.set()
@@ -191,8 +199,10 @@ class Agent:
         except Exception as error:  # the thread that makes volumes must not end with it: log it and go on
             self._log_once(about, f"{about} cannot be looked for: {type(error).__name__}: {error}")
 
-    def _log_once(self, about: str, what: str) -> None:
-        if self._failing.get(about) != what:
+    def _log_once(self, about: str, what: str | None) -> None:
+        if what is None:
+            self._failing.pop(about, None)
+        elif self._failing.get(about) != what:
             self._failing[about] = what
             log(what, about=about)
 
@@ -202,26 +212,6 @@ def _configuration() -> kubernetes.client.Configuration:
         return local_configuration()
     except kubernetes.config.ConfigException as error:
         raise MachineError(f"there is no API server to ask about pods: {error}") from error
-
-
-def _tls(settings: Settings) -> ssl.SSLContext | None:
-    if settings.tls_certificate is None:
-        return None
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(settings.tls_certificate, settings.tls_key)
-    if settings.tls_client_authority is not None:
-        context.load_verify_locations(settings.tls_client_authority)
-        context.verify_mode = ssl.CERT_REQUIRED
-    return context
-
-
-def _reload(settings: Settings, context: ssl.SSLContext | None) -> None:
-    """A certificate that was renewed counts for the next connection."""
-    if context is not None and settings.tls_certificate is not None:
-        try:
-            context.load_cert_chain(settings.tls_certificate, settings.tls_key)
-        except (OSError, ssl.SSLError) as error:
-            log("the renewed certificate cannot be read; going on with the old one", error=str(error))
 
 
 def _write_port(state: Path, port: int) -> None:

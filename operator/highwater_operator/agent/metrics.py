@@ -57,3 +57,8 @@ REQUESTS: Final = Counter(
     "highwater_agent_http_requests", "Requests answered, by method and status.", ["method", "status"], registry=REGISTRY
 )
 UNAUTHORIZED: Final = Counter("highwater_agent_unauthorized", "Requests without the right token.", registry=REGISTRY)
+CERTIFICATE_EXPIRES: Final = Gauge(
+    "highwater_agent_certificate_expires_timestamp_seconds",
+    "When the certificate that callers are shown ends, in seconds since 1970.",
+    registry=REGISTRY,
+)

@@ -11,6 +11,8 @@ from typing import Final
 
 ADMIN_PORT: Final = 9404
 DATA_PATH: Final = "/var/lib/highwater/data"
+VOLUME_PATH: Final = "/var/lib/highwater/volume"
+"""Where a pod has an empty directory for its crashable volume, and sees the volume once it is attached."""
 EVENTS_PATH: Final = "/var/lib/highwater/events"
 CONTROL_PATH: Final = "/run/highwater"
 HOLD_FILES: Final = f"{CONTROL_PATH}/hold-"

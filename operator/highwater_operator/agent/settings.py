@@ -18,8 +18,8 @@ environment:
   HIGHWATER_KUBELET_DIR            directory of the kubelet (default: /var/lib/kubelet)
   HIGHWATER_AGENT_HOST             address on which to listen (default: 0.0.0.0)
   HIGHWATER_AGENT_PORT             port on which to listen; 0: any free port (default: 9405)
-  HIGHWATER_AGENT_TLS_CERT         file with the certificate (default: none, and so plain HTTP)
-  HIGHWATER_AGENT_TLS_KEY          file with the certificate's key
+  HIGHWATER_AGENT_TLS_CERT         file with the certificate that callers are shown (required: there is no plain HTTP)
+  HIGHWATER_AGENT_TLS_KEY          file with the certificate's key (required)
   HIGHWATER_AGENT_TLS_CLIENT_CA    file with the authority of client certificates (default: callers need none)
 
 The directories of the journal and of the volumes must have the same paths on the node and in the agent's container.
@@ -35,18 +35,18 @@ exit status:
 @dataclass(frozen=True)
 class Settings:
     """``node``: name of the Kubernetes node. ``state`` and ``volumes`` are on the node's disk, at the same paths inside
-    the agent as outside. ``kubelet``: where the kubelet keeps pods' volumes. ``tls_*``: without a certificate the agent
-    speaks plain HTTP; with a client authority, callers must show a certificate beside the token."""
+    the agent as outside. ``kubelet``: where the kubelet keeps pods' volumes. ``tls_client_authority``: if there is
+    one, callers must show a certificate of its beside the token."""
 
     node: str
     token_file: Path
+    tls_certificate: Path
+    tls_key: Path
     state: Path = Path("/var/lib/highwater/agent")
     volumes: Path = Path("/var/lib/highwater/volumes")
     kubelet: Path = Path("/var/lib/kubelet")
     host: str = "0.0.0.0"  # noqa: S104 - a pod's own network
     port: int = 9405
-    tls_certificate: Path | None = None
-    tls_key: Path | None = None
     tls_client_authority: Path | None = None
 
     @classmethod
@@ -71,20 +71,17 @@ class Settings:
         port = environment.get("HIGHWATER_AGENT_PORT", "9405")
         if not port.isdigit() or int(port) > 65535:
             raise MachineError(f"HIGHWATER_AGENT_PORT must be a port, not {port!r}")
-        found = cls(
+        return cls(
             node=needed("NODE_NAME", "the node's name (fieldRef spec.nodeName)"),
             token_file=Path(needed("HIGHWATER_AGENT_TOKEN_FILE", "a file with the token that callers must show")),
+            tls_certificate=Path(
+                needed("HIGHWATER_AGENT_TLS_CERT", "a file with the certificate that callers are shown")
+            ),
+            tls_key=Path(needed("HIGHWATER_AGENT_TLS_KEY", "a file with the certificate's key")),
             state=path("HIGHWATER_AGENT_STATE", cls.state),
             volumes=path("HIGHWATER_AGENT_VOLUMES", cls.volumes),
             kubelet=path("HIGHWATER_KUBELET_DIR", cls.kubelet),
             host=environment.get("HIGHWATER_AGENT_HOST") or cls.host,
             port=int(port),
-            tls_certificate=optional("HIGHWATER_AGENT_TLS_CERT"),
-            tls_key=optional("HIGHWATER_AGENT_TLS_KEY"),
             tls_client_authority=optional("HIGHWATER_AGENT_TLS_CLIENT_CA"),
         )
-        if (found.tls_certificate is None) != (found.tls_key is None):
-            raise MachineError("HIGHWATER_AGENT_TLS_CERT and HIGHWATER_AGENT_TLS_KEY must both be set, or neither")
-        if found.tls_client_authority is not None and found.tls_certificate is None:
-            raise MachineError("HIGHWATER_AGENT_TLS_CLIENT_CA needs HIGHWATER_AGENT_TLS_CERT")
-        return found

@@ -5,9 +5,10 @@ name finds its data. So volumes are in no machine run, which would undo them wit
 and whether its file system has been made) is written before anything is done, and :meth:`Volumes.ensure` makes true
 what the record says, after a crash and a reboot of the node too.
 
-Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>``, which is all that its pods see of the
-node's disk; one that was asked for by hand lies beside them. The data lie in ``data`` below the mount, owned by whom
-the pod runs as: what mkfs and faults put beside it is never taken for the node's.
+Volumes of a LogCluster are mounted in a folder of its own, ``<namespace>_<uid>``; one that was asked for by hand lies
+beside them. A pod sees nothing of either: its own volume is copied into its container (:mod:`~.attachments`). The data
+lie in ``data`` below the mount, owned by whom the pod runs as: what mkfs and faults put beside it is never taken for
+the node's.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from highwater_chaos.kube.kinds import (
     VOLUME_WHEN_DELETED,
 )
 from highwater_chaos.machine import loop
+from highwater_chaos.machine.control_groups import in_container
 from highwater_chaos.machine.errors import MachineError
 from highwater_chaos.machine.volumes import SMALLEST, FileSystem, Volume, make_file_system, users_of
 from highwater_operator.agent import metrics
@@ -223,7 +225,11 @@ class Volumes:
             record = self.get(name)
             if record is None:
                 return False
-            replace(self.machine_volume(record), keep_image=False).undo()
+            volume = replace(self.machine_volume(record), keep_image=False)
+            if users := [user for user in volume.holders() if in_container(user)]:
+                who = ", ".join(f"pid {user.pid}" for user in users)
+                raise MachineError(f"{name} cannot be removed: attached to a container, in use by {who}")
+            volume.undo()
             (self._records / f"{name}.json").unlink()
             self._count()
             return True

@@ -15,6 +15,7 @@ from highwater_operator.kube import AsyncKube
 from highwater_operator.reconcile.context import now_utc
 
 TOKEN_PATH: Final = "/etc/highwater/agent"  # noqa: S105 - a path
+TRUST_PATH: Final = "/etc/highwater/agent-ca"
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,19 @@ class RunnerSettings:
     image: str = "highwater/operator:0.1.0"
     service_account: str = "highwater-runner"
     token_secret: str = "highwater-agent-token"  # noqa: S105 - a Secret's name
+    trust: str = "highwater-agent-tls"
+    """The ConfigMap with what agents' callers trust."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> RunnerSettings:
-        """``POD_NAMESPACE``, ``HIGHWATER_RUNNER_IMAGE``, ``…_RUNNER_SERVICE_ACCOUNT``, ``…_AGENT_TOKEN_SECRET``."""
+        """``POD_NAMESPACE``, ``HIGHWATER_RUNNER_IMAGE``, ``…_RUNNER_SERVICE_ACCOUNT``, ``…_AGENT_TOKEN_SECRET``,
+        ``…_AGENT_TLS_SECRET``."""
         return cls(
             namespace=environment.get("POD_NAMESPACE") or "highwater-system",
             image=environment.get("HIGHWATER_RUNNER_IMAGE") or cls.image,
             service_account=environment.get("HIGHWATER_RUNNER_SERVICE_ACCOUNT") or cls.service_account,
             token_secret=environment.get("HIGHWATER_AGENT_TOKEN_SECRET") or cls.token_secret,
+            trust=environment.get("HIGHWATER_AGENT_TLS_SECRET") or cls.trust,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.kube.kinds import EXPERIMENT_LABEL, EXPERIMENT_UID_LABEL, Json
-from highwater_operator.experiments.context import TOKEN_PATH, ExperimentContext
+from highwater_operator.experiments.context import TOKEN_PATH, TRUST_PATH, ExperimentContext
 from highwater_operator.reconcile.pod_troubles import end_of
 from highwater_runtime.ports import SECOND
 
@@ -43,7 +43,8 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         "HIGHWATER_AGENT_NAMESPACE": agents.namespace,
         "HIGHWATER_AGENT_SELECTOR": agents.selector,
         "HIGHWATER_AGENT_PORT": str(agents.port),
-        "HIGHWATER_AGENT_SCHEME": agents.scheme,
+        "HIGHWATER_AGENT_CA": f"{TRUST_PATH}/ca.crt",
+        "HIGHWATER_AGENT_SERVER_NAME": agents.trust.name,
         "HIGHWATER_AGENT_TOKEN_FILE": f"{TOKEN_PATH}/token",
     }
     arguments = [*arguments_of(found), *(["--hand-over"] if context.judging.job else [])]
@@ -54,16 +55,20 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         "args": arguments,
         "env": [{"name": name, "value": value} for name, value in environment.items()],
         "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}},
-        "volumeMounts": [{"name": "token", "mountPath": TOKEN_PATH, "readOnly": True}],
+        "volumeMounts": [
+            {"name": "token", "mountPath": TOKEN_PATH, "readOnly": True},
+            {"name": "trust", "mountPath": TRUST_PATH, "readOnly": True},
+        ],
     }
     token = {"name": "token", "secret": {"secretName": settings.token_secret, "defaultMode": 0o440}}
+    trust = {"name": "trust", "configMap": {"name": settings.trust}}
     return job_manifest(
         found,
         job_name(metadata["uid"]),
         settings.namespace,
         settings.service_account,
         container,
-        volumes=[token],
+        volumes=[token, trust],
         attempts=1,
         seconds=seconds,
     )

@@ -41,8 +41,8 @@ EVENTS_VOLUME = "events"
 CONTROL_VOLUME = "control"
 HOLD_FILES = f"{CONTROL_PATH}/hold-"
 """While there are files whose paths begin so, the node does not begin."""
-VOLUMES_PATH = "/var/lib/highwater/volumes"
-"""Where crashable volumes are mounted, on the node and in the pod alike: :func:`volumes_path`."""
+VOLUME_PATH = "/var/lib/highwater/volume"
+"""An empty directory in the pod, on which the agent of its machine mounts the pod's crashable volume."""
 
 RESERVED: Final = frozenset(
     {
@@ -100,7 +100,7 @@ def file_suffix(role: Role) -> str:
 
 
 def _file(owner: Owner, role: Role, index: int) -> str:
-    return zoo_cfg(owner, index) if role == "zookeeper" else render_properties(node_properties(owner, role, index))
+    return zoo_cfg(owner) if role == "zookeeper" else render_properties(node_properties(owner, role, index))
 
 
 def config_hash(owner: Owner, role: Role) -> str:
@@ -110,7 +110,7 @@ def config_hash(owner: Owner, role: Role) -> str:
     where the resource does not say it, a node takes up when it is started next.)
     """
     if role == "zookeeper":
-        return _digest(zoo_cfg(owner, 0))
+        return _digest(zoo_cfg(owner))
     ignored = {*_ONE_POD_S, *(name for name in _BY_BROKERS if name not in owner.spec.config)}
     first = {name: value for name, value in node_properties(owner, role, 0).items() if name not in ignored}
     return _digest(json.dumps(first, sort_keys=True))
@@ -120,7 +120,7 @@ def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def zoo_cfg(owner: Owner, index: int) -> str:
+def zoo_cfg(owner: Owner) -> str:
     """The configuration of one ZooKeeper server, in ZooKeeper's own format.
 
     Servers listen on all addresses: a pod may not know its own name when it starts. On a disk that can lose power a
@@ -136,7 +136,7 @@ def zoo_cfg(owner: Owner, index: int) -> str:
         "tickTime": tick,
         "initLimit": max(SYNC_TICKS, -(-_JOINS_WITHIN_MS // tick)),
         "syncLimit": SYNC_TICKS,
-        "dataDir": data_path(owner, "zookeeper", index),
+        "dataDir": data_path(owner),
         "clientPort": ZOOKEEPER_PORT,
         "maxClientCnxns": 0,
         **(_TRUSTS_ITS_LOG if owner.spec.storage.crashable else _PURGES_ITS_LOG),
@@ -167,7 +167,7 @@ def node_properties(owner: Owner, role: Role, index: int) -> dict[str, str | int
         "cluster.id": cluster_id(owner),
         **_metadata_quorum(owner),
         "listeners": f"PLAINTEXT://0.0.0.0:{port}",
-        "log.dirs": data_path(owner, role, index),
+        "log.dirs": data_path(owner),
         **dict.fromkeys(_BY_BROKERS, min(_USUAL_REPLICAS, spec.brokers)),
         **spec.config,
         "highwater.node.name": f"{role}-{index}",
@@ -198,24 +198,14 @@ def _metadata_quorum(owner: Owner) -> dict[str, str]:
     return {"controller.quorum.voters": ",".join(voters)}
 
 
-def data_path(owner: Owner, role: Role, index: int) -> str:
-    """Where a pod's node keeps its data.
+def data_path(owner: Owner) -> str:
+    """Where a pod's node keeps its data: the same place in each, and another disk behind it.
 
     On a crashable volume in a folder of it: the root of a file system that was just made is not empty.
     """
     if owner.spec.storage.crashable:
-        return f"{volumes_path(owner)}/{volume_name(owner, role, index)}/data"
+        return f"{VOLUME_PATH}/data"
     return DATA_PATH
-
-
-def volumes_path(owner: Owner) -> str:
-    """The folder of this LogCluster's crashable volumes, all that its pods see of the node's: ``<namespace>_<uid>``."""
-    return f"{VOLUMES_PATH}/{owner.namespace}_{owner.uid}"
-
-
-def volume_name(owner: Owner, role: Role, index: int) -> str:
-    """Of a pod's crashable volume: the folder below :func:`volumes_path` at which the node agent mounts it."""
-    return f"{owner.namespace}_{pod_name(owner, role, index)}"
 
 
 def cluster_id(owner: Owner) -> str:

@@ -24,9 +24,9 @@ from highwater_operator.objects.config_map import (
     EVENTS_PATH,
     EVENTS_VOLUME,
     HOLD_FILES,
+    VOLUME_PATH,
     config_hash,
     file_suffix,
-    volumes_path,
 )
 from highwater_operator.objects.images import Images
 from highwater_operator.objects.naming import (
@@ -193,8 +193,7 @@ def _probe(path: str, *, period: int, failures: int) -> dict[str, Any]:
 def _wait(owner: Owner) -> list[str]:
     if not owner.spec.storage.crashable:
         return []
-    # Until the agent has mounted it there is only the node's own disk, which this user may not write to.
-    return ["--wait-for", f"{volumes_path(owner)}/{owner.namespace}_$(POD_NAME)/data"]
+    return ["--wait-for", f"{VOLUME_PATH}/data"]
 
 
 def _volume_annotations(owner: Owner) -> dict[str, str]:
@@ -214,15 +213,15 @@ def _volume_annotations(owner: Owner) -> dict[str, str]:
 
 def _data_mount(owner: Owner) -> dict[str, Any]:
     if owner.spec.storage.crashable:
-        # The agent mounts and remounts the pod's file system below this folder, and the container has to see it.
-        return {"name": "data", "mountPath": volumes_path(owner), "mountPropagation": "HostToContainer"}
+        # The agent mounts the pod's file system on it, inside this container: no other pod's is ever to be seen here.
+        return {"name": "data", "mountPath": VOLUME_PATH}
     return {"name": "data", "mountPath": DATA_PATH}
 
 
 def _crashable_volumes(owner: Owner) -> list[dict[str, Any]]:
     if not owner.spec.storage.crashable:
         return []
-    return [{"name": "data", "hostPath": {"path": volumes_path(owner), "type": "DirectoryOrCreate"}}]
+    return [{"name": "data", "emptyDir": {"sizeLimit": "1Mi"}}]
 
 
 def _claims(owner: Owner) -> dict[str, Any]:

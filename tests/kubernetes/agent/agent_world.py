@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import requests
+import trustme
 import yaml
 
 from highwater_chaos.kube.kinds import VOLUME_CLUSTER_UID
@@ -159,6 +160,11 @@ class World:
         self.kubelet = folder / "kubelet"
         self.token = folder / "token"
         self.token.write_text(TOKEN + "\n")
+        self.authority = trustme.CA()
+        self.authority_file = folder / "ca.pem"
+        self.authority.cert_pem.write_to_path(str(self.authority_file))
+        self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
+        self.issue()
         # Agents have the rights that are shipped, and no others.
         self.account = api.authorizer.add_manifests("the-agents", ACCOUNT, list(yaml.safe_load_all(RIGHTS.read_text())))
         self.agents_kubeconfig = api.kubeconfig(folder / "agents-kubeconfig", "the-agents")
@@ -174,6 +180,12 @@ class World:
         self.run.make(Namespace(self.hub, self.run.directory))
         self.run.make(Hub(self.hub, "10.79.0.1/16"))
         self.pods: list[Pod] = []
+
+    def issue(self, authority: trustme.CA | None = None, **how: Any) -> None:
+        """Another certificate where the agent reads its own."""
+        made = (authority or self.authority).issue_cert("highwater-agent", "127.0.0.1", **how)
+        made.private_key_pem.write_to_path(str(self.key))
+        made.cert_chain_pems[0].write_to_path(str(self.certificate))
 
     def pod(
         self,
@@ -250,8 +262,7 @@ class Agent:
 
     def __init__(self, world: World, **environment: str) -> None:
         self.world = world
-        self.scheme = "https" if "HIGHWATER_AGENT_TLS_CERT" in environment else "http"
-        self.verify: str | bool = True
+        self.verify = str(world.authority_file)
         self.certificate: tuple[str, str] | None = None
         (world.state / "port").unlink(missing_ok=True)
         self.log = world.folder / "agent.log"
@@ -265,6 +276,8 @@ class Agent:
                     "NODE_NAME": NODE,
                     "KUBECONFIG": str(world.agents_kubeconfig),
                     "HIGHWATER_AGENT_TOKEN_FILE": str(world.token),
+                    "HIGHWATER_AGENT_TLS_CERT": str(world.certificate),
+                    "HIGHWATER_AGENT_TLS_KEY": str(world.key),
                     "HIGHWATER_AGENT_STATE": str(world.state),
                     "HIGHWATER_AGENT_VOLUMES": str(world.volumes),
                     "HIGHWATER_KUBELET_DIR": str(world.kubelet),
@@ -282,9 +295,13 @@ class Agent:
     ) -> requests.Response:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        url = f"{self.scheme}://127.0.0.1:{self.port}{path}"
+        url = f"https://127.0.0.1:{self.port}{path}"
         return requests.request(
-            method, url, data=data, headers=headers, timeout=120, verify=self.verify, cert=self.certificate, **more
+            method,
+            url,
+            data=data,
+            headers=headers,
+            **{"timeout": 120, "verify": self.verify, "cert": self.certificate, **more},
         )
 
     def put(self, fault: str, kind: str, pod: Pod, seconds: float = 600, **parameters: Any) -> requests.Response:

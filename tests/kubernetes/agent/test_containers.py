@@ -14,7 +14,6 @@ from highwater_chaos.machine.control_groups import container_of
 from highwater_chaos.machine.processes import Process
 from highwater_operator.agent.containers import containers_of, node_container
 from highwater_operator.agent.pods import Pod
-from highwater_operator.agent.settings import Settings
 
 UID = "0f3b6c1e-8f57-4f0e-9a51-2d7c4b1a9e10"
 HEX = "ab" * 32
@@ -97,7 +96,13 @@ def test_the_agent_and_the_operator_mean_the_same_places() -> None:
     from highwater_operator.objects import config_map, naming
 
     assert places.ADMIN_PORT == naming.ADMIN_PORT
-    for name in ("DATA_PATH", "EVENTS_PATH", "CONTROL_PATH", "HOLD_FILES", "EVENTS_VOLUME", "CONTROL_VOLUME"):
+    for name in (
+        "DATA_PATH",
+        "EVENTS_PATH",
+        "CONTROL_PATH",
+        "HOLD_FILES",
+        "EVENTS_VOLUME",
+        "CONTROL_VOLUME",
+        "VOLUME_PATH",
+    ):
         assert getattr(places, name) == getattr(config_map, name)
-    defaults = Settings("node", Path("/token"))
-    assert str(defaults.volumes) == config_map.VOLUMES_PATH

@@ -23,6 +23,9 @@ def installation(world: World) -> None:
     token = base64.b64encode(TOKEN.encode()).decode()
     meta = {"name": "agents-own", "namespace": SYSTEM}
     api.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": {"token": token}})
+    data = {"ca.crt": world.authority_file.read_text()}
+    meta = {"name": "agents-tls", "namespace": SYSTEM}
+    api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
     labels = {"app.kubernetes.io/name": "highwater", "app.kubernetes.io/component": "agent"}
     pod = {
         "apiVersion": "v1",
@@ -31,7 +34,10 @@ def installation(world: World) -> None:
         "spec": {
             "nodeName": NODE,
             "containers": [{"name": "agent", "image": "highwater/agent:test"}],
-            "volumes": [{"name": "token", "secret": {"secretName": "agents-own"}}],
+            "volumes": [
+                {"name": "token", "secret": {"secretName": "agents-own"}},
+                {"name": "tls", "secret": {"secretName": "agents-tls"}},
+            ],
         },
     }
     api.create(pod)

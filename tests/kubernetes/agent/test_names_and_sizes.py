@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,7 +25,11 @@ SIZES = ["8Ei", "1e30", "Infinity", "-Infinity", "NaN", "-1Gi", "0", "1e99999999
 
 def raw(agent: Agent, request: str) -> str:
     """The status line of an answer to a request whose path no client library would send."""
-    with socket.create_connection(("127.0.0.1", agent.port), timeout=30) as end:
+    trust = ssl.create_default_context(cafile=agent.verify)
+    with (
+        socket.create_connection(("127.0.0.1", agent.port), timeout=30) as plain,
+        trust.wrap_socket(plain, server_hostname="highwater-agent") as end,
+    ):
         head = f"{request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n"
         end.sendall(head.encode())
         return end.makefile("rb").readline().decode()

@@ -53,7 +53,13 @@ def ask(pod: Pod, kubelet: Path) -> bytes:
     token = kubelet / "token"
     token.write_text(TOKEN)
     unasked: Any = None
-    api = Api(Settings("node-1", token, kubelet=kubelet), unasked, OnePod(pod), unasked, lambda: None)
+    api = Api(
+        Settings("node-1", token, Path("/none"), Path("/none"), kubelet=kubelet),
+        unasked,
+        OnePod(pod),
+        unasked,
+        lambda: None,
+    )
 
     def call(port: int) -> bytes:
         with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:

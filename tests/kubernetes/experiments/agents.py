@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
+import ssl
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import trustme
+
+from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, Trust
 from highwater_chaos.machine.errors import MachineError
 
 TOKEN = "a token that is long enough"
 Json = dict[str, Any]
+_AUTHORITY = trustme.CA()
+TRUST = Trust(_AUTHORITY.cert_pem.bytes().decode())
+_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+_AUTHORITY.issue_cert(SERVER_NAME).configure_cert(_context)
+
+
+class _Server(ThreadingHTTPServer):
+    """As the agent: TLS, and each handshake where its request is served."""
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        plain, address = super().get_request()
+        return _context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False), address
+
+    def handle_error(self, *_: Any) -> None:
+        """Callers may be tired of waiting."""
 
 
 def evidence(saw: str, phase: str = "inject", confirmed: bool = True, **details: Any) -> Json:
@@ -75,7 +95,7 @@ class FakeAgent:
             def log_message(self, *_: Any) -> None:
                 """Nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self.port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 

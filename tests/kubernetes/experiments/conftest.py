@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from api_server.world import PENDING, READY, Outcome, World
-from experiments.agents import TOKEN, FakeAgent
+from experiments.agents import TOKEN, TRUST, FakeAgent
 from experiments.recorded import Recorded, record
 from operator_thread import OperatorThread
 
@@ -87,7 +87,7 @@ class ExperimentStage:
                     experiments=ExperimentContext(
                         kube,
                         RunnerSettings(SYSTEM),
-                        AgentSettings(SYSTEM, token_file=self._token_file, patience=0.3),
+                        AgentSettings(SYSTEM, token_file=self._token_file, trust=TRUST, patience=0.3),
                         self.pace,
                         judging=self.judging,
                         has_agents=self.has_agents,

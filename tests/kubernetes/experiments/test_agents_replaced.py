@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from experiments.agents import FakeAgent
+from experiments.agents import TRUST, FakeAgent
 from experiments.conftest import KIND, SYSTEM, ExperimentStage, experiment, until
 from experiments.real_world import ActingAgent
 from experiments.test_real_run import CONFIG, LONG, real
@@ -43,7 +43,7 @@ def place(api: Any, agent: FakeAgent, node: str = "node-0", port: int | None = N
 
 
 def follow(stage: ExperimentStage, patience: float) -> AgentClient:
-    settings = AgentSettings(SYSTEM, token_file=stage._token_file, patience=patience)
+    settings = AgentSettings(SYSTEM, token_file=stage._token_file, trust=TRUST, patience=patience)
     found = directory_of(Kube(stage.api.configuration(), patience=2.0), settings).agent("node-0")
     assert found is not None
     return found

@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from experiments.agents import TOKEN, FakeAgent, evidence
+from experiments.agents import TOKEN, TRUST, FakeAgent, evidence
 
 from highwater_chaos.backends.kubernetes import backend as backend_module
 from highwater_chaos.backends.kubernetes.agents import AgentClient
@@ -245,7 +245,7 @@ class Run:
 
     def __init__(self, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
         self.model, self.journal, self.view = model, Journal(), ClusterView()
-        agent = AgentClient(f"http://127.0.0.1:{model.port}", TOKEN, patience=0.2)
+        agent = AgentClient(f"https://127.0.0.1:{model.port}", TOKEN, TRUST, patience=0.2)
         places = {name: PodPlace("default", name, "uid", agent) for name in NODES}
         addresses = {name: pod.address for name, pod in model.pods.items()}
         monkeypatch.setattr(backend_module, "bring_up", lambda *_: None)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from api_server.rbac import Grant
-from experiments.agents import TOKEN
+from experiments.agents import TOKEN, TRUST
 from experiments.conftest import KIND, SYSTEM, experiment, until
 
 from highwater_chaos.backends.kubernetes.namespace_heal import needed_rights
@@ -18,6 +19,7 @@ from highwater_chaos.cli import execute
 
 Heal = Callable[..., int]
 SECRET = "highwater-agent-token"
+CERTIFICATE = "highwater-agent-tls"
 
 
 @pytest.fixture
@@ -26,6 +28,9 @@ def heal(stage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Heal:
     token = base64.b64encode(TOKEN.encode()).decode()
     meta = {"name": SECRET, "namespace": SYSTEM}
     stage.api.create({"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": {"token": token}})
+    published = {"name": CERTIFICATE, "namespace": SYSTEM}
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": published, "data": {"ca.crt": TRUST.authority}}
+    stage.api.create(made)
     rights(stage, lambda right: True)
     monkeypatch.setenv("KUBECONFIG", str(stage.api.kubeconfig(tmp_path / "kubeconfig", "somebody")))
 
@@ -37,7 +42,7 @@ def heal(stage: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Heal:
 
 def rights(stage: Any, wanted: Callable[[str], bool]) -> None:
     grants = [Grant([{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}])]
-    for right in needed_rights("default", SYSTEM, SECRET):
+    for right in needed_rights("default", SYSTEM, SECRET, CERTIFICATE):
         if wanted(str(right)):
             rule = {"apiGroups": [right.group], "resources": [right.resource], "verbs": [right.verb]}
             rule |= {"resourceNames": [right.name]} if right.name else {}
@@ -146,7 +151,9 @@ def test_beside_an_operator(stage: Any, heal: Heal) -> None:
     until(lambda: stage.get() is None, "the operator to let go")
 
 
-@pytest.mark.parametrize("lacking", ["get pods/portforward", "get secrets", "patch chaosexperiments/status"])
+@pytest.mark.parametrize(
+    "lacking", ["get pods/portforward", "get secrets", "get configmaps", "patch chaosexperiments/status"]
+)
 def test_rights_that_are_missing_are_named(stage: Any, heal: Heal, capsys: Any, lacking: str) -> None:
     under_way(stage)
     stage.inject(stage.agents[0], 1)
@@ -156,6 +163,23 @@ def test_rights_that_are_missing_are_named(stage: Any, heal: Heal, capsys: Any, 
     assert "rights are missing, nothing was done" in said
     assert lacking in said
     assert stage.phase() == "Injecting"
+
+
+def test_an_agent_whose_authority_is_another_is_told_nothing(stage: Any, heal: Heal, capsys: Any) -> None:
+    under_way(stage)
+    fault = stage.inject(stage.agents[0], 1)
+    stranger = trustme.CA().cert_pem.bytes().decode()
+    stage.api.patch("v1", "ConfigMap", CERTIFICATE, SYSTEM, {"data": {"ca.crt": stranger}})
+    assert heal() == 1
+    assert "its certificate is not signed by the authority that is trusted" in capsys.readouterr().out
+    assert stage.agents[0].undone == []
+    stage.api.delete("v1", "ConfigMap", CERTIFICATE, SYSTEM)
+    assert heal() == 254
+    assert "with the agents' authority in 'ca.crt': there is none" in capsys.readouterr().err
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": CERTIFICATE, "namespace": SYSTEM}}
+    stage.api.create({**made, "data": {"ca.crt": TRUST.authority}})
+    assert heal() == 0
+    assert stage.agents[0].undone == [fault]
 
 
 def test_a_namespace_that_is_not_there(heal: Heal, capsys: Any) -> None:

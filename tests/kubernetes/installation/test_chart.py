@@ -132,7 +132,8 @@ def test_the_token_is_random_and_an_existing_one_is_taken(render):
     assert not [key for key in objects if key[0] == "Secret"]
     for key in (("Deployment", "highwater-operator"), ("DaemonSet", "highwater-agent")):
         volumes = objects[key]["spec"]["template"]["spec"]["volumes"]
-        assert [volume["secret"]["secretName"] for volume in volumes if "secret" in volume] == ["mine"]
+        named = [volume["secret"]["secretName"] for volume in volumes if volume["name"] == "token"]
+        assert named == ["mine"]
 
 
 def test_an_upgrade_keeps_the_token():

@@ -8,6 +8,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
+from highwater_operator.agent import places
 from highwater_operator.objects.all import objects_of
 from highwater_operator.objects.config_map import cluster_id, config_hash, data_path
 from highwater_operator.objects.images import Images
@@ -68,7 +69,7 @@ def test_every_pod_finds_a_file_that_a_node_accepts(spec: dict[str, Any], tmp_pa
             settings = read_settings(path)
             assert settings.role == role
             assert settings.node_id == index + (1000 if role == "controller" else 0)
-            assert str(settings.log_dir) == data_path(whose, role, index)
+            assert str(settings.log_dir) == data_path(whose)
             assert settings.incarnation > 1_700_000_000_000, "no two starts of a pod may look alike"
             kraft = whose.spec.mode == "kraft"
             assert len(settings.voters) == (whose.spec.controllers if kraft else 0)
@@ -98,31 +99,24 @@ def test_data_lie_on_what_outlives_the_pod() -> None:
         for role in roles_of(whose):
             template = objects[f"StatefulSet demo-{role}"]["spec"]["template"]["spec"]
             (mount,) = [one for one in template["containers"][0]["volumeMounts"] if one["name"] == "data"]
-            assert f"{data_path(whose, role, 0)}/".startswith(f"{mount['mountPath']}/")
+            assert f"{data_path(whose)}/".startswith(f"{mount['mountPath']}/")
     crashable = made(storage={"crashable": True})["StatefulSet demo-broker"]["spec"]
     assert "volumeClaimTemplates" not in crashable
     (mount,) = [one for one in crashable["template"]["spec"]["containers"][0]["volumeMounts"] if one["name"] == "data"]
-    assert mount["mountPropagation"] == "HostToContainer"
+    assert mount["mountPath"] == places.VOLUME_PATH
 
 
-def test_each_pod_has_a_crashable_volume_of_its_own() -> None:
-    whose = owner(storage={"crashable": True})
-    paths = {data_path(whose, role, index) for role in ROLES for index in range(3)}
-    assert len(paths) == 9
-    assert data_path(whose, "broker", 2) == "/var/lib/highwater/volumes/ns_uid-1/ns_demo-broker-2/data"
-
-
-def test_crashable_pods_see_no_other_cluster_s_volumes_and_are_another_user() -> None:
+def test_crashable_pods_see_nothing_of_the_node_and_clusters_are_other_users() -> None:
+    """A folder of the node, whichever it is, would be that of all pods of the StatefulSet: so there is none. The agent
+    attaches each pod's volume in its container (tests/kubernetes/agent/test_attachments.py)."""
     specs = []
     for uid in ("uid-1", "uid-2"):
         whose = owner(uid=uid, storage={"crashable": True})
         objects = {f"{one['kind']} {one['metadata']['name']}": one for one in objects_of(whose, Images())}
         specs.append(objects["StatefulSet demo-broker"]["spec"]["template"]["spec"])
-    paths = [[one["hostPath"]["path"] for one in spec["volumes"] if "hostPath" in one] for spec in specs]
-    assert paths == [["/var/lib/highwater/volumes/ns_uid-1"], ["/var/lib/highwater/volumes/ns_uid-2"]]
-    for spec, (path,) in zip(specs, paths, strict=True):
-        (mount,) = [one for one in spec["containers"][0]["volumeMounts"] if one["name"] == "data"]
-        assert (mount["mountPath"], mount["mountPropagation"]) == (path, "HostToContainer")
+    for spec in specs:
+        assert [one for one in spec["volumes"] if "hostPath" in one] == []
+        assert [one for one in spec["containers"][0]["volumeMounts"] if "mountPropagation" in one] == []
     users = [{spec["securityContext"][name] for name in ("runAsUser", "runAsGroup", "fsGroup")} for spec in specs]
     assert all(len(one) == 1 and min(one) >= 1_000_000 and max(one) < 1 << 31 for one in users)
     assert users[0] != users[1]
@@ -145,7 +139,7 @@ def test_the_agent_is_told_what_volume_to_make() -> None:
     assert (record.cluster, record.retain) == (owner().uid, False)
     args = template["spec"]["containers"][0]["args"]
     assert args[1:3] == ["--hold-files", "/run/highwater/hold-"]
-    assert args[3:] == ["--wait-for", "/var/lib/highwater/volumes/ns_uid-1/ns_$(POD_NAME)/data"]
+    assert args[3:] == ["--wait-for", "/var/lib/highwater/volume/data"]
 
 
 def test_the_agent_is_told_which_volumes_outlive_the_cluster() -> None:
@@ -231,7 +225,7 @@ def test_servers_and_brokers_find_the_same_ensemble() -> None:
         "server.1": "demo-zookeeper-0.demo-zookeepers.ns.svc:2888:3888",
         "server.2": "demo-zookeeper-1.demo-zookeepers.ns.svc:2888:3888",
     }
-    assert found["dataDir"] == data_path(owner(), "zookeeper", 1)
+    assert found["dataDir"] == data_path(owner())
     broker = made(mode="zookeeper", zookeepers=2)["ConfigMap demo-broker"]["data"]["demo-broker-0.properties"]
     hosts = [f"demo-zookeeper-{n}.demo-zookeepers.ns.svc:2181" for n in range(2)]
     assert f"zookeeper.connect={','.join(hosts)}\n" in broker
@@ -273,7 +267,7 @@ def test_the_program_of_a_zookeeper_pod_takes_its_arguments(tmp_path: Path) -> N
     assert container["image"] == Images().zookeeper
     given = _arguments([one.replace("$(POD_NAME)", "demo-zookeeper-1") for one in container["args"]])
     assert given.config.name in objects["ConfigMap demo-zookeeper"]["data"]
-    assert str(given.wait_for) == "/var/lib/highwater/volumes/ns_uid-1/ns_demo-zookeeper-1/data"
+    assert str(given.wait_for) == "/var/lib/highwater/volume/data"
     assert (given.pod, str(given.hold_files)) == ("demo-zookeeper-1", "/run/highwater/hold-")
     ports = {one["name"]: one["containerPort"] for one in container["ports"]}
     assert given.admin.endswith(f":{ports['metrics']}")

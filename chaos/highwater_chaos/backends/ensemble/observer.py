@@ -106,6 +106,7 @@ class EnsembleObserver:
         self._witness = Witness(self)
         self._is_fresh = True
         self._last_ns = 0
+        self._caught_up = threading.Event()
         self._end = threading.Event()
         self._socket: socket.socket | None = None
         self._thread = threading.Thread(target=self._run, name="highwater-zookeeper-observer", daemon=True)
@@ -114,6 +115,11 @@ class EnsembleObserver:
     def take(self) -> list[Witnessed]:
         """Take the events that have come up since the last call, in the order of the transactions."""
         return [self._events.popleft() for _ in range(len(self._events))]
+
+    def wait_caught_up(self, seconds: float) -> bool:
+        """Whether, within so many seconds, a leader has sent all that was committed when it was first reached: as its
+        transactions, or as the tree that they have come to."""
+        return self._caught_up.wait(seconds)
 
     def notes(self) -> Sequence[str]:
         """What makes the events incomplete; usually nothing."""
@@ -205,6 +211,7 @@ class EnsembleObserver:
                     for one in before:
                         self._committed(name, one)
                     is_up_to_date = True
+                    self._caught_up.set()
                 case _:
                     pass  # DIFF says what is to come; others are for servers
 

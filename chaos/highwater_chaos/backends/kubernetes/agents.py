@@ -1,4 +1,4 @@
-"""Clients of the node agents: HTTP with JSON, a bearer token, one agent for each node.
+"""Clients of the node agents: HTTPS with JSON, a bearer token, one agent for each node.
 
 Requests carry their fault's id, so they can be repeated: a request without an answer is sent again for a while. The
 caller decides what a refusal means; nothing here gives up silently.
@@ -12,16 +12,16 @@ whole patience only after it has been heard of again.
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
+from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME, AgentConnection, Trust, why_refused
 from highwater_chaos.kube.kinds import Json
 from highwater_runtime.portable import PortableError
 
@@ -67,9 +67,9 @@ class AgentClient:
     """One agent. Safe to use from any thread; every request has a connection of its own.
 
     Args:
-        url: ``http://10.244.1.7:9405``.
+        url: ``https://10.244.1.7:9405``.
         token: what callers must show.
-        authority: a file with the certificates to trust, where the URL says ``https``.
+        trust: by which the agent is known; nothing is sent to one that does not show its certificate.
         patience: seconds for which a request without an answer is tried again.
         through: makes a connection where the URL's address cannot be reached from here.
         followed: where it is found when its pod is replaced; None: it is asked at ``url`` for ever.
@@ -77,7 +77,7 @@ class AgentClient:
 
     url: str
     token: str = field(repr=False)
-    authority: Path | None = None
+    trust: Trust = field(default_factory=Trust)
     patience: float = 10.0
     through: Callable[[float], HTTPConnection] | None = field(default=None, compare=False)
     followed: Followed | None = field(default=None, compare=False, repr=False)
@@ -190,7 +190,7 @@ class AgentClient:
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, HTTPException) as error:
-            raise _NoAnswerError(f"{what}: no answer: {error}", 0) from error
+            raise _NoAnswerError(f"{what}: no answer: {why_refused(error, self.trust)}", 0) from error
         finally:
             connection.close()
         if answer.status >= 400:
@@ -202,10 +202,7 @@ class AgentClient:
         if self.through is not None:
             return self.through(_ANSWER_WITHIN)
         where = urlsplit(self.url)
-        if where.scheme == "https":
-            trust = ssl.create_default_context(cafile=None if self.authority is None else str(self.authority))
-            return HTTPSConnection(where.hostname or "", where.port, timeout=_CONNECT_WITHIN, context=trust)
-        return HTTPConnection(where.hostname or "", where.port, timeout=_CONNECT_WITHIN)
+        return AgentConnection(where.hostname or "", where.port, _CONNECT_WITHIN, self.trust)
 
 
 def _patience_for(method: str, path: str, body: Json | None) -> float:
@@ -232,21 +229,21 @@ class AgentSettings:
     selector: str = "app.kubernetes.io/name=highwater,app.kubernetes.io/component=agent"
     token_file: Path | None = None
     port: int = AGENT_PORT
-    scheme: str = "http"
-    authority: Path | None = None
+    trust: Trust = field(default_factory=Trust)
     patience: float = 10.0
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> AgentSettings:
-        """``HIGHWATER_AGENT_NAMESPACE``, ``…_SELECTOR``, ``…_TOKEN_FILE``, ``…_PORT``, ``…_SCHEME``, ``…_CA``."""
+        """``HIGHWATER_AGENT_NAMESPACE``, ``…_SELECTOR``, ``…_TOKEN_FILE``, ``…_PORT``, ``…_CA``, ``…_SERVER_NAME``."""
         token, authority = environment.get("HIGHWATER_AGENT_TOKEN_FILE"), environment.get("HIGHWATER_AGENT_CA")
         return cls(
             namespace=environment.get("HIGHWATER_AGENT_NAMESPACE") or environment.get("POD_NAMESPACE", "highwater"),
             selector=environment.get("HIGHWATER_AGENT_SELECTOR") or cls.selector,
             token_file=Path(token) if token else None,
             port=int(environment.get("HIGHWATER_AGENT_PORT", AGENT_PORT)),
-            scheme=environment.get("HIGHWATER_AGENT_SCHEME", "http"),
-            authority=Path(authority) if authority else None,
+            trust=Trust(
+                Path(authority) if authority else None, environment.get("HIGHWATER_AGENT_SERVER_NAME") or SERVER_NAME
+            ),
         )
 
     @property
@@ -262,7 +259,7 @@ class AgentSettings:
         port = self.port_of(pod)
         host = f"[{address}]" if ":" in address else address
         token = "" if self.token_file is None else self.token_file.read_text().strip()
-        return AgentClient(f"{self.scheme}://{host}:{port}", token, self.authority, self.patience)
+        return AgentClient(f"https://{host}:{port}", token, self.trust, self.patience)
 
     def port_of(self, pod: Json) -> int:
         """Where the agent in this pod listens."""

@@ -167,6 +167,7 @@ class KubernetesBackend:
         self._clients = LocalClients(lambda: None, seed)
         self._ensemble.begin_sessions(self._clients, places)
         if self._borrowed_cluster is not None:
+            self._ensemble.catch_up()
             self._intake.learn_the_past(self._own_topics)
             self._inconclusive_reasons.clear()  # a crash before the experiment says nothing about it
 

@@ -7,7 +7,9 @@ nodes, also from long before the experiment. The experiment is judged only by it
 * events about nodes, registrations and the controller of ZooKeeper mode always count, because events of partitions
   refer to them; earlier ones get the time of the run's beginning;
 * what controllers did before is not judged. The contents of their logs at that time are not known. So they are judged
-  like controllers that have lost power: by what they report from now on.
+  like controllers that have lost power: by what they report from now on;
+* in ZooKeeper mode the ensemble tells the harness what its transactions have come to, or, if it has them all, how:
+  registrations and the controller as above, and no partition of the experiment's, which has none yet.
 """
 
 from __future__ import annotations

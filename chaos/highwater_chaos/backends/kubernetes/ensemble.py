@@ -13,7 +13,7 @@ from typing import Any, Final
 from highwater_chaos.backends.ensemble.observer import EnsembleObserver
 from highwater_chaos.backends.ensemble.servers import silence_s
 from highwater_chaos.backends.kubernetes.agents import AgentError
-from highwater_chaos.backends.kubernetes.cluster import Place
+from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.faults import PodPlace
 from highwater_chaos.backends.local.clients import LocalClients
 from highwater_chaos.backends.local.program import Observed
@@ -24,13 +24,15 @@ from highwater_chaos.experiment.nodes import zookeeper_names
 from highwater_runtime.config import NodeConfig
 from highwater_runtime.ports import Endpoint
 
+_CATCH_UP_WITHIN: Final = 60.0
 _NOT_FOLLOWED: Final = "only a cluster of ZooKeeper mode has an ensemble"
 
 
 class PodEnsemble:
     """The ensemble of one run; of a cluster in KRaft mode there is none, and nothing comes of it.
 
-    It is observed from the making of this on, so before its servers run.
+    It is observed from the making of this on: before its servers run, or, on a LogCluster that is borrowed, from what
+    its transactions have come to by then (:meth:`catch_up`).
 
     Args:
         at: where an address of the pods' network is reached from here.
@@ -45,6 +47,19 @@ class PodEnsemble:
         quorum = {name: at(place.quorum_endpoint(name)) for name in names}
         timeout_ms = NodeConfig.of(cluster.config).zookeeper_session_timeout_ms
         self._observer = EnsembleObserver(quorum, silence_s=silence_s(timeout_ms)) if names else None
+
+    def catch_up(self) -> None:
+        """Wait until all that was committed before is known: who is registered, who leads, who the controller is.
+
+        Raises:
+            ClusterError: no server says so in time.
+        """
+        if self._observer is not None and not self._observer.wait_caught_up(_CATCH_UP_WITHIN):
+            notes = "".join(f"; {note}" for note in self._observer.notes())
+            raise ClusterError(
+                f"what the ZooKeeper ensemble has committed could not be read in {_CATCH_UP_WITHIN:g} s: no leader"
+                f" answers on its quorum port{notes}"
+            )
 
     def begin_sessions(self, clients: LocalClients, places: Mapping[str, PodPlace]) -> None:
         """Become a client of the ensemble, once it runs."""

@@ -21,7 +21,7 @@ from highwater_chaos.backends.kubernetes.agents import OVER, AgentClient, AgentE
 from highwater_chaos.backends.kubernetes.conclusion import passed_condition
 from highwater_chaos.backends.kubernetes.healing import end_of, heal, open_faults
 from highwater_chaos.backends.kubernetes.journal import FINAL_PHASES
-from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, tunnelled
+from highwater_chaos.backends.kubernetes.tunnels import TokenError, secret_of, trust_of, tunnelled
 from highwater_chaos.kube.client import Conflict, Kube, KubeError, NotFound
 from highwater_chaos.kube.conditions import Condition, condition_of, stamp, with_conditions
 from highwater_chaos.kube.kinds import (
@@ -73,7 +73,7 @@ class Right(NamedTuple):
         return " ".join([self.verb, resource, *([self.name] if self.name else []), f"in namespace {self.namespace}"])
 
 
-def needed_rights(namespace: str, system: str, secret: str) -> list[Right]:
+def needed_rights(namespace: str, system: str, secret: str, trust: str) -> list[Right]:
     """All of them."""
     return [
         Right("list", "chaosexperiments", namespace, GROUP),
@@ -86,6 +86,7 @@ def needed_rights(namespace: str, system: str, secret: str) -> list[Right]:
         Right("list", "pods", system),
         Right("get", "pods/portforward", system),
         Right("get", "secrets", system, name=secret),
+        Right("get", "configmaps", system, name=trust),
         Right("delete", "jobs", system, "batch"),
     ]
 
@@ -160,7 +161,7 @@ class _Heal:
         agents: list[Json] = []
         if self._api.may("list", "pods", self._system):
             agents = self._api.list(POD, self._system, self._agents_at.selector)
-        rights = needed_rights(self._namespace, self._system, secret_of(agents))
+        rights = needed_rights(self._namespace, self._system, secret_of(agents), trust_of(agents))
         missing = [right for right in rights if not self._api.may(*right)]
         if missing:
             raise HealRefusedError(f"rights are missing, nothing was done: {'; '.join(map(str, missing))}")

@@ -1,0 +1,166 @@
+"""Which authorities and which certificate there should be, from those that there are: no API server, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Self
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+AUTHORITY_FOR: Final = timedelta(days=3 * 365)
+CERTIFICATE_FOR: Final = timedelta(days=90)
+PUBLISHED_BEFORE: Final = timedelta(days=1)
+"""How long a new authority is published before it signs: kubelets bring a ConfigMap to its pods within minutes."""
+_BACKDATED: Final = timedelta(hours=1)
+"""Clocks of nodes differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @classmethod
+    def read(cls, certificate: bytes, key: bytes) -> Self:
+        """From PEM. Raises ``ValueError``: it cannot be read, or the key is another certificate's."""
+        found = x509.load_pem_x509_certificate(certificate)
+        private = serialization.load_pem_private_key(key, None)
+        if not isinstance(private, ec.EllipticCurvePrivateKey):
+            raise ValueError(f"expected a key on an elliptic curve, found {type(private).__name__}")
+        if found.public_key() != private.public_key():
+            raise ValueError("the key is not the certificate's")
+        return cls(found, private)
+
+    def certificate_pem(self) -> bytes:
+        """For everyone."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+    def key_pem(self) -> bytes:
+        """For the holder alone."""
+        return self.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """``authorities``: oldest first. ``certificate``: of the agents."""
+
+    authorities: tuple[Issued, ...] = ()
+    certificate: Issued | None = None
+
+    def bundle(self) -> bytes:
+        """What callers are to trust."""
+        return b"".join(one.certificate_pem() for one in self.authorities)
+
+
+def due(held: Holdings, name: str, other_names: Sequence[str], now: datetime) -> Holdings:
+    """What there should be at ``now``; equal to ``held`` if nothing is due.
+
+    Args:
+        held: what there is.
+        name: what callers expect in the certificate.
+        other_names: what else it is for.
+        now: with a time zone.
+    """
+    authorities = tuple(one for one in held.authorities if now < one.certificate.not_valid_after_utc)
+    if not authorities or _is_due(authorities[-1], now):
+        authorities = (*authorities, _authority(now))
+    signer = _signer(authorities, now)
+    names = (name, *other_names)
+    certificate = held.certificate
+    if (
+        certificate is None
+        or _is_due(certificate, now)
+        or not _signed_by(certificate, signer)
+        or _names(certificate) != names
+    ):
+        certificate = _certificate(signer, names, now)
+    return Holdings(authorities, certificate)
+
+
+def _signer(authorities: Sequence[Issued], now: datetime) -> Issued:
+    known = [one for one in authorities if one.certificate.not_valid_before_utc + _BACKDATED + PUBLISHED_BEFORE <= now]
+    return known[-1] if known else authorities[0]
+
+
+def _is_due(issued: Issued, now: datetime) -> bool:
+    begins, ends = issued.certificate.not_valid_before_utc, issued.certificate.not_valid_after_utc
+    return now >= ends - (ends - begins) / 3
+
+
+def _signed_by(issued: Issued, authority: Issued) -> bool:
+    try:
+        issued.certificate.verify_directly_issued_by(authority.certificate)
+    except Exception:  # whatever is wrong with it, it is to be made again
+        return False
+    return True
+
+
+def _names(issued: Issued) -> tuple[str, ...]:
+    try:
+        found = issued.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return ()
+    return tuple(found.value.get_values_for_type(x509.DNSName))
+
+
+def _authority(now: datetime) -> Issued:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"highwater agents {now:%Y-%m-%d}")])
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    made = (
+        _begin(subject, subject, key, now, now + AUTHORITY_FOR)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+    )
+    return Issued(made.sign(key, hashes.SHA256()), key)
+
+
+def _certificate(authority: Issued, names: Sequence[str], now: datetime) -> Issued:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    ends = min(now + CERTIFICATE_FOR, authority.certificate.not_valid_after_utc)
+    made = (
+        _begin(subject, authority.certificate.subject, key, now, ends)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()),
+            critical=False,
+        )
+    )
+    return Issued(made.sign(authority.key, hashes.SHA256()), key)
+
+
+def _begin(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, ends: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(ends)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
