@@ -216,8 +216,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except kubernetes.config.ConfigException as error:
         _cannot_begin(f"no API server is configured: {error} Set KUBECONFIG, or run in a pod with a service account")
     kube = AsyncKube(configuration)
-    runners, agents = RunnerSettings.from_environment(os.environ), AgentSettings.from_environment(os.environ)
+    agents = AgentSettings.from_environment(os.environ)
     try:
+        runners = RunnerSettings.from_environment(os.environ)
         judging = JudgingSettings.from_environment(os.environ)
         certificates = CertificateSettings.from_environment(os.environ)
     except ValueError as error:

@@ -65,6 +65,7 @@ EVENT: Final = Kind("", "v1", "Event", "events")
 NETWORK_POLICY: Final = Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 DISRUPTION_BUDGET: Final = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 STATEFUL_SET: Final = Kind("apps", "v1", "StatefulSet", "statefulsets")
+ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings")
 JOB: Final = Kind("batch", "v1", "Job", "jobs")
 ACCESS_REVIEW: Final = Kind(
     "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
@@ -83,6 +84,7 @@ KINDS: Final[tuple[Kind, ...]] = (
     NETWORK_POLICY,
     DISRUPTION_BUDGET,
     STATEFUL_SET,
+    ROLE_BINDING,
     JOB,
     ACCESS_REVIEW,
 )

@@ -40,9 +40,18 @@ highwater/{{ index . 1 }}:{{ $image.tag | default (index . 0).Chart.AppVersion }
 {{- .Values.agent.tls.existingSecret | default (printf "%s-agent-tls" (include "highwater.name" .)) -}}
 {{- end -}}
 
+{{/* Of the roles that the operator binds the Jobs of an experiment to. */}}
+{{- define "highwater.roleKind" -}}
+{{- if .Values.operator.watchNamespaces }}Role{{ else }}ClusterRole{{ end -}}
+{{- end -}}
+
 {{/* What the operator may do in each namespace that it serves; docs/kubernetes.md says why. */}}
 {{- define "highwater.operatorRules" -}}
 {{ .Files.Get "files/operator-rules.yaml" | trim }}
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [{{ include "highwater.roleKind" . | lower }}s]
+  resourceNames: [{{ include "highwater.name" . }}-runner, {{ include "highwater.name" . }}-judge]
+  verbs: [bind]
 {{- end -}}
 
 {{/* The same of judging Jobs. */}}

@@ -26,18 +26,29 @@ class RunnerSettings:
     namespace: str
     image: str = "highwater/operator:0.1.0"
     service_account: str = "highwater-runner"
+    """Its name is that of the runners' role too; see :mod:`~highwater_operator.experiments.rights`."""
+    role_kind: str = "ClusterRole"
+    """What the roles of runners and judges are; ``Role``: there is one in each namespace that is served."""
     token_secret: str = "highwater-agent-token"  # noqa: S105 - a Secret's name
     trust: str = "highwater-agent-tls"
     """The ConfigMap with what agents' callers trust."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> RunnerSettings:
-        """``POD_NAMESPACE``, ``HIGHWATER_RUNNER_IMAGE``, ``…_RUNNER_SERVICE_ACCOUNT``, ``…_AGENT_TOKEN_SECRET``,
-        ``…_AGENT_TLS_SECRET``."""
+        """``POD_NAMESPACE``, ``HIGHWATER_RUNNER_IMAGE``, ``…_RUNNER_SERVICE_ACCOUNT``, ``…_RUNNER_ROLE_KIND``,
+        ``…_AGENT_TOKEN_SECRET``, ``…_AGENT_TLS_SECRET``.
+
+        Raises:
+            ValueError: one of them is not what it can be.
+        """
+        role_kind = environment.get("HIGHWATER_RUNNER_ROLE_KIND") or cls.role_kind
+        if role_kind not in ("Role", "ClusterRole"):
+            raise ValueError(f"HIGHWATER_RUNNER_ROLE_KIND: expected Role or ClusterRole, found {role_kind!r}")
         return cls(
             namespace=environment.get("POD_NAMESPACE") or "highwater-system",
             image=environment.get("HIGHWATER_RUNNER_IMAGE") or cls.image,
             service_account=environment.get("HIGHWATER_RUNNER_SERVICE_ACCOUNT") or cls.service_account,
+            role_kind=role_kind,
             token_secret=environment.get("HIGHWATER_AGENT_TOKEN_SECRET") or cls.token_secret,
             trust=environment.get("HIGHWATER_AGENT_TLS_SECRET") or cls.trust,
         )

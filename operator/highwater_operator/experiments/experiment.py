@@ -41,7 +41,7 @@ from highwater_chaos.kube.kinds import (
     POD,
     Json,
 )
-from highwater_operator.experiments import metrics
+from highwater_operator.experiments import metrics, rights
 from highwater_operator.experiments.acceptance import NO_AGENTS, Rejection, examine, refusal
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
@@ -163,7 +163,8 @@ class _Look:
         experiment = await self._borrowed.resolve() if self._borrowed.wanted else examine(self._found)
         if isinstance(experiment, Rejection):  # an operator of another version had accepted it
             return await self._abort(f"not accepted any more: {experiment.message}")
-        await self._kube.apply(runner_job(self._context, self._found, experiment))
+        job = runner_job(self._context, self._found, experiment)
+        await rights.start(self._context, self._found, RUNNER, job)
         await self._write({"phase": "SettingUp"})
         return Outcome(self._context.pace.running)
 
@@ -250,7 +251,7 @@ class _Look:
             waiting = await self._undo(RUNNER) or await self._borrowed.give_back(recorded.get("lastTransitionTime"))
             if waiting is not None:
                 return waiting
-            await self._kube.apply(judge_job(self._context, self._found))
+            await rights.start(self._context, self._found, JUDGE, judge_job(self._context, self._found))
             return Outcome(self._context.pace.running)
         pods = await self._kube.list(POD, namespace, self._pods_of(JUDGE))
         why = why_not_judged(job, pods, self._context.now(), self._context.pace.judge_image_within)
@@ -301,10 +302,13 @@ class _Look:
         return _DONE
 
     async def _release(self) -> Outcome:
-        """Of a Completed one nothing holds up its deletion, once nothing of it is left."""
+        """Of a Completed one nothing holds up its deletion, once nothing of it is left; its Jobs may do nothing."""
         waiting = await self._borrowed.give_back(self._status.get("completedAt"))
         if waiting is not None:
             return waiting
+        components = (RUNNER,) if self._condition(RECORDED) is None else (RUNNER, JUDGE)
+        if not await rights.withdraw_from_ended(self._context, self._uid, *components):
+            return Outcome(self._context.pace.ending)
         if self._condition("Healed", "True") is None or open_faults(self._status.get("journal") or []):
             return _DONE
         cluster = await self._kube.get(LOG_CLUSTER, self._metadata["namespace"], self._metadata["name"])
@@ -334,8 +338,10 @@ class _Look:
 
     async def _undo(self, *components: str) -> Outcome | None:
         """End the Jobs (of these components; none named: all), heal, verify, delete the cluster; None: that is so."""
-        if await self._jobs_live(components or (RUNNER, JUDGE)):
+        components = components or (RUNNER, JUDGE)
+        if await self._jobs_live(components):
             return Outcome(self._context.pace.ending)
+        await rights.withdraw(self._context, self._uid, *components)
         journal = self._status.get("journal") or []
         healing = await asyncio.to_thread(heal, journal, await self._agents(), self._context.now())
         if healing.journal != journal or self._condition("Healed", "Unknown") is not None or healing.left:

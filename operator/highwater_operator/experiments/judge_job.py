@@ -38,7 +38,6 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
         found,
         judge_job_name(found["metadata"]["uid"]),
         context.runners.namespace,
-        settings.service_account,
         container,
         volumes=[],
         attempts=_ATTEMPTS,

@@ -35,6 +35,12 @@ def labels_of(uid: str, component: str) -> dict[str, str]:
     }
 
 
+def account_of(context: ExperimentContext, component: str) -> str:
+    """Name of the role that accounts of such Jobs are bound to, and of the account that says how their images are
+    pulled."""
+    return context.runners.service_account if component == RUNNER else context.judging.service_account
+
+
 def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperiment) -> dict[str, Any]:
     """The manifest. It has no owner: an owner in another namespace cannot be; the operator deletes it."""
     metadata, settings, agents = found["metadata"], context.runners, context.agents
@@ -66,7 +72,6 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         found,
         job_name(metadata["uid"]),
         settings.namespace,
-        settings.service_account,
         container,
         volumes=[token, trust],
         attempts=1,
@@ -84,14 +89,14 @@ def job_manifest(
     found: Json,
     name: str,
     namespace: str,
-    account: str,
     container: Json,
     *,
     volumes: list[Json],
     attempts: int,
     seconds: int,
 ) -> dict[str, Any]:
-    """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time."""
+    """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time. It
+    runs as the account of its own name, see :mod:`~highwater_operator.experiments.rights`."""
     metadata = found["metadata"]
     labels = labels_of(metadata["uid"], container["name"])
     whose = {EXPERIMENT_LABEL: f"{metadata['namespace']}/{metadata['name']}"}
@@ -112,7 +117,7 @@ def job_manifest(
             "template": {
                 "metadata": {"labels": labels, "annotations": whose},
                 "spec": {
-                    "serviceAccountName": account,
+                    "serviceAccountName": name,
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
                     "restartPolicy": "Never",

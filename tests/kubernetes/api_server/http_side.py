@@ -14,7 +14,7 @@ from . import errors, http_request, port_forward, selectors, tables
 from .errors import ApiError, Json, no_such_page
 from .faults import Fault, Faults
 from .http_request import Asked
-from .kinds import Kind
+from .kinds import Kind, Table
 from .operations import Operations, Write
 from .rbac import Authorizer, User
 from .store import Stored, decode, encode
@@ -116,6 +116,7 @@ class HttpSide:
                 return _raw(self._stored(kind, asked).raw)
             case "create", "":
                 write = _write(asked)
+                self._check_binding(user, asked, _decoded(body))
                 made = self._operations.create(kind, namespace, _decoded(body), write)
                 return _json(made, 201, write.warnings)
             case "patch", _:
@@ -158,9 +159,20 @@ class HttpSide:
                 raise ApiError(422, "Invalid", "fieldManager: Required value: is required for apply patch")
             if self._store.get(kind.table, (namespace, asked.name)) is None:
                 self._authorizer.check(user, asked, verb="create")
+        self._check_binding(user, asked, body)
         write = _write(asked)
         changed, made = self._operations.patch(kind, namespace, asked.name, media_type, body, write, asked.subresource)
         return _json(changed, 201 if made else 200, write.warnings)
+
+    def _check_binding(self, user: User, asked: Asked, body: Any) -> None:
+        if asked.plural != "rolebindings" or user is self._authorizer.everyone:
+            return
+        reference = body["roleRef"]
+        plural = f"{reference['kind'].lower()}s"
+        place = asked.namespace if plural == "roles" else ""
+        role = self._store.get(Table(reference["apiGroup"], plural), (place, reference["name"]))
+        binding = {**body, "metadata": {**body.get("metadata", {}), "namespace": asked.namespace}}
+        self._authorizer.check_binding(user, binding, None if role is None else role.obj)
 
     def _delete(self, kind: Kind, asked: Asked, options: Json) -> web.Response:
         propagation = options.get("propagationPolicy")

@@ -7,7 +7,7 @@ rules which are shipped suffice, and grant nothing that is not needed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from .errors import ApiError, Json, about
 from .http_request import Asked
 
 _UNRESTRICTED: Final = "system:admin"
+_RBAC: Final = "rbac.authorization.k8s.io/v1"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class User:
 
     name: str
     grants: list[Grant] = field(default_factory=list)
+    bound: Callable[[], list[Grant] | None] = list
+    """What bindings among the server's objects give it now; None: its account is gone, and its tokens with it."""
     asked: list[Asked] = field(default_factory=list)
     """Every request, allowed or not."""
     refused: list[Asked] = field(default_factory=list)
@@ -76,22 +79,56 @@ class Authorizer:
         """A ServiceAccount (``namespace/name``) with the roles that bindings among the manifests give it."""
         objs = list(manifests)
         namespace, _, name = service_account.partition("/")
-        grants = []
-        for binding in objs:
-            if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
-                continue
-            own = binding["metadata"].get("namespace", namespace) if binding["kind"] == "RoleBinding" else ""
-            if not any(
-                subject.get("kind") == "ServiceAccount"
-                and subject.get("name") == name
-                and subject.get("namespace", own) == namespace
-                for subject in binding.get("subjects") or ()
-            ):
-                continue
-            grants.append(Grant(_role(objs, binding, own)["rules"], own))
+        grants = _grants(objs, namespace, name)
         if not grants:
             raise ValueError(f"no binding among the manifests gives ServiceAccount {service_account} anything")
         return self.add_user(token, f"system:serviceaccount:{namespace}:{name}", grants)
+
+    def add_account(self, token: str, service_account: str, objects: Callable[[str, str], list[Json]]) -> User:
+        """A ServiceAccount with the roles that the server's own bindings give it at each request.
+
+        Args:
+            objects: all objects of a kind, by its ``apiVersion`` and name.
+        """
+        namespace, _, name = service_account.partition("/")
+
+        def bound() -> list[Grant] | None:
+            there = {(one["metadata"]["namespace"], one["metadata"]["name"]) for one in objects("v1", "ServiceAccount")}
+            if (namespace, name) not in there:
+                return None
+            kinds = ("ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding")
+            return _grants([one for kind in kinds for one in objects(_RBAC, kind)], namespace, name)
+
+        user = self._users[token] = User(f"system:serviceaccount:{namespace}:{name}", bound=bound)
+        return user
+
+    def check_binding(self, user: User, binding: Json, role: Json | None) -> None:
+        """Nobody may give away more than they have, but roles that they may ``bind``. Raises ApiError (403)."""
+        reference = binding["roleRef"]
+        own = binding["metadata"].get("namespace", "")
+        plural = f"{reference['kind'].lower()}s"
+        bind = Asked("bind", "", reference["apiGroup"], plural=plural, namespace=own, name=reference["name"])
+        given = [
+            Asked(
+                verb,
+                "",
+                group,
+                plural=resource.partition("/")[0],
+                namespace=own,
+                subresource=resource.partition("/")[2],
+            )
+            for rule in (role or {}).get("rules") or ()
+            for verb in rule["verbs"]
+            for group in rule["apiGroups"]
+            for resource in rule["resources"]
+        ]
+        if self._may(user, bind):
+            with self._lock:
+                user.asked.append(bind)
+        elif role is None or not all(self._may(user, one) for one in given):
+            with self._lock:
+                user.refused.append(bind)
+            raise _refusal(user, bind)
 
     def user(self, token: str) -> User:
         """Raises ApiError (401) for a token that is not known."""
@@ -103,6 +140,8 @@ class Authorizer:
     def check(self, user: User, asked: Asked, verb: str | None = None) -> None:
         """Note the request, as if with another ``verb`` if one is given. Raises ApiError (403) if it is not allowed."""
         asked = asked if verb is None else replace(asked, verb=verb)
+        if user.bound() is None:
+            raise ApiError(401, "Unauthorized", "Unauthorized")
         with self._lock:
             user.asked.append(asked)
         if self._may(user, asked):
@@ -130,11 +169,29 @@ class Authorizer:
             return True
         rules = [
             rule
-            for grant in user.grants
+            for grant in (*user.grants, *(user.bound() or ()))
             if not grant.namespace or grant.namespace == asked.namespace
             for rule in grant.rules
         ]
         return allowed(rules, asked)
+
+
+def _grants(objs: list[Json], namespace: str, name: str) -> list[Grant]:
+    """What the bindings among the objects give a ServiceAccount."""
+    grants = []
+    for binding in objs:
+        if binding.get("kind") not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        own = binding["metadata"].get("namespace", namespace) if binding["kind"] == "RoleBinding" else ""
+        if not any(
+            subject.get("kind") == "ServiceAccount"
+            and subject.get("name") == name
+            and subject.get("namespace", own) == namespace
+            for subject in binding.get("subjects") or ()
+        ):
+            continue
+        grants.append(Grant(_role(objs, binding, own)["rules"], own))
+    return grants
 
 
 def _role(objs: list[Json], binding: Json, namespace: str) -> dict[str, Any]:

@@ -134,6 +134,11 @@ class ExperimentStage:
     def jobs(self) -> list[Json]:
         return list(self.api.objects("batch/v1", "Job", SYSTEM))
 
+    def accounts(self) -> list[str]:
+        """Those of experiments' Jobs."""
+        found = [one["metadata"] for one in self.api.objects("v1", "ServiceAccount", SYSTEM)]
+        return [one["name"] for one in found if "highwater.dev/experiment-uid" in one.get("labels", {})]
+
     def runner_pods(self, component: str = "runner") -> list[str]:
         wanted = {"app.kubernetes.io/component": component, "app.kubernetes.io/managed-by": "highwater-operator"}
         pods = [one["metadata"] for one in self.api.objects("v1", "Pod", SYSTEM)]

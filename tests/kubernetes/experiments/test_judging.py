@@ -89,7 +89,8 @@ def test_what_was_recorded_is_healed_and_then_judged_by_a_job(judging: Any, fail
     assert container["image"] == "highwater/pipeline:0.1.0"
     assert container["command"][-1] == "highwater_chaos.kubernetes_jobs.judge"
     assert container["args"] == ["--experiment", "default/demo", "--uid", uid]
-    assert pod["serviceAccountName"] == "highwater-judge"
+    assert pod["serviceAccountName"] == f"highwater-judge-{uid}"
+    assert judging.accounts() == [f"highwater-judge-{uid}"], "the runner's rights ended with it"
     assert [one["name"] for one in pod["volumes"]] == ["tmp"], "no token of agents"
     assert (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]) == (True, 10001)
     assert container["securityContext"] == {

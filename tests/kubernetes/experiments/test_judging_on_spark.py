@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from api_server.rbac import Grant
 from experiments.conftest import KIND, SYSTEM, handed_over
 from experiments.recorded import ROOT, Recorded
 
@@ -28,7 +29,9 @@ RBAC = ROOT / "manifests" / "components" / "judging" / "rbac.yaml"
 def judged_as_in_process(kube_api: Any, run: Recorded, folder: Path, program: Any) -> Any:
     """``program(arguments, kubeconfig)`` judges with the rights that are shipped, no others, and none in vain."""
     rules = [one for one in yaml.safe_load_all(RBAC.read_text()) if one is not None]
-    user = kube_api.authorizer.add_manifests("judge", f"{SYSTEM}/highwater-judge", rules)
+    (role,) = (one for one in rules if one["kind"] == "ClusterRole")
+    grant = Grant(role["rules"], "default")  # as bound by the operator
+    user = kube_api.authorizer.add_user("judge", f"system:serviceaccount:{SYSTEM}:judge", [grant])
     uid = handed_over(kube_api, run)["metadata"]["uid"]
     program(["--experiment", "default/demo", "--uid", uid], str(kube_api.kubeconfig(folder / "kubeconfig", "judge")))
     assert user.refused == []

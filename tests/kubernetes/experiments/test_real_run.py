@@ -20,7 +20,7 @@ from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import fetch
 from highwater_chaos.judged_run import judge_recordings
-from highwater_chaos.kube.client import Kube
+from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kubernetes_jobs.judge import Judge
 from highwater_chaos.kubernetes_jobs.runner import Runner
 from highwater_operator.admin import wire_admin
@@ -65,18 +65,22 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
     token_file.write_text(TOKEN)
     agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
-    for who in ("runner", "judge"):
-        account = {"name": f"highwater-{who}", "namespace": SYSTEM}
-        kube_api.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    # With the rights that are shipped, and no others.
+    for file in (RBAC / "runner.yaml", JUDGING / "rbac.yaml"):
+        kube_api.apply_file(file)
+    rules = [one for one in yaml.safe_load_all((RBAC / "operator.yaml").read_text()) if one is not None]
+    users = {"operator": kube_api.authorizer.add_manifests("operator", f"{SYSTEM}/highwater-operator", rules)}
 
     def run(pod: Any) -> int:
+        account = pod["spec"]["serviceAccountName"]
+        users[account] = kube_api.authorizer.add_account(account, f"{SYSTEM}/{account}", kube_api.objects)
         container = pod["spec"]["containers"][0]
         arguments = container["args"]
         if container["name"] == "judge":
-            api = Kube(kube_api.configuration("judge"), patience=5.0)
+            api = Kube(kube_api.configuration(account), patience=5.0)
             return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings).run()
         namespace, _, name = arguments[1].partition("/")
-        api = Kube(kube_api.configuration("runner"), patience=5.0)
+        api = Kube(kube_api.configuration(account), patience=5.0)
         runner = Runner(
             api,
             agents,
@@ -86,19 +90,19 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             at=nodes.at,
             hands_over="--hand-over" in arguments,
         )
-        return runner.run()
+        try:
+            return runner.run()
+        except Refused:
+            # A process of a pod that was deleted would be gone.
+            assert kube_api.get("v1", "ServiceAccount", account, SYSTEM) is None
+            return 137
 
-    # With the rights that are shipped, and no others.
-    users = []
-    for who in ("operator", "runner", "judge"):
-        file = JUDGING / "rbac.yaml" if who == "judge" else RBAC / f"{who}.yaml"
-        rules = [one for one in yaml.safe_load_all(file.read_text()) if one is not None]
-        users.append(kube_api.authorizer.add_manifests(who, f"{SYSTEM}/highwater-{who}", rules))
     nodes = RestartingNodes(kube_api, tmp_path, run)
     with ActingAgent(lambda: nodes) as agent, World(kube_api, nodes) as world:
         stage = ExperimentStage(kube_api, world, [agent], token_file)
         stage.open_admin = functools.partial(wire_admin, at=nodes.at)
         stage.nodes = nodes
+        stage.users = users
         stage.token = "operator"
         kube_api.create(agent.manifest("node-0"))
         world.settle()
@@ -106,7 +110,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         kube_api.patch("v1", "Pod", "highwater-agent-node-0", SYSTEM, {"status": address}, "status")
         try:
             yield stage
-            assert [str(one) for user in users for one in user.refused] == []
+            assert [str(one) for user in users.values() for one in user.refused] == []
         finally:
             stage.stop()
             nodes.close()
@@ -153,6 +157,10 @@ def test_recorded_by_a_runner_and_judged_by_a_job(
     assert handed_over == (largest > 1000)
     assert ("without recordings" in status["run"]) == (not handed_over)
     assert (real.condition("Recorded").get("status") == "True") == handed_over
+    uid = real.get()["metadata"]["uid"]
+    judged_by = {f"highwater-judge-{uid}"} if handed_over else set()
+    assert set(real.users) == {"operator", f"highwater-run-{uid}"} | judged_by
+    until(lambda: real.accounts() == [], "the accounts of its Jobs to go")
     until(lambda: real.api.get("highwater.dev/v1alpha1", "LogCluster", "demo", "default") is None, "the cluster to go")
 
 

@@ -11,7 +11,7 @@ import yaml
 from helm_python.chart import Chart, lint
 from helm_python.errors import HelmValuesError
 
-from highwater_operator.experiments.context import JudgingSettings
+from highwater_operator.experiments.context import JudgingSettings, RunnerSettings
 
 from .conftest import BASE, CHART, EVERYTHING, JUDGING, MONITORING, resources
 
@@ -115,7 +115,7 @@ def test_every_switch_switches(render):
     ):
         assert {kind for kind, _ in set(render({switch: {"enabled": True}})) - plain} == kinds
     gone = plain - set(render({"agent": {"enabled": False}}))
-    assert {name for _, name in gone} == {"highwater-agent", "highwater-agent-token"}
+    assert {name for _, name in gone} == {"highwater-agent", "highwater-agent-token", "highwater-runner-agents"}
 
 
 def test_without_agents_nothing_speaks_of_them(render):
@@ -149,8 +149,23 @@ def test_some_namespaces_only(render):
     (container,) = objects["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
     assert container["args"] == ["highwater-operator", "--namespace=a", "--namespace=b"]
     assert (
-        objects["Role", "highwater-operator-serves"]["rules"] == render()["ClusterRole", "highwater-operator"]["rules"]
+        objects["Role", "highwater-operator-serves"]["rules"][:-1]
+        == render()["ClusterRole", "highwater-operator"]["rules"][:-1]
     )
+    for made, plural in ((objects, "roles"), (render(), "clusterroles")):
+        kind = plural[:-1]
+        (environment,) = (
+            {one["name"]: one.get("value") for one in container["env"]}
+            for container in made["Deployment", "highwater-operator"]["spec"]["template"]["spec"]["containers"]
+        )
+        settings = RunnerSettings.from_environment({name: value for name, value in environment.items() if value})
+        assert settings.role_kind.lower() == kind
+        assert (settings.role_kind, settings.service_account) in made
+        assert ("Role", f"{settings.service_account}-agents") in made
+        assert not [key for key in made if key[0].endswith("RoleBinding") and "runner" in key[1]]
+        rights = made["Role" if kind == "role" else "ClusterRole", f"highwater-operator{'-serves' * (kind == 'role')}"]
+        assert rights["rules"][-1]["resources"] == [plural]
+        assert rights["rules"][-1]["resourceNames"] == ["highwater-runner", "highwater-judge"]
     assert objects["PodMonitor", "highwater-nodes"]["spec"]["namespaceSelector"] == {"matchNames": ["a", "b"]}
 
 
