@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.apache_kafka import VERSION, ApacheKafkaProgram, available, program
 from highwater_chaos.backends.local.apache_kafka.disks import is_formatted, new_directory_id
 from highwater_chaos.backends.local.apache_kafka.node_config import jvm_options, misplaced, node_properties
@@ -18,6 +17,7 @@ from highwater_chaos.backends.local.program import ClusterPlan, NodePlace
 from highwater_chaos.cli import execute
 from highwater_chaos.experiment import Cluster, ExperimentError, parse_experiment
 from highwater_chaos.refusals import refusals
+from highwater_chaos.replica_dump import dump_replicas
 from highwater_pipeline.anomalies import NEEDED_EVENTS
 from highwater_pipeline.java import find_java
 from highwater_pipeline.tables import RECORDED_EVENTS_FILE, RecordedEvents

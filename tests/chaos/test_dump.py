@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from highwater_chaos.backends.dump import dump_replicas
+from highwater_chaos.replica_dump import dump_replicas
 from highwater_runtime.log.records import Record, build_batch
 from highwater_runtime.sim.disk import SimDisk
 

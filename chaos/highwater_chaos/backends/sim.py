@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.ensemble.sessions import CLIENT as SESSIONS_CLIENT
 from highwater_chaos.backends.ensemble.sessions import SessionsClient
 from highwater_chaos.backends.primitives import (
@@ -41,6 +40,7 @@ from highwater_chaos.backends.sim_cluster import (
 )
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id, quorum_names, zookeeper_names
+from highwater_chaos.replica_dump import dump_replicas
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.ports import MS, Endpoint, NodeCore, Ports
 from highwater_runtime.ports.coordination import SessionKey

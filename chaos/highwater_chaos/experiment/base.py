@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
+
+from highwater_chaos.strict_model import Model as Model  # noqa: PLC0414 - what all parts share
 
 _PARTITION_PATTERN = r"^[a-zA-Z0-9._-]{1,249}-[0-9]+$"
 
@@ -18,14 +19,6 @@ TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$", max_length=
 
 NodeIndex = Annotated[int, Field(ge=0, le=999)]
 """A broker's id, or the index of a controller (``controller: 0`` is the pod or process ``controller-0``)."""
-
-
-class Model(BaseModel):
-    """Base of every part: camelCase in files, unknown fields refused, immutable, strict about types."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, use_enum_values=True
-    )
 
 
 class OneOf(Model):

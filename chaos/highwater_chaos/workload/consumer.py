@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import NAMESPACE_OID, UUID, uuid5
-from zlib import crc32
 
+from highwater_chaos.record_values import value_of
 from highwater_chaos.workload.history import HistoryRecorder, MicroOp
 from highwater_chaos.workload.metadata import NO_ID, RETRY_BACKOFF_NS, LeaderOf, MetadataCache, PartitionKey, key_name
 from highwater_runtime.log.errors import CorruptRecord
@@ -472,15 +472,6 @@ class RecordingConsumer:
         except CorruptRecord as error:
             self._error = f"{name}: {error}"
             self._back_off(key, place)
-
-
-def value_of(data: bytes | None) -> int:
-    """The value of a record on the wire; one that no producer of ours can have written becomes a negative number that
-    depends on its bytes alone, so that it shows as a value that was never sent."""
-    try:
-        return int((data or b"").decode("ascii"))
-    except ValueError:
-        return -1 - crc32(data or b"")
 
 
 __all__ = ["ConsumerOptions", "RecordingConsumer", "value_of"]

@@ -111,7 +111,7 @@ def replica_rows(pod: Pod, volumes: Volumes) -> Iterator[bytes]:
 
 def _pieces(broker: int, data: PodDirectory) -> Iterator[bytes]:
     # Imported where needed: the harness comes with it, and an agent that comes back has faults to heal first.
-    from highwater_chaos.backends.dump import dump_replicas  # noqa: PLC0415
+    from highwater_chaos.replica_dump import dump_replicas  # noqa: PLC0415
 
     until = time.monotonic() + _DUMPED_WITHIN
     with closing(data):

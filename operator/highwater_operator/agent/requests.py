@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
 
-from highwater_chaos.experiment.base import Model
-from highwater_chaos.experiment.units import Duration
+from highwater_chaos.strict_model import Model
+from highwater_chaos.units import Duration
 from highwater_operator.agent.refusals import Refusal
 
 _MIB: Final = 1 << 20

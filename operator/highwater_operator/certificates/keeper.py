@@ -81,8 +81,9 @@ def keep(kube: Kube, settings: CertificateSettings, now: datetime) -> list[str]:
         CertificateError: somebody's own certificate comes without its authority.
     """
     found = kube.get(SECRET, settings.namespace, settings.secret)
+    done: list[str] = []
     if settings.brought or (found is not None and _labels(found).get(ISSUED_BY) != _OURS):
-        bundle, done = _brought(found, settings), []
+        bundle = _brought(found, settings)
     else:
         bundle, done = _issue(kube, settings, found, now)
     published = {"ca.crt": bundle.decode(), "server-name": settings.name}

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from api_server import ApiServer
 
 NODE = "node-1"
+PROGRAM = "highwater_operator.agent"
 TOKEN = "a-token-that-nobody-guesses"
 ACCOUNT = "highwater-system/highwater-agent"
 RIGHTS = Path(__file__).parents[3] / "manifests" / "base" / "rbac" / "agent.yaml"
@@ -260,7 +261,7 @@ class World:
 class Agent:
     """One agent process."""
 
-    def __init__(self, world: World, **environment: str) -> None:
+    def __init__(self, world: World, program: Sequence[str] = ("-m", PROGRAM), **environment: str) -> None:
         self.world = world
         self.verify = str(world.authority_file)
         self.certificate: tuple[str, str] | None = None
@@ -268,7 +269,7 @@ class Agent:
         self.log = world.folder / "agent.log"
         with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "highwater_operator.agent"],
+                [sys.executable, *program],
                 stderr=log,
                 start_new_session=True,
                 env={

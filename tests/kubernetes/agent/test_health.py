@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
+from agent_world import Agent, World, await_true
 
 from highwater_operator.agent import pools
 from highwater_operator.agent.background import Background
@@ -89,3 +92,38 @@ def test_work_for_a_pod_that_is_busy_is_left_out() -> None:
     assert background.begin("other", done.set)
     assert done.wait(30)
     release.set()
+
+
+MORTAL = """
+import ctypes, signal, sys, threading
+from pathlib import Path
+from highwater_operator.agent.main import main
+
+def end(*_):
+    name = Path(sys.argv[1]).read_text()
+    thread = next(one for one in threading.enumerate() if one.name == name)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit))
+
+signal.signal(signal.SIGUSR1, end)
+sys.exit(main([]))
+"""
+"""The agent; on SIGUSR1 one of its threads ends, as by an error that nobody thought of."""
+
+
+@pytest.mark.parametrize("name", ["faults", "volumes", "attachments", "pod-watch"])
+def test_a_thread_of_the_agent_that_dies_is_told(agent: Agent, world: World, tmp_path: Path, name: str) -> None:
+    if agent.process.poll() is None:
+        assert agent.stop() == 0, agent.log.read_text()
+    victim = tmp_path / "victim"
+    victim.write_text(name)
+    mortal = Agent(world, ("-c", MORTAL, str(victim)))
+    try:
+        await_true(lambda: mortal.ask("GET", "/healthz", token=None).text == "ok\n", "the agent is well")
+        mortal.process.send_signal(signal.SIGUSR1)
+        # A thread that waits ends once it has something to do.
+        if name == "pod-watch":
+            world.pod("wakes-the-watch")
+        await_true(lambda: mortal.ask("GET", "/healthz", token=None).status_code == 503, f"{name} is missed")
+        assert mortal.ask("GET", "/healthz", token=None).text == f"thread {name} has died\n"
+    finally:
+        assert mortal.stop() == 0, mortal.log.read_text()

@@ -19,9 +19,9 @@ from typing import Any
 from experiments.agents import FakeAgent, evidence
 from log_cluster.real_nodes import RealNodes, _answers
 
-from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.machine.conversation import call_program
 from highwater_chaos.machine.identity import Identity
+from highwater_chaos.replica_dump import dump_replicas
 from highwater_runtime.host.posix_disk import PosixDisk
 
 _RUNNER_ENDS_WITHIN = 60.0

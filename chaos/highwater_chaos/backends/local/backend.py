@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
-from highwater_chaos.backends.dump import dump_replicas
 from highwater_chaos.backends.local.ability import possible_to
 from highwater_chaos.backends.local.acting import acting
 from highwater_chaos.backends.local.clients import LocalClients
@@ -46,6 +45,7 @@ from highwater_chaos.backends.protocol import (
 from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, controller_names, node_id
 from highwater_chaos.machine.run import MachineRun
+from highwater_chaos.replica_dump import dump_replicas
 from highwater_chaos.workload.client_host import ClientProcess
 from highwater_runtime.config import PropertyValue
 from highwater_runtime.host.posix_disk import PosixDisk

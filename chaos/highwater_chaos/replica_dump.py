@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
-from highwater_chaos.workload.consumer import value_of
+from highwater_chaos.record_values import value_of
 from highwater_runtime.log.errors import CorruptRecord, LogError
 from highwater_runtime.log.names import LOG, file_name, offsets_in
 from highwater_runtime.log.records import HEADER_SIZE, BatchView, Record, advance_sequence, batch_at
