@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow.parquet as pq
 import pytest
 
@@ -181,3 +182,23 @@ def test_spark_gives_the_same_bytes(highwater: Any) -> None:
         highwater("campaign", file, "--seeds", "1..9", "--engine", engine, "--out", engine, "--keep", "0")
     assert Path("process/results.parquet").read_bytes() == Path("spark/results.parquet").read_bytes()
     assert os.path.getsize("spark/times.parquet") > 0  # noqa: PTH202
+
+
+@pytest.mark.spark
+def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> None:
+    (tmp_path / "loses.yaml").write_text(LOSES, encoding="utf-8")
+    command = [HIGHWATER, "campaign", "loses.yaml", "--seeds", "1..40", "--keep", "0", "--out", "c"]
+    driver = subprocess.Popen([*command, "--engine", "spark"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    journal = tmp_path / "c" / "journal.jsonl"
+    while driver.poll() is None and (not journal.exists() or not journal.read_bytes()):
+        time.sleep(0.01)
+    (jvm,) = (one for one in psutil.Process(driver.pid).children() if one.name() == "java")
+    jvm.kill()
+    _, err = driver.communicate()
+    assert driver.returncode == 255, err
+    assert "Spark has ended: " in err
+    assert "to go on: add --resume --out c" in err
+    known = journal.read_bytes().count(b"\n")
+    assert 0 < known < 40
+    again = subprocess.run([*command, "--resume", "--json"], cwd=tmp_path, check=False, capture_output=True)
+    assert json.loads(again.stdout)["rows"][0]["seeds"] == 40

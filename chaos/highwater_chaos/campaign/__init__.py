@@ -12,7 +12,7 @@ from highwater_chaos.campaign.draw import RANDOM, draw_experiment
 from highwater_chaos.campaign.plan import Plan, Progress, Series, series_of_file, series_of_mutant, series_of_random
 from highwater_chaos.campaign.processes import on_processes
 from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of, run_unit
-from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory, read_results
+from highwater_chaos.campaign.store import BadCampaign, CampaignDirectory
 
 __all__ = [
     "RANDOM",
@@ -27,7 +27,6 @@ __all__ = [
     "draw_experiment",
     "experiment_of",
     "on_processes",
-    "read_results",
     "row_of",
     "run_unit",
     "series_of_file",

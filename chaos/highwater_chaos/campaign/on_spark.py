@@ -31,6 +31,10 @@ _SHOWN: Final = 500
 """Characters of a failure that are kept."""
 
 
+class SparkGone(Exception):  # noqa: N818 - says what happened
+    """Spark has ended in the middle of the campaign; what had been run is known."""
+
+
 def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run: Run = run_unit) -> Iterator[Outcome]:
     """Outcomes as batches end, in no particular order. ``units`` are taken as they are needed, in order.
 
@@ -58,18 +62,33 @@ def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run
                     lot, attempts = running.pop(future)
                     try:
                         found = future.result()
-                    except (PySparkException, Py4JError) as error:
+                    except (PySparkException, Py4JError, OSError) as error:
+                        if _is_gone(spark):
+                            raise SparkGone(f"Spark has ended: {_shown(error)}") from error
                         if len(lot) > 1 or attempts < ATTEMPTS:
                             again.extend(((unit,), attempts + 1 if len(lot) == 1 else 1) for unit in lot)
                         else:
-                            why = " ".join(str(error).split())[:_SHOWN]
-                            yield failed(lot[0], f"its Spark task failed, {attempts} times alone: {why}", attempts)
+                            why = f"its Spark task failed, {attempts} times alone: {_shown(error)}"
+                            yield failed(lot[0], why, attempts)
                         continue
                     for outcome in found:
                         yield msgspec.structs.replace(outcome, attempts=attempts)
         finally:
-            if running:
+            if running and not _is_gone(spark):
                 spark.sparkContext.cancelAllJobs()
+
+
+def _is_gone(spark: SparkSession) -> bool:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
+
+    try:
+        return bool(spark.sparkContext._jsc.sc().isStopped())
+    except (Py4JError, OSError, AttributeError):  # no JVM answers, or the session was stopped here
+        return True
+
+
+def _shown(error: Exception) -> str:
+    return " ".join(str(error).split())[:_SHOWN]
 
 
 def batch_size(seeds: int, cores: int) -> int:

@@ -115,11 +115,6 @@ class CampaignDirectory:
             os.replace(unfinished, self.path / name)  # noqa: PTH105 - atomic, as its name says
 
 
-def read_results(path: Path) -> pa.Table:
-    """The results of a campaign that has ended."""
-    return pq.read_table(path / RESULTS)
-
-
 def _read_journal(path: Path) -> list[Outcome]:
     """Its outcomes; a torn last line is cut off, for further ones follow it."""
     if not path.exists():

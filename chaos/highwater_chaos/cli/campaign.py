@@ -32,7 +32,7 @@ from highwater_chaos.campaign import (
 )
 from highwater_chaos.campaign.examples import Example, shrink_example, write_example
 from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
-from highwater_chaos.campaign.on_spark import batch_size, on_spark
+from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine
 from highwater_chaos.cli.choices import Engine as EngineName
@@ -127,8 +127,11 @@ def campaign(
             with _engine(engine, master, jobs, len(plan.seeds) * len(plan.series)) as run:
                 _run(plan, progress, directory, run, title)
         except KeyboardInterrupt:
-            print(f"highwater: to go on: add --resume --out {shlex.quote(str(out))}", file=sys.stderr)
+            print(f"highwater: to go on: {_resume(out)}", file=sys.stderr)
             raise
+        except SparkGone as error:
+            print(f"highwater: {error}; to go on: {_resume(out)}", file=sys.stderr)
+            return Exit.HARNESS
     outcomes = progress.outcomes()
     directory.finish(outcomes)
     rows = [row_of(*series.key, series.expected, progress.of_series(series)) for series in plan.series]
@@ -329,6 +332,10 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
 def _command(out: Path) -> str:
     given = [argument for argument in sys.argv[1:] if argument != "--resume"]
     return shlex.join(["highwater", *given]) if given else f"highwater campaign … --out {out}"
+
+
+def _resume(out: Path) -> str:
+    return f"add --resume --out {shlex.quote(str(out))}"
 
 
 def _status(rows: Sequence[Row]) -> Exit:

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import IO, Final
@@ -70,7 +70,8 @@ def open_session(master: str | None = None, jvm_options: Sequence[str] | None = 
         try:
             yield session
         finally:
-            session.stop()
+            with suppress(Py4JError, OSError):  # the JVM may be gone
+                session.stop()
 
 
 def cores(master: str) -> int:
