@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,7 @@ _INTERESTING = (0, 1, 0x7F, 0x80, 0xFF)
 
 
 def _load() -> ModuleType:
+    sys.path.insert(0, str(FUZZ.parent))  # as for a script
     spec = importlib.util.spec_from_file_location("highwater_fuzz", FUZZ)
     assert spec is not None
     assert spec.loader is not None
@@ -78,9 +80,11 @@ def test_any_bytes(target):
 
 def test_the_fuzzer_finds_a_fault_and_names_the_input(tmp_path):
     pytest.importorskip("atheris", reason="atheris is not installed")
-    broken = tmp_path / "broken.py"
-    broken.write_text(
-        FUZZ.read_text(encoding="utf-8").replace(
+    broken = tmp_path / FUZZ.name
+    shutil.copy(FUZZ, broken)
+    targets = shutil.copytree(FUZZ.parent / "fuzzing", tmp_path / "fuzzing") / "protocol.py"
+    targets.write_text(
+        targets.read_text(encoding="utf-8").replace(
             "    return run\n\n\ndef sasl",
             "    def faulty(data: bytes) -> None:\n        run(data)\n        assert data[2:5] != b'\\0\\0\\0'\n\n"
             "    return faulty\n\n\ndef sasl",

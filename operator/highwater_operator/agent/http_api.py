@@ -23,10 +23,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -47,6 +48,11 @@ from highwater_operator.agent.settings import Settings
 from highwater_operator.agent.volumes import VolumeRecord, Volumes, ensure_name
 
 LARGEST_BODY: Final = 256 * 1024
+_SILENT: Final = logging.getLogger("highwater.agent.http")
+_SILENT.disabled = True
+QUIET: Final[dict[str, Any]] = {"access_log": None, "logger": _SILENT}
+"""For aiohttp's server, which logs a traceback for every request that is none: a stranger could fill the node's disk,
+and slow everybody else down. Errors of handlers are answers (:meth:`Api.application`)."""
 _OPEN: Final = frozenset({"/healthz", "/metrics"})
 _ANSWERS_WITHIN: Final = 0.7
 """Seconds. A peer answers within milliseconds; a cut is what this waits for."""

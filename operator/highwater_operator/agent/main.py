@@ -27,7 +27,7 @@ from highwater_operator.agent import metrics
 from highwater_operator.agent.attachments import Attachments
 from highwater_operator.agent.clusters import ApiClusters
 from highwater_operator.agent.health import Health
-from highwater_operator.agent.http_api import Api
+from highwater_operator.agent.http_api import QUIET, Api
 from highwater_operator.agent.machine_run import open_run
 from highwater_operator.agent.orphans import Collector
 from highwater_operator.agent.pods import ApiPods, Pod
@@ -119,6 +119,10 @@ class Agent:
         """Until SIGTERM or SIGINT."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
+        # Once for each kind: asyncio has a traceback for every stranger that does not speak TLS.
+        loop.set_exception_handler(
+            lambda _, error: self._log_once("http", f"{error['message']}: {type(error.get('exception')).__name__}")
+        )
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         self._pods.start()
@@ -134,7 +138,7 @@ class Agent:
             self._health.watch(thread.name, thread.is_alive, within)
         self._health.watch("pod-watch", self._pods.alive)
         api = Api(self._settings, self._faults, self._pods, self._volumes, self._health.wrong)
-        runner = web.AppRunner(api.application(), access_log=None)
+        runner = web.AppRunner(api.application(), **QUIET)
         await runner.setup()
         site = web.TCPSite(runner, self._settings.host, self._settings.port, ssl_context=self._certificate.context)
         await site.start()

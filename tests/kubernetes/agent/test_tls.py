@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import ssl
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -54,6 +56,20 @@ def test_plain_http_is_refused(agent: Agent) -> None:
             except ConnectionResetError:
                 answer = b""
         assert b"HTTP" not in answer, answer
+
+
+def test_strangers_do_not_fill_the_log(agent: Agent, world: World) -> None:
+    """Neither TLS, nor within it HTTP: each was a traceback of 20 lines in the node's log, for the asking."""
+    before = len(agent.log.read_text().splitlines())
+    trust = ssl.create_default_context(cafile=str(world.authority_file))
+    for number in range(40):
+        with socket.create_connection(("127.0.0.1", agent.port), 10) as plain:
+            end = trust.wrap_socket(plain, server_hostname="highwater-agent") if number % 2 else plain
+            end.sendall(b"GET /\xff\xfe nonsense\r\n\r\n")
+            with suppress(ConnectionResetError):
+                end.recv(4096)
+    assert _answers(agent, Trust(world.authority_file))
+    assert len(agent.log.read_text().splitlines()) - before < 10, agent.log.read_text()[-3000:]
 
 
 def test_a_token_is_not_sent_to_a_stranger(world: World) -> None:
