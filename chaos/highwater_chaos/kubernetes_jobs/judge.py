@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import traceback
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_verdict
+from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.conclusion import RECORDED, conclusion, reason_of
 from highwater_chaos.backends.kubernetes.healing import open_faults
 from highwater_chaos.backends.kubernetes.journal import RUNNER_MANAGER, RUNNER_PATIENCE, StatusJournal, TakenOverError
@@ -34,6 +36,7 @@ class Judge:
         api: the API server.
         namespace, name, uid: the experiment.
         judge: what comes to the judgement of a run directory.
+        claim: where recordings are that ConfigMaps did not take.
     """
 
     def __init__(
@@ -44,11 +47,13 @@ class Judge:
         uid: str,
         *,
         judge: Callable[[ChaosExperiment, Path], Judgement] = judge_on_spark,
+        claim: Claim | None = None,
     ) -> None:
         self._api = api
         self._namespace = namespace
         self._name = name
         self._judge = judge
+        self._claim = claim
         self._journal = StatusJournal(api, namespace, name, uid)
 
     def run(self) -> int:
@@ -78,7 +83,7 @@ class Judge:
         """The verdict, and where it is kept."""
         if condition_of(found, RECORDED, "True") is None:
             raise TakenOverError(f"experiment {self._namespace}/{self._name} has not been handed over by its runner")
-        directory = fetch(self._api, self._namespace, self._name, parent)
+        directory = fetch(self._api, self._namespace, self._name, parent, self._claim)
         if not (directory / "verdict.json").exists():
             _say(f"judging {directory.name} on Spark")
             experiment = load_experiment(directory / "experiment.yaml")
@@ -103,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
     try:
         api = Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE)
-        return Judge(api, namespace, name, given.uid).run()
+        return Judge(api, namespace, name, given.uid, claim=Claim.from_environment(os.environ)).run()
     except (KubeError, ArchiveError) as error:
         _say(f"not judged: {error}")
     except Exception as error:

@@ -24,6 +24,7 @@ from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import store, store_recordings
+from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.conclusion import (
     RECORDED,
@@ -68,6 +69,7 @@ class Runner:
         namespace, name: the experiment.
         at: where an address of the pods' network is reached from here.
         hands_over: it leaves judging to a Job of its own, unless what it recorded is too large to be kept.
+        claim: where recordings are kept that ConfigMaps do not take.
     """
 
     def __init__(
@@ -80,12 +82,14 @@ class Runner:
         *,
         at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
         hands_over: bool = False,
+        claim: Claim | None = None,
     ) -> None:
         self._api = api
         self._agents = agents
         self._place = Place(namespace, name, uid)
         self._at = at
         self._hands_over = hands_over
+        self._claim = claim
         self.journal = StatusJournal(api, namespace, name, uid)
 
     def run(self) -> int:
@@ -102,11 +106,12 @@ class Runner:
             experiment, backend = self._resolved(found)
             with tempfile.TemporaryDirectory(prefix="highwater-run-") as parent:
                 directory = self._record(experiment, backend, Path(parent))
-                if self._hands_over and (kept := store_recordings(self._api, found, directory)) is not None:
+                kept = store_recordings(self._api, found, directory, self._claim) if self._hands_over else None
+                if kept is not None:
                     self._hand_over(kept)
                     return
                 verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory))
-                kept = store(self._api, found, directory)
+                kept = store(self._api, found, directory, self._claim)
         except (ClusterError, BackendCannotError) as error:
             # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
@@ -177,7 +182,7 @@ class Runner:
             recorded = Condition(RECORDED, "True", "Kept", f"the run is recorded and kept: {kept}")
             return {
                 "phase": "Judging",
-                "run": kept,
+                "run": kept[:500],
                 "conditions": with_conditions(now, recorded),
                 **self.journal.extra(),
             }
@@ -226,6 +231,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         name,
         given.uid,
         hands_over=given.hand_over,
+        claim=Claim.from_environment(os.environ),
     )
     try:
         return runner.run()

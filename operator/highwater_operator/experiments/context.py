@@ -29,6 +29,8 @@ class RunnerSettings:
     """Its name is that of the runners' role too; see :mod:`~highwater_operator.experiments.rights`."""
     role_kind: str = "ClusterRole"
     """What the roles of runners and judges are; ``Role``: there is one in each namespace that is served."""
+    recordings_claim: str = ""
+    """A PersistentVolumeClaim for recordings that ConfigMaps do not take."""
     token_secret: str = "highwater-agent-token"  # noqa: S105 - a Secret's name
     trust: str = "highwater-agent-tls"
     """The ConfigMap with what agents' callers trust."""
@@ -36,7 +38,7 @@ class RunnerSettings:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> RunnerSettings:
         """``POD_NAMESPACE``, ``HIGHWATER_RUNNER_IMAGE``, ``…_RUNNER_SERVICE_ACCOUNT``, ``…_RUNNER_ROLE_KIND``,
-        ``…_AGENT_TOKEN_SECRET``, ``…_AGENT_TLS_SECRET``.
+        ``…_AGENT_TOKEN_SECRET``, ``…_AGENT_TLS_SECRET``, ``…_RECORDINGS_CLAIM``.
 
         Raises:
             ValueError: one of them is not what it can be.
@@ -49,6 +51,7 @@ class RunnerSettings:
             image=environment.get("HIGHWATER_RUNNER_IMAGE") or cls.image,
             service_account=environment.get("HIGHWATER_RUNNER_SERVICE_ACCOUNT") or cls.service_account,
             role_kind=role_kind,
+            recordings_claim=environment.get("HIGHWATER_RECORDINGS_CLAIM") or "",
             token_secret=environment.get("HIGHWATER_AGENT_TOKEN_SECRET") or cls.token_secret,
             trust=environment.get("HIGHWATER_AGENT_TLS_SECRET") or cls.trust,
         )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.experiments.context import ExperimentContext
-from highwater_operator.experiments.runner_job import JUDGE, arguments_of, job_manifest
+from highwater_operator.experiments.runner_job import JUDGE, arguments_of, claims, job_manifest, with_claim
 from highwater_operator.reconcile.pod_troubles import end_of, trouble_of
 
 _WITHIN_S: Final = 1800
@@ -38,8 +38,8 @@ def judge_job(context: ExperimentContext, found: Json) -> dict[str, Any]:
         found,
         judge_job_name(found["metadata"]["uid"]),
         context.runners.namespace,
-        container,
-        volumes=[],
+        with_claim(context, found, container),
+        volumes=claims(context),
         attempts=_ATTEMPTS,
         seconds=_WITHIN_S,
     )

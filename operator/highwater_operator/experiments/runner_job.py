@@ -14,6 +14,7 @@ from highwater_runtime.ports import SECOND
 
 RUNNER: Final = "runner"
 JUDGE: Final = "judge"
+RECORDINGS_PATH: Final = "/var/lib/highwater/recordings"
 _AROUND_S: Final = 2400
 """Beyond the run's own timeout: pulling images and coming up, recovery, final reads, dumps, judging."""
 _KEPT_S: Final = 3600
@@ -72,11 +73,35 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         found,
         job_name(metadata["uid"]),
         settings.namespace,
-        container,
-        volumes=[token, trust],
+        with_claim(context, found, container),
+        volumes=[token, trust, *claims(context)],
         attempts=1,
         seconds=seconds,
     )
+
+
+def with_claim(context: ExperimentContext, found: Json, container: Json) -> Json:
+    """The container with the folder of its experiment in the claim for recordings, if there is one."""
+    claim, metadata = context.runners.recordings_claim, found["metadata"]
+    if not claim:
+        return container
+    folder = f"{metadata['namespace']}/{metadata['uid']}"
+    environment = {
+        "HIGHWATER_RECORDINGS_DIRECTORY": RECORDINGS_PATH,
+        "HIGHWATER_RECORDINGS_WHERE": f"claim {context.runners.namespace}/{claim}, folder {folder}",
+    }
+    mount = {"name": "recordings", "mountPath": RECORDINGS_PATH, "subPath": folder}
+    return {
+        **container,
+        "env": [*container.get("env", []), *({"name": name, "value": value} for name, value in environment.items())],
+        "volumeMounts": [*container.get("volumeMounts", []), mount],
+    }
+
+
+def claims(context: ExperimentContext) -> list[Json]:
+    """The volume that goes with it."""
+    claim = context.runners.recordings_claim
+    return [{"name": "recordings", "persistentVolumeClaim": {"claimName": claim}}] if claim else []
 
 
 def arguments_of(found: Json) -> list[str]:

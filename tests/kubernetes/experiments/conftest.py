@@ -66,6 +66,7 @@ class ExperimentStage:
         self.open_admin: Any = None
         self.pace = ExperimentPace(0.3, 0.1, 0.2)
         self.judging = JudgingSettings()
+        self.claim = ""
         self.nodes: Any = None
         self.has_agents = True
         self.token: str | None = None
@@ -86,7 +87,7 @@ class ExperimentStage:
                     ready=ready,
                     experiments=ExperimentContext(
                         kube,
-                        RunnerSettings(SYSTEM),
+                        RunnerSettings(SYSTEM, recordings_claim=self.claim),
                         AgentSettings(SYSTEM, token_file=self._token_file, trust=TRUST, patience=0.3),
                         self.pace,
                         judging=self.judging,

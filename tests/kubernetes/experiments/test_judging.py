@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from experiments.recorded import Recorded
 
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.archive import ArchiveError, fetch, store_recordings, store_verdict
+from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.cli import execute
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.kube.client import Kube, KubeError
@@ -348,6 +350,45 @@ def test_more_than_a_cluster_keeps_is_not_handed_over(
     api = Kube(kube_api.configuration())
     assert store_recordings(api, kube_api.get(*KIND, "demo", "default"), passing.directory) is None
     assert kube_api.objects("v1", "ConfigMap", "default") == []
+
+
+def test_recordings_in_a_claim(
+    kube_api: Any, passing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judged only as they were stored; read only where the claim is; a claim that takes nothing costs no verdict."""
+    made = kube_api.create(experiment())
+    api = Kube(kube_api.configuration())
+    monkeypatch.setattr(archive, "LARGEST", 1000)
+    claim = Claim(tmp_path / "claim", "claim highwater-system/big, folder default/u")
+
+    assert store_recordings(api, made, passing.directory, claim) is None, "the folder is not there"
+    words = archive.store(api, made, passing.directory, claim)
+    assert "without recordings, which are 0 MiB" in words
+    assert "not kept either in claim highwater-system/big, folder default/u: [Errno 2]" in words
+    assert len(words) <= 500
+
+    claim.directory.mkdir()
+    kept = store_recordings(api, made, passing.directory, claim)
+    assert kept is not None
+    assert "recordings (0 MiB): claim highwater-system/big, folder default/u, file recorded.zip" in kept
+    fetched = fetch(api, "default", "demo", tmp_path / "there", claim)
+    assert {one.relative_to(fetched) for one in fetched.rglob("*")} == {
+        one.relative_to(passing.directory) for one in passing.directory.rglob("*")
+    }
+    with pytest.raises(ArchiveError, match=r"is not judged, and its recordings are in claim .*, file recorded\.zip"):
+        fetch(api, "default", "demo", tmp_path / "elsewhere")
+    assert not list((tmp_path / "elsewhere").glob("*"))
+
+    shutil.copytree(passing.directory, tmp_path / "judged")
+    for name in ("verdict.json", "junit.xml", "report.html"):
+        (tmp_path / "judged" / name).write_text("{}")
+    assert store_verdict(api, made, tmp_path / "judged").endswith("folder default/u, file recorded.zip")
+    assert (fetch(api, "default", "demo", tmp_path / "elsewhere") / "verdict.json").read_text() == "{}"
+
+    with (claim.directory / "recorded.zip").open("r+b") as file:
+        file.write(b"x")
+    with pytest.raises(ArchiveError, match="the recordings are not what was stored"):
+        fetch(api, "default", "demo", tmp_path / "changed", claim)
 
 
 # --- settings ---

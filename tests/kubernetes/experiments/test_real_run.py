@@ -6,6 +6,7 @@ import functools
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from experiments.real_world import ActingAgent, RestartingNodes
 from highwater_chaos.backends.kubernetes import archive
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
 from highwater_chaos.backends.kubernetes.archive import fetch
+from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kubernetes_jobs.judge import Judge
@@ -65,6 +67,20 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
     token_file.write_text(TOKEN)
     agents = AgentSettings(SYSTEM, token_file=token_file, trust=TRUST)
     kube_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM}})
+
+    def mounted(container: Any) -> Claim | None:
+        """The folder of the claim that the pod asks for, as the kubelet makes it."""
+        environment = {one["name"]: one.get("value", "") for one in container.get("env", [])}
+        claim = Claim.from_environment(environment)
+        mounts = [one for one in container["volumeMounts"] if one["name"] == "recordings"]
+        assert (claim is None) == (mounts == [])
+        if claim is None:
+            return None
+        assert str(claim.directory) == mounts[0]["mountPath"]
+        folder = tmp_path / "claim" / mounts[0]["subPath"]
+        folder.mkdir(parents=True, exist_ok=True)
+        return replace(claim, directory=folder)
+
     # With the rights that are shipped, and no others.
     for file in (RBAC / "runner.yaml", JUDGING / "rbac.yaml"):
         kube_api.apply_file(file)
@@ -75,10 +91,11 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         account = pod["spec"]["serviceAccountName"]
         users[account] = kube_api.authorizer.add_account(account, f"{SYSTEM}/{account}", kube_api.objects)
         container = pod["spec"]["containers"][0]
+        claim = mounted(container)
         arguments = container["args"]
         if container["name"] == "judge":
             api = Kube(kube_api.configuration(account), patience=5.0)
-            return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings).run()
+            return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings, claim=claim).run()
         namespace, _, name = arguments[1].partition("/")
         api = Kube(kube_api.configuration(account), patience=5.0)
         runner = Runner(
@@ -89,6 +106,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             arguments[3],
             at=nodes.at,
             hands_over="--hand-over" in arguments,
+            claim=claim,
         )
         try:
             return runner.run()
@@ -136,11 +154,12 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
     }
 
 
-@pytest.mark.parametrize("largest", [archive.LARGEST, 1000])
+@pytest.mark.parametrize(("largest", "claim"), [(archive.LARGEST, ""), (1000, ""), (1000, "recordings")])
 def test_recorded_by_a_runner_and_judged_by_a_job(
-    real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int
+    real: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, largest: int, claim: str
 ) -> None:
-    """What is too large to be handed over the runner judges itself."""
+    """What is too large to be handed over the runner judges itself, unless there is a claim for it."""
+    real.claim = claim
     monkeypatch.setattr(archive, "LARGEST", largest)
     real.judging = JudgingSettings(job=True)
     real.start()
@@ -154,7 +173,10 @@ def test_recorded_by_a_runner_and_judged_by_a_job(
     directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
     assert json.loads((directory / "verdict.json").read_text())["backend"] == "kubernetes"
     handed_over = "demo-verdict-0" in status["run"]
-    assert handed_over == (largest > 1000)
+    assert handed_over == (largest > 1000 or claim != "")
+    files = [str(one.relative_to(tmp_path / "claim")) for one in (tmp_path / "claim").rglob("*") if one.is_file()]
+    assert files == ([f"default/{real.get()['metadata']['uid']}/{directory.name}.zip"] if claim else [])
+    assert ("claim highwater-system/recordings, folder default/" in status["run"]) == bool(claim)
     assert ("without recordings" in status["run"]) == (not handed_over)
     assert (real.condition("Recorded").get("status") == "True") == handed_over
     uid = real.get()["metadata"]["uid"]

@@ -87,6 +87,7 @@ def test_judging_is_the_same_as_the_component(render):
 def test_judging_takes_what_it_is_given(render):
     resources = {"requests": {"memory": "2Gi"}, "limits": {"memory": "4Gi"}}
     values = {"judging": {"job": {"enabled": True, "resources": resources}}, "image": {"registry": "example.com"}}
+    values["recordings"] = {"claim": "big"}
     objects = render({**values, "operator": {"watchNamespaces": ["one", "two"]}}, name="mine")
     (container,) = objects["Deployment", "mine-highwater-operator"]["spec"]["template"]["spec"]["containers"]
     environment = {one["name"]: one.get("value") for one in container["env"]}
@@ -96,6 +97,8 @@ def test_judging_takes_what_it_is_given(render):
     assert settings.resources["limits"] == {"memory": "4Gi"}
     assert ("ServiceAccount", settings.service_account) in objects
     assert ("Role", "mine-highwater-judge") in objects
+    environment = {"HIGHWATER_RECORDINGS_CLAIM": environment.get("HIGHWATER_RECORDINGS_CLAIM") or ""}
+    assert RunnerSettings.from_environment(environment).recordings_claim == "big"
     assert ("ClusterRole", "mine-highwater-judge") not in objects
 
 

@@ -1,8 +1,9 @@
 """A run directory kept in the cluster: a compressed archive in ConfigMaps, owned by the experiment.
 
 No object store and no volume is asked for, so that it works wherever an experiment does, and every user who may read
-ConfigMaps can fetch it. A run that would be too large is kept without its recordings: only with verdict, report, faults
-and logs. It is then marked as a run whose recordings are missing.
+ConfigMaps can fetch it. Of a run that would be too large only verdict, report, faults and logs are kept so; with its
+recordings it is kept in a claim (:mod:`~highwater_chaos.backends.kubernetes.claim`) if one is given. If none is, it is
+marked as a run whose recordings are missing.
 
 What a judging Job adds is kept beside the recordings, which do not change once they are there.
 """
@@ -12,10 +13,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from tempfile import TemporaryFile
+from typing import BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.kube.client import Kube
 from highwater_chaos.kube.kinds import API_VERSION, CONFIG_MAP, EXPERIMENT_LABEL, Json
 
@@ -29,6 +36,10 @@ _VERDICT: Final = "verdict"
 _CHUNKS: Final = "highwater.dev/chunks"
 _SHA256: Final = "highwater.dev/sha256"
 _DIRECTORY: Final = "highwater.dev/directory"
+_FILE: Final = "highwater.dev/recordings-file"
+"""Of a run whose recordings are in a claim: their file there, its digest, and in words where that is."""
+_FILE_SHA256: Final = "highwater.dev/recordings-sha256"
+_FILE_WHERE: Final = "highwater.dev/recordings-in"
 _OF: Final = "highwater.dev/of"
 """Of a verdict: the digest of the recordings that it is about."""
 
@@ -37,19 +48,42 @@ class ArchiveError(Exception):
     """There is no archive, or a part of it is missing or wrong."""
 
 
-def store(api: Kube, owner: Json, directory: Path) -> str:
+def store(api: Kube, owner: Json, directory: Path, claim: Claim | None = None) -> str:
     """Keep the run directory for the experiment ``owner`` (a manifest). Returns in words where: ``status.run``."""
-    data, note = pack(directory), ""
-    if len(data) > LARGEST:
-        note = f"; without recordings, which are {len(data) >> 20} MiB and more than is kept in a cluster"
-        data = pack(directory, only=_ESSENTIAL)
-    return _put(api, owner, _RUN, data, {_DIRECTORY: directory.name}) + note
+    with _packed(directory) as packed:
+        size = _size(packed)
+        if size <= LARGEST:
+            return _put(api, owner, _RUN, packed.read(), {_DIRECTORY: directory.name})
+        note = f"; without recordings, which are {size >> 20} MiB and more than is kept in a cluster"
+        if claim is not None:
+            try:
+                return _put_beside(api, owner, directory, packed, claim)
+            except OSError as error:
+                note += f", and not kept either in {claim.where}: {error}"
+    return _put(api, owner, _RUN, pack(directory, only=_ESSENTIAL), {_DIRECTORY: directory.name}) + note
 
 
-def store_recordings(api: Kube, owner: Json, directory: Path) -> str | None:
-    """Keep a run directory that is not judged yet; None where that is more than is kept in a cluster."""
-    data = pack(directory)
-    return None if len(data) > LARGEST else _put(api, owner, _RUN, data, {_DIRECTORY: directory.name})
+def store_recordings(api: Kube, owner: Json, directory: Path, claim: Claim | None = None) -> str | None:
+    """Keep a run directory that is not judged yet; None where its recordings cannot be kept."""
+    with _packed(directory) as packed:
+        if _size(packed) <= LARGEST:
+            return _put(api, owner, _RUN, packed.read(), {_DIRECTORY: directory.name})
+        try:
+            return None if claim is None else _put_beside(api, owner, directory, packed, claim)
+        except OSError:  # the runner judges, and says so where it stores the verdict
+            return None
+
+
+def _put_beside(api: Kube, owner: Json, directory: Path, packed: io.BufferedRandom, claim: Claim) -> str:
+    """All of it to the claim, and what is essential where everybody finds it. Raises ``OSError``."""
+    file, size = f"{directory.name}.zip", _size(packed)
+    digest = hashlib.file_digest(packed, "sha256").hexdigest()
+    packed.seek(0)
+    claim.put(file, packed)
+    where = f"{claim.where}, file {file}"
+    notes = {_DIRECTORY: directory.name, _FILE: file, _FILE_SHA256: digest, _FILE_WHERE: where}
+    kept = _put(api, owner, _RUN, pack(directory, only=_ESSENTIAL), notes)
+    return f"{kept}; recordings ({size >> 20} MiB): {where}"
 
 
 def store_verdict(api: Kube, owner: Json, directory: Path) -> str:
@@ -63,7 +97,8 @@ def store_verdict(api: Kube, owner: Json, directory: Path) -> str:
     if len(data) > LARGEST:  # the report can be drawn again
         data = pack(directory, only=_JUDGED[:-1])
     where = _put(api, owner, _VERDICT, data, {_OF: annotations[_SHA256]})
-    return f"{_words(owner, _RUN, int(annotations[_CHUNKS]))}, verdict and report: {where}"
+    beside = f", recordings: {annotations[_FILE_WHERE]}" if _FILE in annotations else ""
+    return f"{_words(owner, _RUN, int(annotations[_CHUNKS]))}, verdict and report: {where}{beside}"
 
 
 def _put(api: Kube, owner: Json, what: str, data: bytes, notes: dict[str, str]) -> str:
@@ -81,20 +116,34 @@ def _words(owner: Json, what: str, count: int) -> str:
 
 def pack(directory: Path, only: tuple[str, ...] | None = None) -> bytes:
     """The directory's content (``only`` what is below these names) as a zip file."""
-    buffer = io.BytesIO()
-    with ZipFile(buffer, "w", ZIP_DEFLATED, compresslevel=6) as archive:
-        for path in sorted(directory.rglob("*")):
-            name = path.relative_to(directory)
-            if only is None or name.parts[0] in only:
-                archive.write(path, name)
-    return buffer.getvalue()
+    with _packed(directory, only) as packed:
+        return packed.read()
 
 
-def fetch(api: Kube, namespace: str, name: str, parent: Path) -> Path:
+@contextmanager
+def _packed(directory: Path, only: tuple[str, ...] | None = None) -> Iterator[io.BufferedRandom]:
+    """The same on disk, and not in memory: recordings may be larger than that."""
+    with TemporaryFile(dir=directory.parent) as file:
+        with ZipFile(file, "w", ZIP_DEFLATED, compresslevel=6) as archive:
+            for path in sorted(directory.rglob("*")):
+                name = path.relative_to(directory)
+                if only is None or name.parts[0] in only:
+                    archive.write(path, name)
+        file.seek(0)
+        yield file
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def fetch(api: Kube, namespace: str, name: str, parent: Path, claim: Claim | None = None) -> Path:
     """Bring an experiment's run directory to this machine, below ``parent``; returns it.
 
+    Recordings that are in a claim are there only if ``claim`` is given: it can be read in pods that mount it.
+
     Raises:
-        ArchiveError: there is none, or it is not whole.
+        ArchiveError: there is none, or it is not whole; or it is not judged, and its recordings are in a claim.
         OSError: it cannot be written.
     """
     found = _get(api, namespace, name, _RUN)
@@ -104,10 +153,31 @@ def fetch(api: Kube, namespace: str, name: str, parent: Path) -> Path:
         )
     data, annotations = found
     target = _free(parent / Path(annotations[_DIRECTORY]).name)
-    _unpack(data, target)
+    if _FILE in annotations and claim is not None:
+        _unpack_from(claim, annotations, target)
+    else:
+        _unpack(io.BytesIO(data), target)
     if not (target / "verdict.json").exists():
         _add_verdict(api, namespace, name, annotations[_SHA256], target)
+    if _FILE in annotations and claim is None and not (target / "verdict.json").exists():
+        shutil.rmtree(target)
+        raise ArchiveError(
+            f"the run of {namespace}/{name} is not judged, and its recordings are in {annotations[_FILE_WHERE]}:"
+            " fetch and unpack that file, then highwater check on the directory"
+        )
     return target
+
+
+def _unpack_from(claim: Claim, annotations: dict[str, str], target: Path) -> None:
+    where = annotations[_FILE_WHERE]
+    try:
+        with claim.open(annotations[_FILE]) as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != annotations[_FILE_SHA256]:
+                raise ArchiveError(f"{where}: the recordings are not what was stored")
+            file.seek(0)
+            _unpack(file, target)
+    except OSError as error:
+        raise ArchiveError(f"{where}: {error}") from error
 
 
 def _add_verdict(api: Kube, namespace: str, name: str, of: str, target: Path) -> None:
@@ -117,7 +187,7 @@ def _add_verdict(api: Kube, namespace: str, name: str, of: str, target: Path) ->
     except ArchiveError:  # the judging Job was ended in the middle; the run can be judged again
         return
     if judged is not None and judged[1].get(_OF) == of:
-        _unpack(judged[0], target)
+        _unpack(io.BytesIO(judged[0]), target)
 
 
 def _get(api: Kube, namespace: str, name: str, what: str) -> tuple[bytes, dict[str, str]] | None:
@@ -139,9 +209,9 @@ def _get(api: Kube, namespace: str, name: str, what: str) -> tuple[bytes, dict[s
     return data, annotations
 
 
-def _unpack(data: bytes, target: Path) -> None:
+def _unpack(file: BinaryIO, target: Path) -> None:
     # A name that leads out of the directory is led back in by the library, on every release of Python 3.11.
-    with ZipFile(io.BytesIO(data)) as archive:
+    with ZipFile(file) as archive:
         archive.extractall(target)
 
 

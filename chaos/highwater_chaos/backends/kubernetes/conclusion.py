@@ -59,7 +59,7 @@ def concluded(
         "verdict": verdict,
         "expected": expected,
         "reason": reason[:2000],
-        "run": kept,
+        "run": kept[:500],
         "anomalies": dict(sorted(anomalies.items())[:50]),
         "completedAt": stamp(),
         "conditions": with_conditions(found, *news),
