@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -60,12 +60,14 @@ class BrokerView:
 
 @dataclass(frozen=True, slots=True)
 class QuorumView:
-    """The metadata quorum as its leader describes it. ``voters``: node id to end of its log, −1 if not known."""
+    """The metadata quorum as its leader describes it. ``voters``: node id to end of its log, −1 if not known.
+    ``out_of_reach``: which nodes cannot reach which controllers, as the nodes themselves say; a line for each node."""
 
     leader: int
     epoch: int
     high_watermark: int
     voters: Mapping[int, int]
+    out_of_reach: tuple[str, ...] = ()
 
     @property
     def lagging(self) -> tuple[int, ...]:
@@ -89,6 +91,8 @@ class QuorumView:
             return "the metadata quorum has no leader"
         if self.lagging:
             return f"controllers {list(self.lagging)} have not caught up"
+        if self.out_of_reach:
+            return "; ".join(self.out_of_reach)
         return None
 
 
@@ -191,5 +195,11 @@ class ClusterAdmin(Protocol):
         """Begin to move a partition. Raises :class:`AdminError`."""
 
 
-OpenAdmin = Callable[[Sequence[Endpoint], Sequence[Endpoint]], AbstractAsyncContextManager[ClusterAdmin]]
-"""Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers."""
+class OpenAdmin(Protocol):
+    """Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers;
+    ``pages``: the admin endpoints of the nodes that are to be asked whom of the quorum they reach."""
+
+    def __call__(
+        self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], /, *, pages: Sequence[Endpoint] = ()
+    ) -> AbstractAsyncContextManager[ClusterAdmin]:
+        """See the class."""
