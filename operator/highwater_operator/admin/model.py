@@ -12,6 +12,7 @@ from highwater_chaos.experiment.steps import CreateTopic
 from highwater_runtime.ports import Endpoint
 
 NO_LEADER = -1
+_NAMED = 5
 
 
 class AdminError(Exception):
@@ -92,7 +93,8 @@ class QuorumView:
         if self.lagging:
             return f"controllers {list(self.lagging)} have not caught up"
         if self.out_of_reach:
-            return "; ".join(self.out_of_reach)
+            more = len(self.out_of_reach) - _NAMED
+            return "; ".join(self.out_of_reach[:_NAMED]) + (f"; and {more} more nodes" if more > 0 else "")
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import threading
 import time
@@ -87,7 +88,7 @@ class LeaderWatch:
 
 
 def test_a_roll_of_controllers_with_stale_names_never_leaves_the_quorum_without_leader(
-    real: Any, nodes: MovingNodes, record_property: Any
+    real: Any, nodes: MovingNodes, tmp_path: Path, record_property: Any
 ) -> None:
     real.start(functools.partial(wire_admin, at=nodes.at))
     real.create(brokers=1, config=CONFIG)
@@ -102,4 +103,22 @@ def test_a_roll_of_controllers_with_stale_names_never_leaves_the_quorum_without_
     record_property("longest_without_leader_s", round(watch.longest, 2))
     record_property("looks", watch.looks)
     assert watch.looks
+    assert _found_again(tmp_path, nodes.order[0]) < TTL_S / 2, "found by its name, not by its own requests"
     assert watch.longest < ELECTION_TIMEOUT_S, "nobody could be elected until resolvers forgot the old addresses"
+
+
+def _found_again(folder: Path, pod: str) -> float:
+    """How long the other controllers could not reach a pod that moved, at most, by their own logs."""
+    others = [path for path in folder.glob("demo-controller-*.log") if path.stem != pod]
+    found = []
+    for path in others:
+        lines = map(json.loads, path.read_text().splitlines())
+        found.append(
+            next(
+                one["seconds"]
+                for one in lines
+                if one["event"] == "peer reached again" and one["server"][0].startswith(pod + ".")
+            )
+        )
+    assert len(found) == 2
+    return max(found)
