@@ -7,7 +7,7 @@ A :class:`~highwater_runtime.host.HostedNode` without listeners or disk, whose c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ from highwater_operator.admin.model import (
     ServerView,
     TopicView,
 )
+from highwater_operator.admin.reach import why_apart
 from highwater_operator.zookeeper.four_letter_words import NotServing, monitored
 from highwater_runtime.host import HostedNode
 from highwater_runtime.metadata.topic_names import METADATA_TOPIC
@@ -50,13 +51,17 @@ _METADATA, _DESCRIBE_CLUSTER, _DESCRIBE_QUORUM, _UNREGISTER = 12, 2, 1, 0
 async def wire_admin(
     brokers: Sequence[Endpoint],
     zookeepers: Sequence[Endpoint] = (),
+    *,
+    pages: Sequence[Endpoint] = (),
     at: Callable[[Endpoint], Endpoint] = lambda advertised: advertised,
 ) -> AsyncIterator[WireAdmin]:
     """A conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers.
 
     ``at`` says where an advertised endpoint is reached from here, for a caller outside the pods' network.
     """
-    admin = WireAdmin([at(one) for one in brokers], [at(one) for one in zookeepers], at)
+    admin = WireAdmin(
+        [at(one) for one in brokers], [at(one) for one in zookeepers], at, {one.host: at(one) for one in pages}
+    )
     await admin.start()
     try:
         yield admin
@@ -68,11 +73,16 @@ class WireAdmin:
     """See :class:`~highwater_operator.admin.model.ClusterAdmin`."""
 
     def __init__(
-        self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], at: Callable[[Endpoint], Endpoint]
+        self,
+        brokers: Sequence[Endpoint],
+        zookeepers: Sequence[Endpoint],
+        at: Callable[[Endpoint], Endpoint],
+        pages: Mapping[str, Endpoint],
     ) -> None:
         self._brokers = list(brokers)
         self._zookeepers = list(zookeepers)
         self._at = at
+        self._pages = pages
         self._node = HostedNode(CLIENT_NAME, self._make_core)
 
     def _make_core(self, ports: Ports) -> AdminClient:
@@ -146,7 +156,12 @@ class WireAdmin:
             return None, f"DescribeQuorum: {_name(code)}"
         found = partitions[0]
         voters = {voter.replica_id: voter.log_end_offset for voter in found.current_voters}
-        return QuorumView(found.leader_id, found.leader_epoch, found.high_watermark, voters), None
+        out_of_reach = await self._out_of_reach()
+        return QuorumView(found.leader_id, found.leader_epoch, found.high_watermark, voters, out_of_reach), None
+
+    async def _out_of_reach(self) -> tuple[str, ...]:
+        found = await asyncio.gather(*(why_apart(name, at, _READ_S) for name, at in self._pages.items()))
+        return tuple(one for one in found if one is not None)
 
     # --- changing ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,6 +12,7 @@ from highwater_chaos.experiment.steps import CreateTopic
 from highwater_runtime.ports import Endpoint
 
 NO_LEADER = -1
+_NAMED = 5
 
 
 class AdminError(Exception):
@@ -60,12 +61,14 @@ class BrokerView:
 
 @dataclass(frozen=True, slots=True)
 class QuorumView:
-    """The metadata quorum as its leader describes it. ``voters``: node id to end of its log, −1 if not known."""
+    """The metadata quorum as its leader describes it. ``voters``: node id to end of its log, −1 if not known.
+    ``out_of_reach``: which nodes cannot reach which controllers, as the nodes themselves say; a line for each node."""
 
     leader: int
     epoch: int
     high_watermark: int
     voters: Mapping[int, int]
+    out_of_reach: tuple[str, ...] = ()
 
     @property
     def lagging(self) -> tuple[int, ...]:
@@ -89,6 +92,9 @@ class QuorumView:
             return "the metadata quorum has no leader"
         if self.lagging:
             return f"controllers {list(self.lagging)} have not caught up"
+        if self.out_of_reach:
+            more = len(self.out_of_reach) - _NAMED
+            return "; ".join(self.out_of_reach[:_NAMED]) + (f"; and {more} more nodes" if more > 0 else "")
         return None
 
 
@@ -191,5 +197,11 @@ class ClusterAdmin(Protocol):
         """Begin to move a partition. Raises :class:`AdminError`."""
 
 
-OpenAdmin = Callable[[Sequence[Endpoint], Sequence[Endpoint]], AbstractAsyncContextManager[ClusterAdmin]]
-"""Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers."""
+class OpenAdmin(Protocol):
+    """Opens a conversation with the cluster that has these brokers, and in ZooKeeper mode these ZooKeeper servers;
+    ``pages``: the admin endpoints of the nodes that are to be asked whom of the quorum they reach."""
+
+    def __call__(
+        self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], /, *, pages: Sequence[Endpoint] = ()
+    ) -> AbstractAsyncContextManager[ClusterAdmin]:
+        """See the class."""

@@ -95,6 +95,11 @@ def endpoints_of(owner: Owner, role: Role, count: int | None = None) -> list[End
     ]
 
 
+def admin_page_of(owner: Owner, role: Role, index: int) -> Endpoint:
+    """Where a pod serves its metrics and probes."""
+    return Endpoint(host_of(owner, role, index), ADMIN_PORT)
+
+
 def replicas_of(owner: Owner, role: Role) -> int:
     """How many pods of a role there should be."""
     match role:

@@ -11,7 +11,16 @@ from highwater_chaos.kube.kinds import LOG_CLUSTER, POD, Json, kind_of
 from highwater_operator import metrics
 from highwater_operator.admin import AdminError, ClusterAdmin, ClusterView
 from highwater_operator.objects.all import objects_of
-from highwater_operator.objects.naming import CLIENT_PORT, Owner, Role, endpoints_of, replicas_of, roles_of, set_name
+from highwater_operator.objects.naming import (
+    CLIENT_PORT,
+    Owner,
+    Role,
+    admin_page_of,
+    endpoints_of,
+    replicas_of,
+    roles_of,
+    set_name,
+)
 from highwater_operator.reconcile.context import Context
 from highwater_operator.reconcile.creation import why_not_created, with_troubles
 from highwater_operator.reconcile.drift import difference, is_current, stamped
@@ -106,7 +115,9 @@ class _Reconcile:
             return await self._act(owner, seen, None, None, "no broker is ready")
         brokers_at = endpoints_of(owner, "broker", known)
         zookeepers_at = endpoints_of(owner, "zookeeper") if "zookeeper" in roles_of(owner) else []
-        async with self._context.open_admin(brokers_at, zookeepers_at) as admin:
+        asked = [pod for pod in seen.pods if pod.ready and not pod.terminating and "controller" in roles_of(owner)]
+        pages = [admin_page_of(owner, pod.role, pod.index) for pod in asked]
+        async with self._context.open_admin(brokers_at, zookeepers_at, pages=pages) as admin:
             try:
                 view = await admin.look()
             except AdminError as error:

@@ -1,8 +1,9 @@
 """Which pod may be replaced next, when pods are behind their StatefulSet's template.
 
 One pod at a time. Controllers first, the active one last of them: each change of the active controller costs an
-election. In ZooKeeper mode its servers first, their leader last of them, and each only while all others serve and have
-what the leader has; then brokers, the active controller last of them. Brokers only while no partition is
+election. Each only while every node reaches every controller, or those that are left might not find each other. In
+ZooKeeper mode its servers first, their leader last of them, and each only while all others serve and have what the
+leader has; then brokers, the active controller last of them. Brokers only while no partition is
 under-replicated, so that no partition loses more than one replica at a time. A pod that is behind and not ready goes
 first and at once: it serves no client, and may be just what the change repairs.
 """

@@ -1,13 +1,15 @@
-"""The administrator's HTTP endpoint: ``/metrics`` (Prometheus), ``/healthz`` and ``/readyz`` (probes).
+"""The administrator's HTTP endpoint: ``/metrics`` (Prometheus), ``/healthz`` and ``/readyz`` (probes), ``/quorum``.
 
 ``/healthz`` answers as long as the node's loop runs and its core lives. ``/readyz`` answers 200 once the node does its
-work in the cluster, else 503 with the reason. Bounded: small requests, few connections, one request a connection.
+work in the cluster, else 503 with the reason. ``/quorum`` names the voters that it cannot reach now, with reasons, as
+a JSON object. Bounded: small requests, few connections, one request a connection.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
@@ -26,6 +28,7 @@ class AdminPages(NamedTuple):
     metrics: Callable[[], bytes]
     unhealthy: Callable[[], str | None]
     unready: Callable[[], str | None]
+    out_of_reach: Callable[[], Mapping[int, str]] = dict
 
 
 class AdminServer:
@@ -73,12 +76,14 @@ class AdminServer:
             status, body = HTTPStatus.METHOD_NOT_ALLOWED, b"only GET and HEAD\n"
         elif path == "/metrics":
             content_type, body = CONTENT_TYPE, self._pages.metrics()
+        elif path == "/quorum":
+            content_type, body = "application/json", json.dumps(self._pages.out_of_reach()).encode() + b"\n"
         elif path in ("/healthz", "/readyz"):
             why = self._pages.unhealthy() if path == "/healthz" else self._pages.unready()
             if why is not None:
                 status, body = HTTPStatus.SERVICE_UNAVAILABLE, f"{why}\n".encode()
         else:
-            status, body = HTTPStatus.NOT_FOUND, b"there are /metrics, /healthz and /readyz\n"
+            status, body = HTTPStatus.NOT_FOUND, b"there are /metrics, /healthz, /readyz and /quorum\n"
         lines = (
             f"HTTP/1.1 {status.value} {status.phrase}",
             f"Content-Type: {content_type}",

@@ -26,8 +26,10 @@ from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import decode_request
 from highwater_runtime.wire.messages.api_versions_request import ApiVersionsRequest
 from highwater_runtime.wire.messages.request_header import RequestHeader
+from highwater_runtime.wire.messages.vote_request import VoteRequest
 
 _NOTHING: Final[list[bytes]] = []
+_LOOPBACK: Final = ("127.", "::1")
 _SASL: Final = frozenset({int(ApiKey.SASL_HANDSHAKE), int(ApiKey.SASL_AUTHENTICATE)})
 
 
@@ -220,6 +222,8 @@ class ServerConnection(FrameReceiver):
             return
         if server.rules and server.interference.catch_request(request):
             return
+        if request.body.API_KEY == ApiKey.API_VERSIONS and server.on_introduction is not None:
+            server.on_introduction(self, request.body)
         self.hand_over(request)
 
     def hand_over(self, request: HostRequest) -> None:
@@ -385,6 +389,18 @@ class ServerConnection(FrameReceiver):
             self._server.buffer_bytes -= self._own_buffer_bytes
             self.queued_bytes = self.unfinished_bytes = self._own_buffer_bytes = 0
             self.slots.clear()
+
+    @property
+    def may_be_node(self) -> bool:
+        """Whether the client may send what only nodes may: so it is one, where clients prove who they are."""
+        authorize = self._authorize
+        return authorize is None or authorize(self.principal, VoteRequest(), VoteRequest.MAX_VERSION) is None
+
+    @property
+    def is_disguised(self) -> bool:
+        """Whether the client's address is no place to reach it at: a proxy on this machine speaks for it."""
+        own = self._server.bound.get(self.listener.name)
+        return self.address.startswith(_LOOPBACK) and (own is None or not own.host.startswith(_LOOPBACK))
 
     @property
     def is_closed(self) -> bool:

@@ -9,6 +9,7 @@ rest with ``DISCONNECTED``, each in an event of its own, as in the simulator.
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections import deque
 from collections.abc import Callable
 from ssl import SSLError
@@ -18,6 +19,7 @@ from typing import Any, Final, cast
 from highwater_runtime.host.frames import FrameReceiver
 from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.listeners import OutboundSecurity
+from highwater_runtime.host.peer_addresses import PeerAddresses
 from highwater_runtime.host.reachability import Reachability, why_not
 from highwater_runtime.host.sending import Outbox
 from highwater_runtime.ports import ApiMessage, Endpoint, ResponseHandler, RpcFailure
@@ -25,6 +27,8 @@ from highwater_runtime.wire.codec import WireError
 from highwater_runtime.wire.framing import MAX_FRAME_BYTES, decode_response, encode_request
 
 _FOREVER: Final = 1 << 62
+_HEARD_ADDRESS_S: Final = 1.0
+"""How long the address that a peer was heard from may take to accept a connection."""
 _unpack_id: Final = Struct(">i").unpack_from
 
 
@@ -67,6 +71,8 @@ class OutboundConnection(FrameReceiver):
         self._check_at = _FOREVER
         self._deadline_timer: Any = None
         self._connecting: asyncio.Task[None] | None = None
+        self._address: str | None = None
+        """Where the peer was heard from, if that is connected to; else its name is."""
 
     # --- requests ---
 
@@ -101,7 +107,7 @@ class OutboundConnection(FrameReceiver):
         earliest = min((call.deadline for call in self._calls), default=_FOREVER)
         if earliest <= now:
             if self._connecting is not None:
-                self._network.reachability.failed(self._key[0], "timed out")
+                self._unreachable("timed out")
             self.fail("a request timed out")
         elif earliest < _FOREVER:
             self._watch(earliest)
@@ -119,17 +125,48 @@ class OutboundConnection(FrameReceiver):
             find = security.server_hostname
             hostname = host if find is None else find(self._key[0])
         try:
-            await self._node.loop.create_connection(
-                lambda: self, host, port, ssl=security.ssl_context, server_hostname=hostname
-            )
+            sock = await self._connect_to_heard_address(port)
+            if sock is None:
+                await self._node.loop.create_connection(
+                    lambda: self, host, port, ssl=security.ssl_context, server_hostname=hostname
+                )
+            else:
+                await self._node.loop.create_connection(
+                    lambda: self, sock=sock, ssl=security.ssl_context, server_hostname=hostname
+                )
         except (OSError, asyncio.CancelledError) as error:
             why = f"cannot connect: {error}"
             if not self._closed:
                 if isinstance(error, SSLError):
                     self._node.log.warning("TLS handshake failed", server=self._key[0], why=str(error))
                 elif isinstance(error, OSError):
-                    self._network.reachability.failed(self._key[0], why_not(error))
+                    self._unreachable(why_not(error))
                 self._node.run(lambda: self.fail(why))
+
+    async def _connect_to_heard_address(self, port: int) -> socket.socket | None:
+        """A connected socket; None: go by the peer's name."""
+        address = self._network.addresses.instead_of_name(self._key[0])
+        if address is None:
+            return None
+        sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        try:
+            async with asyncio.timeout(_HEARD_ADDRESS_S):
+                await self._node.loop.sock_connect(sock, (address, port))
+        except (OSError, TimeoutError):
+            sock.close()
+            self._network.addresses.failed(self._key[0], address)
+            return None
+        except asyncio.CancelledError:
+            sock.close()
+            raise
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._address = address
+        return sock
+
+    def _unreachable(self, why: str) -> None:
+        self._network.reachability.failed(self._key[0], why)
+        self._network.addresses.failed(self._key[0], self._address)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The transport is there, and TLS is up where it is used."""
@@ -140,6 +177,7 @@ class OutboundConnection(FrameReceiver):
             transport.abort()
             return
         self._network.reachability.reached(self._key[0])
+        self._network.addresses.reached(self._key[0], self._address)
         self._outbox.attach(transport)
         authenticator = self._security.authenticator
         if authenticator is None:
@@ -266,6 +304,7 @@ class HostNetwork:
         self.security = security
         """How to meet the server at an endpoint."""
         self.reachability = Reachability(node.log, node.loop.time)
+        self.addresses = PeerAddresses(node.log)
         self.authentication_timeout_ns = 10_000_000_000
         self.received_bytes = 0
         self.sent_bytes = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from highwater_runtime.host.fairness import TurnLine
@@ -10,7 +11,7 @@ from highwater_runtime.host.hosting import Hosting
 from highwater_runtime.host.interference import Interference
 from highwater_runtime.host.limits import ServerLimits
 from highwater_runtime.host.logs import LimitedLog
-from highwater_runtime.ports import InboundRequest
+from highwater_runtime.ports import Endpoint, InboundRequest
 
 _KEPT_BUFFERS_BYTES: Final = 64 * 1024 * 1024
 """Larger buffers than needed are kept for speed, as long as all buffers together have no more than this."""
@@ -57,6 +58,10 @@ class ConnectionPool:
         self.log = LimitedLog(node.log, node.loop)
         """For what peers can cause as often as they like."""
         self.line = TurnLine(node.loop)
+        self.bound: dict[str, Endpoint] = {}
+        """Listener name → where it really listens."""
+        self.on_introduction: Callable[[Any, Any], None] | None = None
+        """Sees every ApiVersions request with its connection, before the core does."""
         self.queued_bytes = 0
         """Of requests that are not answered yet, and of those of which only a part has come."""
         self.buffer_bytes = 0

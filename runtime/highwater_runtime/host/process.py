@@ -25,6 +25,7 @@ from highwater_runtime.host.exits import ExitStatus
 from highwater_runtime.host.listeners import Listener
 from highwater_runtime.host.metrics import Sample, exposition
 from highwater_runtime.host.node import Ending, HostedNode, NodeEnd
+from highwater_runtime.host.quorum_contact import QuorumContact
 from highwater_runtime.host.roles import partitions_in, role_of
 from highwater_runtime.host.security import NodeSecurity
 from highwater_runtime.host.server_metrics import host_metrics
@@ -77,6 +78,8 @@ class _NodeProcess:
         )
         security.read_credentials_from(lambda: self._role.metadata_of(self._node.core))
         security.handshake_failed = self._handshake_failed
+        is_controller = settings.role == "controller"
+        self._contact = QuorumContact(self._node, settings.node_id, settings.voters, is_controller=is_controller)
         self._admin: AdminServer | None = None
         self._control = ControlServer(self._node, self._samples, lambda: self._role.session_of(self._node.core))
         self._stopping: asyncio.Task[None] | None = None
@@ -104,6 +107,7 @@ class _NodeProcess:
         await node.start()
         if not node.is_alive:
             return
+        self._contact.start()
         node.log.info(
             "started",
             role=settings.role,
@@ -168,7 +172,12 @@ class _NodeProcess:
         from highwater_runtime.host.admin_http import AdminPages, AdminServer  # noqa: PLC0415
         from highwater_runtime.host.process_metrics import process_metrics  # noqa: PLC0415
 
-        pages = AdminPages(lambda: self._metrics() + process_metrics(), self._why_unhealthy, self._why_unready)
+        pages = AdminPages(
+            lambda: self._metrics() + process_metrics(),
+            self._why_unhealthy,
+            self._why_unready,
+            self._contact.out_of_reach,
+        )
         self._admin = AdminServer(pages)
         return await self._admin.start(endpoint)
 

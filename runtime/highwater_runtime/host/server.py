@@ -27,8 +27,6 @@ class Server(ConnectionPool):
 
     def __init__(self, node: Hosting, listeners: Sequence[Listener], limits: ServerLimits) -> None:
         super().__init__(node, limits)
-        self.bound: dict[str, Endpoint] = {}
-        """Listener name → where it really listens."""
         self._listeners = tuple(listeners)
         self._sockets: list[tuple[Listener, socket.socket]] = []
         self._acceptors: list[Acceptor] = []

@@ -136,7 +136,7 @@ class Stage:
         return self.live.setdefault(name, LiveCluster(self.api, name))
 
     @asynccontextmanager
-    async def _admin(self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint]) -> Any:
+    async def _admin(self, brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], **_: Any) -> Any:
         yield self.cluster(brokers[0].host.partition("-broker-")[0])
 
     # --- operator ---

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from highwater_chaos.backends.local.layout import free_ports
-from highwater_operator.objects.naming import QUORUM_PORT
+from highwater_operator.objects.naming import ADMIN_PORT, QUORUM_PORT
 from highwater_runtime.ports import Endpoint
 
 _HOST = re.compile(r"([a-z0-9-]+-(?:broker|controller|zookeeper)-\d+)\.[a-z0-9.-]+\.svc:\d+")
@@ -51,13 +51,26 @@ class RealNodes:
         found = _HOST.fullmatch(str(endpoint))
         if found is None:
             return endpoint
-        return Endpoint("127.0.0.1", self._port(f"{found[1]}.quorum" if endpoint.port == QUORUM_PORT else found[1]))
+        door = {QUORUM_PORT: ".quorum", ADMIN_PORT: ".admin"}.get(endpoint.port, "")
+        return Endpoint("127.0.0.1", self._port(f"{found[1]}{door}"))
 
     def _port(self, name: str) -> int:
         with self._lock:
             if name not in self._ports:
                 self._ports[name] = self._free.pop()
             return self._ports[name]
+
+    def environment(self, pod: str) -> dict[str, str] | None:
+        """Of a node's process; None: this one's."""
+        return None
+
+    def substitute(self, pod: Any, text: str) -> str:
+        """A node's properties, with addresses that exist here."""
+        return _HOST.sub(lambda match: f"127.0.0.1:{self._port(match[1])}", text)
+
+    def host(self, pod: Any) -> str:
+        """Where a pod's node listens, in the life that begins."""
+        return "127.0.0.1"
 
     # --- runner ---
 
@@ -94,7 +107,9 @@ class RealNodes:
         admin = self._port(f"{name}.admin")
         with (self._folder / f"{name}.log").open("ab") as log:
             command = [sys.executable, "-m", *self._program(handle.pod, admin)]
-            process = self._processes[name] = subprocess.Popen(command, stderr=log, start_new_session=True)
+            process = self._processes[name] = subprocess.Popen(
+                command, stderr=log, start_new_session=True, env=self.environment(name)
+            )
         ready: bool | None = None
         while process.poll() is None and not self._ended.is_set():
             now = _answers(admin)
@@ -140,9 +155,9 @@ class RealNodes:
     def _node_config(self, pod: Any, home: Path, admin: int) -> Path:
         metadata = pod["metadata"]
         text = self._text(pod, "properties")
-        text = _HOST.sub(lambda match: f"127.0.0.1:{self._port(match[1])}", text)
+        text = self.substitute(pod, text)
         here = {
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port(metadata['name'])}",
+            "listeners": f"PLAINTEXT://{self.host(pod)}:{self._port(metadata['name'])}",
             "log.dirs": str(home / "data"),
             "highwater.trace.path": str(home / "events.jsonl"),
             "highwater.control.path": str(home / "control.sock"),

@@ -60,6 +60,11 @@ def test_controllers_first_and_the_active_one_last_of_them() -> None:
         ({}, None, "nobody answers"),
         ({}, ClusterView("id", {}, {}, None, (), problems=("x",)), "the metadata quorum is not known (x)"),
         ({}, ClusterView("id", {}, {}, QuorumView(-1, 1, 5, {}), ()), "the metadata quorum has no leader"),
+        (
+            {},
+            ClusterView("id", {}, {}, QuorumView(1000, 1, 5, {1000: 5}, ("controller-1 does not reach 1002",)), ()),
+            "controller-1 does not reach 1002",
+        ),
         ({}, ClusterView("id", {}, {}, QuorumView(1000, 1, 5, {1000: 5, 1001: 4}), ()), "controllers [1001] have not"),
         ({}, ClusterView("id", {}, {}, SOUND.quorum, ("a-0",)), "1 partitions are under-replicated: a-0"),
         ({}, ClusterView("id", {}, {}, SOUND.quorum, (), silent=(2,)), "brokers [2] do not answer"),
