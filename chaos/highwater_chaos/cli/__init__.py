@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "replay": "Run a recorded experiment again and compare.",
     "shrink": "Find a small experiment that fails as a recorded run did.",
     "report": "Draw the report of a recorded run.",
+    "compare": "Show two recorded runs side by side.",
     "truncations": "Show what truncations did to the replicas of recorded runs.",
     "scenarios": "List the shipped experiments.",
     "doctor": "Show which faults this machine can inject.",

@@ -87,6 +87,8 @@ def test_a_pod_reads_no_other_pods_data(agent: Agent, world: World) -> None:
     # As pods were before: the folder of the LogCluster, in which each pod's volume appears.
     mistaken = pod_of(world, "own-broker-2", cluster)
     node = start(mistaken, sees=victim.data.parents[1])
+    assert node.stdout is not None
+    assert node.stdout.readline() == "up\n", "all is mounted"
     assert any(path.startswith("/var/lib/mistake") for path in found_by(node, victim))
 
 

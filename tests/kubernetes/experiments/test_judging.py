@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from api_server.world import PENDING, Outcome
+from experiments.agents import TRUST
 from experiments.conftest import KIND, SYSTEM, experiment, handed_over, until
 from experiments.recorded import Recorded
 
@@ -215,6 +216,10 @@ def test_healed_by_hand_while_it_is_judged(judging: Any, passing: Recorded, tmp_
     judging.stop()
     secret = {"name": "highwater-agent-token", "namespace": SYSTEM}
     judging.api.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "data": {"token": "eA=="}})
+    trust = {"name": "highwater-agent-tls", "namespace": SYSTEM}
+    judging.api.create(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": trust, "data": {"ca.crt": TRUST.authority}}
+    )
     monkeypatch.setenv("KUBECONFIG", str(judging.api.kubeconfig(tmp_path / "kubeconfig")))
     assert execute(("heal", "--namespace", "default", "--timeout", "2")) == 0
     assert judging.jobs() == []
