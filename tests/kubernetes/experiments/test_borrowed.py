@@ -37,8 +37,10 @@ def live(stage: Any) -> Lent:
     made = Lent(stage.api, "theirs")
 
     @asynccontextmanager
-    async def admin(brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint]) -> Any:
-        del brokers, zookeepers
+    async def admin(
+        brokers: Sequence[Endpoint], zookeepers: Sequence[Endpoint], *, pages: Sequence[Endpoint] = ()
+    ) -> Any:
+        del brokers, zookeepers, pages
         yield made
 
     stage.open_admin = admin
