@@ -27,4 +27,5 @@ def test_rights_of_healing() -> None:
         for verb in verbs.split(", ")
         for resource in re.findall(r"`([^`]+)`", resources)[:1]
     }
-    assert told == {(one.verb, one.resource, one.namespace == "theirs") for one in needed_rights("ours", "theirs", "x")}
+    needed = needed_rights("ours", "theirs", "token", "trust")
+    assert told == {(one.verb, one.resource, one.namespace == "theirs") for one in needed}
