@@ -49,7 +49,7 @@ def test_exit_statuses(node: Any) -> None:
 
 def test_paths_and_metrics(node: Any) -> None:
     paths, metrics = node.tables("Metrics and probes")
-    assert bare(row[0] for row in paths[1:]) == ["/metrics", "/healthz", "/readyz"]
+    assert bare(row[0] for row in paths[1:]) == ["/metrics", "/healthz", "/readyz", "/quorum"]
     known = {value for name, value in vars(server_metrics).items() if name.isupper()}
     assert set(bare(row[0] for row in metrics[1:])) == known
 

@@ -49,7 +49,11 @@ BAD = [
     ("orders-0, equals", "order-0, equals", "there is no topic 'order' (partition 'order-0'); topics are: orders"),
     ("orders-0, equals", "orders-3, equals", "topic 'orders' has partitions 0 to 0; found 'orders-3'"),
     ("checks: [all]", "checks: [al]", "spec.checks[0]: unknown check 'al'"),
-    ("checks: [all]", "assertions: [{name: x}]", "cx.yaml:24: spec.assertions[0].promql: is required"),
+    (
+        "checks: [all]",
+        "assertions: [{name: x}]",
+        "cx.yaml:24: spec.assertions[0]: expected `use`, or name, promql and during; missing: promql, during",
+    ),
     *(
         ("checks: [all]", f"assertions: [{{name: x, promql: '{promql}', during: steady{more}}}]", message)
         for promql, more, message in (

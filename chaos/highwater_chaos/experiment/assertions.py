@@ -28,19 +28,33 @@ class Assertion(OneOf):
         Duration | None,
         Field(description="With use: the time that it has, in place of its usual one. A duration."),
     ] = None
+    # Not required, since `use` takes their place; what is validated has them all. A factory, so that no schema has an
+    # empty default.
     name: Annotated[
         str,
         Field(
-            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
+            default_factory=str,
+            pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
             max_length=63,
             description="What a verdict calls it; with use: absent, it is called as that.",
         ),
-    ] = ""
-    promql: Annotated[str, Field(max_length=2000, description="The condition: an instant vector or a number.")] = ""
+    ]
+    promql: Annotated[
+        str,
+        Field(
+            default_factory=str,
+            min_length=1,
+            max_length=2000,
+            description="The condition: an instant vector or a number.",
+        ),
+    ]
     during: Annotated[
-        Literal["", "steady", "fault", "recovered"],
-        Field(description="The phase: before the first fault, the schedule, or from the heal until all is whole."),
-    ] = ""
+        Literal["steady", "fault", "recovered"],
+        Field(
+            default_factory=str,
+            description="The phase: before the first fault, the schedule, or from the heal until all is whole.",
+        ),
+    ]
     always: Annotated[Literal[True] | None, Field(description="At every instant of the phase: the default.")] = None
     never: Annotated[Literal[True] | None, Field(description="At no instant of the phase.")] = None
     eventually: Annotated[

@@ -101,7 +101,7 @@ def definitions() -> dict[str, dict[str, Any]]:
             spec_rules=[
                 {
                     "rule": "!has(self.assertions) || self.assertions.all(one, has(one.use) ||"
-                    " (one.name != '' && one.promql != '' && one.during != ''))",
+                    " (has(one.name) && has(one.promql) && has(one.during)))",
                     "message": "assertions: expected use, or name, promql and during",
                 },
                 {

@@ -55,7 +55,7 @@ EXPERIMENTS = [
         of(assertions=[{**ASSERTION, "always": True, "never": True}]),
         "spec.assertions[0]: expected at most one of always, never, eventually",
     ),
-    (of(assertions=[{**ASSERTION, "during": "now"}]), 'supported values: "", "steady", "fault", "recovered"'),
+    (of(assertions=[{**ASSERTION, "during": "now"}]), 'supported values: "steady", "fault", "recovered"'),
     (of(assertions=[{**ASSERTION, "name": "Not A Name"}]), 'spec.assertions[0].name: Invalid value: "Not A Name"'),
     (of(prometheus={"url": "prometheus:9090"}), 'spec.prometheus.url: Invalid value: "prometheus:9090"'),
     (of(checks=[]), "spec.checks in body should have at least 1 items"),
