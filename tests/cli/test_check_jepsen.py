@@ -154,3 +154,9 @@ def test_a_line_that_does_not_end_is_refused_before_it_fills_memory(highwater: A
     done = highwater("check", file, "--format", "jepsen-edn")
     assert done.status == 254
     assert "history.edn:2: expected lines of at most" in done.err
+
+
+def test_an_address_that_is_none_is_refused(highwater: Any) -> None:
+    done = highwater("check", "http://[x/y")
+    assert done.status == 254
+    assert "expected a path or a file:// address" in done.err
