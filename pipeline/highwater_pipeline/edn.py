@@ -20,13 +20,14 @@ _TOKEN: Final = re.compile(
     r"""(?P<skip>[\s,]+|;[^\n]*)
     |(?P<open>\#\{|[\[({])
     |(?P<close>[\])}])
-    |"(?P<string>(?:[^"\\]|\\.)*)"
+    |"(?P<string>[^"\\]*+(?:\\.[^"\\]*+)*+)"
     |(?P<discard>\#_)
     |\#(?P<tag>[A-Za-z][^\s,\[\](){}";]*)
     |\\(?P<char>u[0-9A-Fa-f]{4}|newline|return|space|tab|formfeed|backspace|.)
     |(?P<atom>[^\s,\[\](){}";\\]+)""",
     re.VERBOSE | re.DOTALL,
 )
+_REST_OF_STRING: Final = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _INTEGER: Final = re.compile(r"[+-]?\d{1,4000}N?")
 _FLOAT: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
 _CLOSES: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
@@ -90,17 +91,26 @@ class _Reader:
         self._top = _Open("")
         self._open: list[_Open] = []
         self._size = 0
-        self._rest = ""
+        self._string: list[str] = []
+        """The lines so far of a string that is not closed yet: each is gone through once, however many there are."""
 
     def feed(self, line: str, number: int) -> Iterator[Any]:
-        text, position = self._rest + line, 0
-        self._rest = ""
+        text, position = line, 0
+        if self._string:
+            ends = _REST_OF_STRING.match(line)
+            if ends is None:
+                self._string.append(line)
+                self._grow(len(line), number)
+                return
+            text = "".join((*self._string, line))
+            self._size -= len(text) - len(line)  # it is counted again, as a whole
+            self._string.clear()
         while position < len(text):
             found = _TOKEN.match(text, position)
             if found is None:
                 if text[position] == '"':  # a string that goes on in the next line
-                    self._rest = text[position:]
-                    self._grow(len(line), number)
+                    self._string.append(text[position:])
+                    self._grow(len(text) - position, number)
                     return
                 raise BadEdn(number, f"expected an EDN value, found {text[position : position + 20]!r}")
             position = found.end()
@@ -115,9 +125,9 @@ class _Reader:
 
     def end(self, number: int) -> None:
         """Raises :class:`BadEdn` if something is open."""
-        unclosed = self._open or self._rest or self._top.discards
+        unclosed = self._open or self._string or self._top.discards
         if unclosed or self._unwrapped is not None:
-            what = self._open[-1].bracket if self._open else self._rest[:20] or self._unwrapped or "#_"
+            what = self._open[-1].bracket if self._open else "".join(self._string)[:20] or self._unwrapped or "#_"
             raise BadEdn(number, f"the text ends within {what!r}")
 
     def _grow(self, characters: int, number: int) -> None:
@@ -139,7 +149,9 @@ class _Reader:
             case "string":
                 self._put(_unescaped(text, number))
             case "char":
-                self._put(chr(int(text[1:], 16)) if len(text) > 1 and text[0] == "u" else _CHARACTERS.get(text, text))
+                self._put(
+                    _unescaped(f"\\{text}", number) if text[0] == "u" and len(text) > 1 else _CHARACTERS.get(text, text)
+                )
             case "discard":
                 (self._open[-1] if self._open else self._top).discards += 1
             case "tag":
@@ -174,7 +186,10 @@ def _collection(closed: _Open, number: int) -> Any:
             case "{":
                 if len(closed.items) % 2:
                     raise BadEdn(number, "expected a map of keys and values, found a key without a value")
-                return dict(zip(closed.items[::2], closed.items[1::2], strict=True))
+                found = dict(zip(closed.items[::2], closed.items[1::2], strict=True))
+                if len(found) < len(closed.items) // 2:  # what stands behind one of them would be left out
+                    raise BadEdn(number, "expected each key of a map once, found one twice")
+                return found
             case "#{":
                 return frozenset(closed.items)
             case _:
@@ -208,4 +223,9 @@ def _unescaped(text: str, number: int) -> str:
             raise BadEdn(number, f"expected one of {' '.join(_ESCAPES)} behind a backslash, found {escape!r}")
         return _ESCAPES[escape]
 
-    return _ESCAPE.sub(one, text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    try:
+        return _ESCAPE.sub(one, text).encode("utf-16", "surrogatepass").decode("utf-16")  # two escapes, one character
+    except UnicodeDecodeError as error:
+        raise BadEdn(number, "expected escapes of whole characters, found half of a surrogate pair") from error

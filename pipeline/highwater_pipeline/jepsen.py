@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TextIO
 
 import msgspec
 import pyarrow as pa
@@ -26,6 +26,8 @@ _OF_LOGS: Final = ("send", "poll", "txn", "assign", "subscribe", "crash")
 _PART_ROWS: Final = 1 << 16
 _PAIR: Final = 2
 _SHOWN: Final = 160
+_MOST_LINE: Final = 64 << 20
+"""Characters."""
 _ONLY_REGISTER: Final = "x"
 """The key, if a history has one register."""
 
@@ -44,7 +46,7 @@ def _parts(path: Path, model: Model) -> Iterator[pa.Table]:
     rows: list[Operation] = []
     try:
         with path.open(encoding="utf-8") as lines:
-            for row in _operations(path, lines, model):
+            for row in _operations(path, _bounded(lines), model):
                 rows.append(row)
                 if len(rows) >= _PART_ROWS:
                     yield OPERATION_ROWS.to_table(rows, path.stem)
@@ -52,6 +54,19 @@ def _parts(path: Path, model: Model) -> Iterator[pa.Table]:
     except UnicodeDecodeError as error:
         raise BadTable(f"{path}: expected UTF-8: {error}") from error
     yield OPERATION_ROWS.to_table(rows, path.stem)
+
+
+def _bounded(text: TextIO) -> Iterator[str]:
+    """Yield the lines. Raises :class:`BadEdn` if one is so long that it should not be held in memory."""
+    number = 0
+    while line := text.readline(_MOST_LINE + 1):
+        number += 1
+        if len(line) > _MOST_LINE:
+            raise BadEdn(
+                number,
+                f"expected lines of at most {_MOST_LINE >> 20} MiB, found a longer one: write one operation a line",
+            )
+        yield line
 
 
 def _operations(path: Path, lines: Iterable[str], model: Model) -> Iterator[Operation]:
@@ -139,7 +154,7 @@ class _Logs:
                         yield MicroOp("poll", str(key), _integer(offset, "an offset"), _integer(value, "a value"))
             case _:
                 raise _NotJepsen(
-                    f"expected [:send key value], [:send key [offset value]] or [:poll {{…}}], found {step!r}"
+                    f"expected [:send key value], [:send key [offset value]] or [:poll {{…}}], found {_shown(step)}"
                 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from highwater_chaos.assertions.judge import judge
 from highwater_chaos.assertions.phases import Span
@@ -99,3 +100,14 @@ def test_the_docs_list_them() -> None:
         name: [one.meaning, one.promql, f"{one.during}, {one.must if one.within is None else 'within ' + one.within}"]
         for name, one in LIBRARY.items()
     }
+
+
+@pytest.mark.parametrize("beside", [{"promql": ""}, {"typo": 0}, {"always": False}])
+def test_nothing_beside_use_is_left_unsaid(beside: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=f"leave out {next(iter(beside))}"):
+        Assertion.model_validate({"use": "isr-stable", **beside})
+
+
+def test_a_time_of_zero_is_not_the_usual_time() -> None:
+    found = Assertion.model_validate({"use": "controller-recovers", "within": 0})
+    assert found.eventually == 0

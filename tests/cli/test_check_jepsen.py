@@ -146,3 +146,17 @@ def test_spark_says_the_same(highwater: Any) -> None:
     common = ("check", file, "--format", "jepsen-edn", "--acks", "all", "--idempotence", "--json", "--engine")
     here, there = (highwater(*common, engine) for engine in ("process", "spark"))
     assert here.json == there.json
+
+
+def test_a_line_that_does_not_end_is_refused_before_it_fills_memory(highwater: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("highwater_pipeline.jepsen._MOST_LINE", 1 << 20)
+    file = highwater.write("history.edn", HEAD + " " * (3 << 20))
+    done = highwater("check", file, "--format", "jepsen-edn")
+    assert done.status == 254
+    assert "history.edn:2: expected lines of at most" in done.err
+
+
+def test_an_address_that_is_none_is_refused(highwater: Any) -> None:
+    done = highwater("check", "http://[x/y")
+    assert done.status == 254
+    assert "expected a path or a file:// address" in done.err

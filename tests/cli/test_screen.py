@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pytest
 from rich.console import Console
 
 from highwater_chaos.backends import make_backend
+from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.screen import Screen, status_lines
 from highwater_chaos.engine import run_experiment
 from highwater_chaos.experiment.load import parse_experiment
@@ -113,3 +115,24 @@ def test_an_experiment_on_kubernetes_is_shown_from_its_status():
     assert "brokers 2/3, controllers 3/3, no active controller, 4 partitions under-replicated" in text
     assert "2 planned, 1 injected, 1 confirmed, 0 healed" in text
     assert "kill demo-broker-1: in force" in text
+
+
+def test_a_picture_that_cannot_be_drawn_ends_no_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = []
+
+    def broken(screen: Screen, run: LiveRun) -> None:
+        drawn.append(run)
+        raise OSError("the terminal is gone")
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(Screen, "picture", broken)
+    with Progress("watched [/red]") as progress:
+        assert progress.on_turn is not None
+        experiment = parse_experiment(FILE, "watched.yaml")
+        watched = run_experiment(experiment, make_backend("sim"), progress=progress, on_turn=progress.on_turn)
+    assert len(drawn) == 1
+    assert "no longer drawn, the run goes on: OSError: the terminal is gone" in capsys.readouterr().err
+    assert watched.trace_digest == run_experiment(experiment, make_backend("sim")).trace_digest

@@ -62,6 +62,8 @@ def test_it_reads_what_a_library_writes_and_reads(values: list[Any]) -> None:
         ("#jepsen.history.Op{:f :send} ; a comment", {Keyword("f"): Keyword("send")}),
         ("[1 #_ [2 3] 4N -5 1.5M 2e3 \\a \\newline]", (1, 4, -5, 1.5, 2000.0, "a", "\n")),
         ('"two\nlines"', "two\nlines"),
+        ('["a\n\\"b\nc\\\\\n" 1]', ('a\n"b\nc\\\n', 1)),
+        ('"\\ud83d\\ude00"', "\U0001f600"),
     ],
 )
 def test_what_histories_hold(text: str, value: Any) -> None:
@@ -82,9 +84,20 @@ def test_what_histories_hold(text: str, value: Any) -> None:
         (": 1", 1, "expected a name behind ':'"),
         ('"\\q"', 1, "behind a backslash, found 'q'"),
         ("[" * 1000, 1, "expected at most 64 levels"),
+        ("{1 [[0 7]]\n 1 []}", 2, "expected each key of a map once"),
+        ('"\\ud800"', 1, "found half of a surrogate pair"),
+        ("\\udc00", 1, "found half of a surrogate pair"),
     ],
 )
 def test_what_is_no_edn_is_told_with_its_line(text: str, line: int, what: str) -> None:
     with pytest.raises(BadEdn, match=what) as error:
         list(read_edn(text.splitlines(keepends=True)))
     assert error.value.line == line
+
+
+def test_a_string_of_many_lines_is_gone_through_once() -> None:
+    # Gone through again at each line it would take an hour.
+    lines = ['"a\n', *["a\n"] * 200_000, '"']
+    assert [len(value) for _, value in read_edn(lines)] == [400_002]
+    with pytest.raises(BadEdn, match="the text ends within"):
+        list(read_edn(lines[:-1]))

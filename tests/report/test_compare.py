@@ -85,6 +85,22 @@ def test_equal_runs_differ_in_nothing(
     assert "Two runs of compared. Both are pass." in capsys.readouterr().out
 
 
+def test_names_are_shown_as_they_are(
+    runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "[red]a"
+    shutil.copytree(runs[0], copy)
+    verdict = json.loads((copy / "verdict.json").read_text())
+    verdict["assertions"][0]["name"] = "x[/red]<script>"
+    (copy / "verdict.json").write_text(json.dumps(verdict))
+    page = tmp_path / "page.html"
+    assert execute(["compare", str(copy), str(runs[1]), "--out", str(page)]) == 0
+    shown = "".join(capsys.readouterr().out.split())
+    assert "[red]a" in shown
+    assert "assertionx[/red]<script>" in shown
+    assert "<script" not in page.read_text(encoding="utf-8")
+
+
 def test_what_is_no_pair_of_runs_is_refused(
     runs: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

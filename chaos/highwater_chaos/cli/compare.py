@@ -58,11 +58,11 @@ def compare(
 
 def _print(found: Comparison) -> None:
     console = Console(highlight=False)
-    console.print(found.sentence)
+    console.print(Text(found.sentence))
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     for name in found.names:
-        table.add_column(name, overflow="fold")
+        table.add_column(Text(name), overflow="fold")
     for line in found.lines:
-        table.add_row(line.label, Text(line.first), Text(line.second), style="" if line.differs else "dim")
+        table.add_row(Text(line.label), Text(line.first), Text(line.second), style="" if line.differs else "dim")
     console.print(table)

@@ -52,9 +52,12 @@ def _named(path: str) -> list[Path]:
 
 
 def _local(path: str) -> Path:
-    address = urlsplit(path)
     if "://" not in path:
         return Path(path)
+    try:
+        address = urlsplit(path)
+    except ValueError as error:
+        raise UsageError(f"{path}: expected a path or a file:// address: {error}") from error
     if address.scheme != "file" or address.netloc not in ("", "localhost"):
         raise UsageError(
             f"{path}: expected a path or a file:// address, found {address.scheme}://{address.netloc}: copy the run"

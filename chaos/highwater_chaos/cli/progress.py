@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
+from rich.text import Text
 
 from highwater_chaos.cli.screen import SHOWN_PHASES, Screen
 from highwater_chaos.live_run import LiveRun
@@ -25,8 +27,9 @@ class Progress:
         self._title = title
         self._console = Console(stderr=True)
         self._is_terminal = sys.stderr.isatty() and not self._console.is_dumb_terminal
-        self._status = self._console.status(title) if self._is_terminal else None
+        self._status = self._console.status(Text(title)) if self._is_terminal else None
         self._screen: Screen | None = None
+        self._is_drawn = True
         self._began = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -49,7 +52,7 @@ class Progress:
             if self._screen is not None:
                 self._close_screen()
                 self._status.start()
-            self._status.update(f"{self._title}: {phase}")
+            self._status.update(Text(f"{self._title}: {phase}"))
 
     @property
     def on_turn(self) -> Callable[[LiveRun], None] | None:
@@ -62,10 +65,23 @@ class Progress:
         return None if self._status is None else self._show_status
 
     def _turn(self, run: LiveRun) -> None:
-        self._opened().turn(run)
+        self._draw(lambda screen: screen.turn(run))
 
     def _show_status(self, status: Mapping[str, Any], cluster: Mapping[str, Any]) -> None:
-        self._opened().status(status, cluster)
+        self._draw(lambda screen: screen.status(status, cluster))
+
+    def _draw(self, draw: Callable[[Screen], None]) -> None:
+        """Draw, until that fails once: a picture is not worth a run."""
+        if not self._is_drawn:
+            return
+        try:
+            draw(self._opened())
+        except Exception as error:  # whatever it is, the run goes on as if nobody watched
+            self._is_drawn = False
+            with contextlib.suppress(Exception):  # the terminal may be gone
+                self._close_screen()
+                what = f"{type(error).__name__}: {error}"
+                print(f"{self._title}: no longer drawn, the run goes on: {what}", file=sys.stderr)
 
     def _opened(self) -> Screen:
         if self._screen is None:

@@ -84,7 +84,9 @@ class Assertion(OneOf):
                 "there is no assertion {name} to use; there are: {known}",
                 {"name": repr(found["use"]), "known": ", ".join(LIBRARY)},
             )
-        if beside := [field for field, value in found.items() if value and field not in ("use", "name", "within")]:
+        if beside := [
+            str(field) for field, value in found.items() if value is not None and field not in ("use", "name", "within")
+        ]:
             raise PydanticCustomError(
                 "use", "`use` has its own condition: leave out {beside}", {"beside": ", ".join(beside)}
             )
@@ -92,7 +94,8 @@ class Assertion(OneOf):
             raise PydanticCustomError(
                 "use", "{name} must hold {must}: it takes no `within`", {"name": found["use"], "must": ready.must}
             )
-        must: Any = found.get("within") or ready.within if ready.must == "eventually" else True
+        within = ready.within if found.get("within") is None else found["within"]
+        must: Any = within if ready.must == "eventually" else True
         return {
             "name": found.get("name") or found["use"],
             "promql": ready.promql,
