@@ -67,7 +67,7 @@ class _Clients(NamedTuple):
     p50: int | None
     p99: int | None
     silence: int
-    """The longest time between two acknowledgements."""
+    """The longest time without an acknowledgement, from the first send to the last outcome."""
     silence_at: int
 
 
@@ -181,13 +181,18 @@ def _clients(operations: Iterable[Row]) -> _Clients:
     begun: dict[int, int] = {}
     latencies: list[int] = []
     outcomes: Counter[str] = Counter()
-    read, last, silence, silence_at = 0, None, 0, 0
+    read, silence, silence_at = 0, 0, 0
+    last: int | None = None  # the first send, then the latest acknowledgement
     for row in operations:
         kind, records = row["type"], len(row.get("value") or ())
         if row["f"] == "poll" and kind == "ok":
             read += records
         if row["f"] != "send":
             continue
+        if last is None:
+            last = row["time"]
+        if row["time"] - last > silence:
+            silence, silence_at = row["time"] - last, last
         if kind == "invoke":
             begun[row["process"]] = row["time"]
             continue
@@ -196,8 +201,6 @@ def _clients(operations: Iterable[Row]) -> _Clients:
         if kind == "ok":
             if start is not None:
                 latencies.append(row["time"] - start)
-            if last is not None and row["time"] - last > silence:
-                silence, silence_at = row["time"] - last, last
             last = row["time"]
     latencies.sort()
     half, most = (latencies[int(share * (len(latencies) - 1))] if latencies else None for share in (0.5, 0.99))
