@@ -41,8 +41,12 @@ class BadEdn(ValueError):  # noqa: N818 - what is wrong is the text
     """The text is not EDN; ``line`` says where, counted from 1."""
 
     def __init__(self, line: int, what: str) -> None:
-        super().__init__(what)
+        super().__init__(line, what)
         self.line = line
+        self._what = what
+
+    def __str__(self) -> str:
+        return self._what
 
 
 class Keyword(str):
