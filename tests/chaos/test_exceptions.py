@@ -25,6 +25,7 @@ from highwater_runtime.wire.errors import ErrorCode
 PACKAGES = (highwater_runtime, highwater_chaos, highwater_pipeline, highwater_operator)
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "AgentError": ("no answer", 503),
+    "BadEdn": (3, "the text ends within '['"),
     "BackendCannotError": ("local", ["powerLoss needs root"]),
     "CannotWriteError": (Path("runs"), OSError(28, "No space left on device")),
     "DecodeError": ("Fetch", 7, "too short"),
