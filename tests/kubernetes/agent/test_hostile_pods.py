@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import sys
 import time
@@ -15,6 +16,7 @@ from agent_world import Agent, Pod, World, await_true
 
 HOSTILE = Path(__file__).with_name("hostile_node.py")
 MIB = 1 << 20
+_clusters = itertools.count(1)
 ANSWERS = ["garbage", "list", "deep", "digits", "drip", "endless", "silent"]
 
 
@@ -31,22 +33,31 @@ class Hostile:
 
 
 @pytest.fixture
-def hostile(world: World, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hostile]:
-    name = "".join(one if one.isalnum() else "-" for one in request.node.name.lower()).strip("-")[-40:].strip("-")
-    pod, mode = world.pod(f"x{name}-broker-0"), tmp_path / "mode"
-    child = pod.start_container(
-        sys.executable,
-        str(HOSTILE),
-        "highwater-node",
-        str(mode),
-        mounts="mount -t tmpfs none /run && mkdir /run/highwater",
-    )
-    assert child.stdout is not None
-    assert child.stdout.readline() == "up\n"
-    yield Hostile(pod, mode)
-    mode.unlink(missing_ok=True)
-    child.kill()
-    child.wait()
+def hostile(world: World, tmp_path: Path) -> Iterator[dict[str, Hostile]]:
+    """A pod for each answer."""
+    made = {}
+    for answer in ANSWERS:
+        pod, mode = (
+            world.pod(f"x{tmp_path.name[-20:].strip('-_').replace('_', '-')}-{answer}-broker-0"),
+            tmp_path / answer,
+        )
+        pod.start_container(
+            sys.executable,
+            str(HOSTILE),
+            "highwater-node",
+            str(mode),
+            mounts="mount -t tmpfs none /run && mkdir /run/highwater",
+        )
+        made[answer] = Hostile(pod, mode)
+    for one in made.values():
+        up = one.pod.children[-1].stdout
+        assert up is not None
+        assert up.readline() == "up\n"
+    yield made
+    for one in made.values():
+        one.behave()
+        one.pod.children[-1].kill()
+        one.pod.children[-1].wait()
 
 
 def stopped(pod: Pod) -> bool:
@@ -73,47 +84,54 @@ def resident(agent: Agent) -> int:
     return total
 
 
-@pytest.mark.parametrize("how", ANSWERS)
-def test_an_answer_on_the_control_socket_stops_no_deadline_but_its_own(
-    agent: Agent, world: World, hostile: Hostile, how: str
+def test_answers_on_control_sockets_stop_no_deadline_but_their_own(
+    agent: Agent, world: World, hostile: dict[str, Hostile]
 ) -> None:
-    victim = world.pod(f"victim-{how}-broker-0")
+    """All of them at once, as one tenant's pods may."""
+    victim = world.pod("victim-broker-0")
     victim.start_node()
-    agent.inject(f"{how}-paused", "pause", victim, seconds=5)
-    agent.inject(f"{how}-by-request", "partition", victim, 600, cuts=[{"peer": hostile.pod.address}])
-    agent.inject(f"{how}-hostile", "drop", hostile.pod, seconds=2, rpc="Fetch")
-    hostile.attack(how)
+    peers = [{"peer": one.pod.address} for one in hostile.values()]
+    agent.inject("by-request", "partition", victim, 600, cuts=peers)
+    agent.inject("paused", "pause", victim, seconds=6)
+    for how, one in hostile.items():
+        agent.inject(f"{how}-hostile", "drop", one.pod, seconds=2, rpc="Fetch")
+    for how, one in hostile.items():
+        one.attack(how)
     before = resident(agent)
     assert stopped(victim)
     await_true(lambda: not stopped(victim), "the victim runs again after its deadline", 12)
     began = time.monotonic()
-    healed = agent.heal(f"{how}-by-request")
+    healed = agent.heal("by-request")
     assert healed["state"] == "healed"
-    assert time.monotonic() - began < 10, "nobody waits for the hostile pod"
-    await_true(lambda: agent.state(f"{how}-paused") == "expired", "it is noted", 12)
-    assert agent.state(f"{how}-hostile") == "inForce", "it was not undone, and nobody says so"
+    assert time.monotonic() - began < 10, "nobody waits for the hostile pods"
+    await_true(lambda: agent.state("paused") == "expired", "it is noted", 12)
+    for how in hostile:
+        assert agent.state(f"{how}-hostile") == "inForce", "it was not undone, and nobody says so"
     assert agent.ask("GET", "/healthz", token=None).status_code == 200
     assert resident(agent) - before < 64 * MIB
     # Its own fault is undone as soon as it can be: no bad answer ends the attempts.
-    hostile.behave()
-    await_true(lambda: agent.state(f"{how}-hostile") == "expired", "it is undone once the node answers", 30)
+    for one in hostile.values():
+        one.behave()
+    for how in hostile:
+        await_true(lambda how=how: agent.state(f"{how}-hostile") == "expired", "it is undone once the node answers", 30)
 
 
-@pytest.mark.parametrize("how", ["drip", "endless", "silent"])
 def test_pods_that_never_finish_an_answer_keep_nobody_from_being_healed(
-    agent: Agent, world: World, hostile: Hostile, how: str
+    agent: Agent, world: World, hostile: dict[str, Hostile]
 ) -> None:
-    victim = world.pod(f"healed-{how}-broker-0")
+    victim = world.pod("healed-broker-0")
     victim.start_node()
-    agent.inject(f"admin-{how}", "pause", victim, seconds=600)
-    hostile.attack(how)
+    agent.inject("admin", "pause", victim, seconds=600)
+    endless = [hostile[how] for how in ("drip", "endless", "silent")]
+    for one in endless:
+        one.attack(one.mode.name)
     before = resident(agent)
-    path = f"/v1/pods/default/{hostile.pod.name}/metrics"
-    with ThreadPoolExecutor(40) as callers:
-        asked = [callers.submit(agent.ask, "GET", path) for _ in range(40)]
+    paths = [f"/v1/pods/default/{one.pod.name}/metrics" for one in endless]
+    with ThreadPoolExecutor(60) as callers:
+        asked = [callers.submit(agent.ask, "GET", path) for _ in range(20) for path in paths]
         time.sleep(1.0)  # for them to have arrived: nothing shows it
         began = time.monotonic()
-        assert agent.heal(f"admin-{how}")["state"] == "healed"
+        assert agent.heal("admin")["state"] == "healed"
         assert agent.ask("GET", "/healthz", token=None).status_code == 200
         assert agent.ask("GET", f"/v1/pods/default/{victim.name}").status_code == 200
         assert time.monotonic() - began < 4
@@ -124,9 +142,7 @@ def test_pods_that_never_finish_an_answer_keep_nobody_from_being_healed(
     assert not stopped(victim)
 
 
-def test_a_link_where_the_socket_should_be_leads_nowhere(
-    agent: Agent, world: World, hostile: Hostile, tmp_path: Path
-) -> None:
+def test_a_link_where_the_socket_should_be_leads_nowhere(agent: Agent, world: World, tmp_path: Path) -> None:
     """A pod that puts a link to another's directory in place of its own does not have the agent talk to that other."""
     told = tmp_path / "victim"
     told.mkdir()
