@@ -267,7 +267,15 @@ def static(bootstrap, topic, group, name, reading):
 
 
 @pytest.mark.parametrize(
-    "member", [confluent_member, cooperative, static, kafka_python_member, aiokafka_member], ids=lambda m: m.__name__
+    "member",
+    [
+        confluent_member,
+        cooperative,
+        static,
+        pytest.param(kafka_python_member, marks=pytest.mark.thorough),
+        aiokafka_member,
+    ],
+    ids=lambda m: m.__name__,
 )
 def test_a_group_goes_on_when_its_coordinator_is_killed(processes, member):
     topic, group = f"topic-{member.__name__}", f"group-{member.__name__}"

@@ -76,10 +76,12 @@ def test_a_cluster_lives_through_all_phases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "size", "headline"),
     [
-        ("members", "3", "one has left: the others have their assignment"),
-        ("producer-ids", "5", "brokers restarted (unclean): they serve"),
+        pytest.param("members", "3", "one has left: the others have their assignment", marks=pytest.mark.thorough),
+        pytest.param("producer-ids", "5", "brokers restarted (unclean): they serve", marks=pytest.mark.thorough),
         ("connections", "3", "each asks at once"),
-        ("controller-records", "100", "a broker killed and started: it serves again"),
+        pytest.param(
+            "controller-records", "100", "a broker killed and started: it serves again", marks=pytest.mark.thorough
+        ),
         ("simulator", "3", "processor time of the run"),
     ],
 )

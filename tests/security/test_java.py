@@ -59,7 +59,11 @@ def _pkcs8(identity, folder):
     "way",
     [
         pytest.param({}, id="SASL_SSL, SCRAM-SHA-512"),
-        pytest.param({"mechanism": "SCRAM-SHA-256", "password": "alice-secret"}, id="SASL_SSL, SCRAM-SHA-256"),
+        pytest.param(
+            {"mechanism": "SCRAM-SHA-256", "password": "alice-secret"},
+            id="SASL_SSL, SCRAM-SHA-256",
+            marks=pytest.mark.thorough,
+        ),
         pytest.param({"listener": "MUTUAL"}, id="mutual TLS"),
     ],
 )
