@@ -77,24 +77,27 @@ def run_experiment(
     faults: Callable[[Sequence[FaultRecord]], None] = lambda _: None,
     on_turn: Callable[[LiveRun], None] | None = None,
     spool: Path | None = None,
+    ends_early: Callable[[], str | None] = lambda: None,
 ) -> RunResult:
     """Run one experiment with the seed and the switches that it carries.
 
     Args:
         experiment: validated, with ``spec.cluster``.
         backend: a fresh one; it is closed at the end, whatever happens.
-        progress: hears of each phase as it begins.
+        progress: hears of each phase as it begins, and ``ending`` if the run ends early.
         faults: is given the list of faults, once, that grows and changes while the schedule runs.
         on_turn: is called very often while the run goes on.
         spool: a directory for what a run in real time writes while it goes on; the result lies there. None: one that
             is there as long as the result is.
+        ends_early: is asked very often while the run goes on. Once it says why, the run goes on as if its timeout were
+            over: everything is healed, nothing is waited for, and what was recorded is inconclusive for that reason.
 
     Raises:
         BackendCannotError: when the backend lacks something; nothing has been started then.
     """
     if problems := refusals(experiment, backend):
         raise BackendCannotError(backend.name, problems)
-    run = _Run(experiment, backend, progress, faults, on_turn, spool)
+    run = _Run(experiment, backend, progress, faults, on_turn, spool, ends_early)
     try:
         return run.execute()
     finally:
@@ -110,12 +113,15 @@ class _Run:
         show_faults: Callable[[Sequence[FaultRecord]], None],
         on_turn: Callable[[LiveRun], None] | None,
         spool: Path | None,
+        ends_early: Callable[[], str | None],
     ) -> None:
         self.experiment = experiment
         self.backend = backend
         self.progress = progress
         self.show_faults = show_faults
         self.on_turn = on_turn
+        self.ends_early = ends_early
+        self.has_ended_early = False
         self.live: LiveRun | None = None
         self.cluster = experiment.cluster
         self.view = ClusterView(self.cluster.mode)
@@ -223,6 +229,8 @@ class _Run:
 
     def _observe(self) -> None:
         self.view.observe(self.backend.events_since(self.view.next_seq))
+        if not self.has_ended_early and (why := self.ends_early()) is not None:
+            self._end_early(why)
         if self.on_turn is not None and self.live is not None:
             self.on_turn(self.live)
 
@@ -244,12 +252,24 @@ class _Run:
         if phase:
             self.progress(phase)
 
+    def _end_early(self, why: str) -> None:
+        self.has_ended_early = True
+        self.deadline_ns = min(self.deadline_ns, self.backend.now_ns())
+        self.inconclusive_reasons.append(f"the run was ended early, in its phase {self._phase!r}: {why}")
+        self.progress("ending")
+
+    def _go_on(self, predicate: Callable[[], bool], limit_ns: int) -> bool:
+        """Let the run go on until ``predicate``; False if ``limit_ns`` or an early end comes first."""
+        return self.scheduler.run(lambda: predicate() or self.has_ended_early, limit_ns) and predicate()
+
     def _until(self, predicate: Callable[[], bool], timeout_ns: int, reason: Callable[[], str]) -> bool:
         """Let the run go on until ``predicate``; add an inconclusive reason if that takes longer than ``timeout_ns``
         or the run may."""
         limit = min(self.backend.now_ns() + timeout_ns, self.deadline_ns)
-        if self.scheduler.run(predicate, limit):
+        if self._go_on(predicate, limit):
             return True
+        if self.has_ended_early:
+            return False
         if self.backend.now_ns() >= self.deadline_ns:
             self.inconclusive_reasons.append(
                 f"the run's timeout of {format_duration(self.experiment.spec.timeout)} was over: {reason()}"
@@ -259,7 +279,7 @@ class _Run:
         return False
 
     def _pass_time(self, ns: int) -> None:
-        self.scheduler.run(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
+        self._go_on(lambda: False, min(self.backend.now_ns() + ns, self.deadline_ns))
 
     # --- phases ---
 
@@ -340,7 +360,7 @@ class _Run:
         self.journal, self.random_parts = runner.journal, runner.random_parts
         try:
             task = self.scheduler.spawn("schedule", runner.run(self.experiment.spec.schedule))
-            if not self.scheduler.run(lambda: task.done, self.deadline_ns):
+            if not self._go_on(lambda: task.done, self.deadline_ns) and not self.has_ended_early:
                 waiting = f", waiting for {task.waiting_for}" if task.waiting_for else ""
                 self.inconclusive_reasons.append(
                     f"the run's timeout of {format_duration(self.experiment.spec.timeout)} came in the middle of the"

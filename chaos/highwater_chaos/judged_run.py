@@ -44,12 +44,14 @@ def run_and_judge(
     varied: Mapping[str, str],
     wire: bool,
     on_turn: Callable[[LiveRun], None] | None = None,
+    ends_early: Callable[[], str | None] = lambda: None,
 ) -> JudgedRun:
     """Run ``experiment`` on the backend of that name and leave a run directory below ``parent``.
 
     It is judged from the files that were written, so that what is judged is what can be judged again. ``varied`` are
     switches that tell this run from its siblings; they become part of the directory's name. ``wire``: every
-    simulated message goes through the codec. ``on_turn`` is called very often while the run goes on.
+    simulated message goes through the codec. ``on_turn`` is called very often while the run goes on, and
+    ``ends_early`` asked: a run that it ends is written down and judged as far as it went.
     """
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     name = "-".join([experiment.metadata.name, *(f"{switch}={value}" for switch, value in varied.items()), stamp])
@@ -57,7 +59,9 @@ def run_and_judge(
         log = spool / "harness-process.log"
         with frozen_collector(), logged_to(log):
             made = make_backend(backend, wire=wire)
-            result = run_experiment(experiment, made, progress=progress, on_turn=on_turn, spool=spool)
+            result = run_experiment(
+                experiment, made, progress=progress, on_turn=on_turn, spool=spool, ends_early=ends_early
+            )
         if log.exists():
             result.files["logs/harness-process.log"] = log.read_bytes()
         progress("judging")

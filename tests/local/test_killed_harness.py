@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -24,9 +25,13 @@ FAULTS = """
 
 
 @pytest.mark.whole_machine
-@pytest.mark.parametrize("signal_", [signal.SIGKILL, signal.SIGINT], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "signals",
+    [[signal.SIGKILL], [signal.SIGINT], [signal.SIGTERM, signal.SIGINT]],
+    ids=["killed", "asked", "asked twice"],
+)
 def test_nothing_stays(
-    signal_: signal.Signals,
+    signals: list[signal.Signals],
     state: Path,
     tmp_path: Path,
     small_file: Callable[..., Path],
@@ -59,25 +64,44 @@ def test_nothing_stays(
         await_true(in_force, "all faults are in force")
         assert left_behind(state)
         assert in_command_lines(tmp_path)
-        process.send_signal(signal_)
-        _, err = process.communicate(timeout=60)
+        for one in signals:
+            process.send_signal(one)
+            if one is not signals[-1]:
+                assert process.stderr is not None
+                assert any("ending early" in line for line in process.stderr)
+        out, err = process.communicate(timeout=60)
         await_true(lambda: not in_command_lines(tmp_path), "no process of clients outlives its harness")
     finally:
         process.kill()
         process.wait()
     await_true(lambda: left_behind(state) == [], "nothing is left")
-    if signal_ is signal.SIGKILL:
+    runs = tmp_path / "runs"
+    if signals == [signal.SIGKILL]:
         assert process.returncode == -signal.SIGKILL
-    else:
-        assert process.returncode == 2
-        assert "highwater: interrupted" in err
-        assert "Traceback" not in err
-    # A harness that is killed leaves its recordings, in a hidden directory that the next one removes.
-    if signal_ is signal.SIGKILL:
-        assert [path.name.startswith(".small-") for path in (tmp_path / "runs").glob("*")] == [True]
-        with new_spool_directory(tmp_path / "runs", "next"):
+        # A harness that is killed leaves its recordings, in a hidden directory that the next one removes.
+        assert [path.name.startswith(".small-") for path in runs.glob("*")] == [True]
+        with new_spool_directory(runs, "next"):
             pass
-    assert list((tmp_path / "runs").glob("*")) == []
+        assert list(runs.glob("*")) == []
+        return
+    assert process.returncode == 2
+    assert "Traceback" not in err
+    if len(signals) > 1:
+        assert "highwater: interrupted; runs that had finished are kept, the one in progress is not" in err
+        assert list(runs.glob("*")) == []
+        return
+    assert "highwater: interrupted; runs that had finished are kept, the one in progress as far as it went" in err
+    assert "INCONCLUSIVE" in out
+    (run,) = runs.glob("*")
+    verdict = json.loads((run / "verdict.json").read_text())
+    why = "the run was ended early, in its phase 'fault': the harness was asked to stop (SIGINT)"
+    assert (verdict["verdict"], verdict["reasons"][0]) == ("inconclusive", why)
+    assert verdict["acknowledged"] > 0
+    faults = [json.loads(line) for line in (run / "faults.jsonl").read_text().splitlines()]
+    assert len(faults) == 4
+    assert all(fault["healed"] for fault in faults), "seen to be gone"
+    assert (run / "report.html").exists()
+    assert (run / "dumps" / "replica_log.jsonl").stat().st_size > 0
 
 
 def in_command_lines(path: Path) -> list[str]:

@@ -19,7 +19,7 @@ import typer
 from highwater_chaos.cli.command import Command
 from highwater_chaos.cli.exits import Exit
 from highwater_chaos.cli.heard_output import HeardOutput
-from highwater_chaos.cli.interrupts import Interrupts
+from highwater_chaos.cli.interrupts import EndedEarly, Interrupts
 from highwater_chaos.user_error import UserError
 
 _ARGUMENT_ERROR: Any = typer.BadParameter.__base__
@@ -127,6 +127,8 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     except UserError as error:
         print(error, file=sys.stderr)
         return Exit.USAGE
+    except EndedEarly:
+        return _interrupted("the one in progress as far as it went")
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except Exception:
@@ -138,8 +140,8 @@ def execute(arguments: Sequence[str], interrupts: Interrupts | None = None) -> i
     return _interrupted() if status == _TYPER_INTERRUPTED else int(status or 0)
 
 
-def _interrupted() -> Exit:
-    print("highwater: interrupted; runs that had finished are kept, the one in progress is not", file=sys.stderr)
+def _interrupted(in_progress: str = "the one in progress is not") -> Exit:
+    print(f"highwater: interrupted; runs that had finished are kept, {in_progress}", file=sys.stderr)
     return Exit.INCONCLUSIVE
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Final, Protocol
 
@@ -23,6 +26,37 @@ class _Unraisable(Protocol):
     object: object
 
 
+class EndedEarly(Exception):  # noqa: N818 - no error
+    """The program was interrupted, and the run that was under way is kept as far as it went."""
+
+
+@dataclass
+class EarlyEnd:
+    """Why the run under way is to end early; None: it is not."""
+
+    why: str | None = None
+
+    def __call__(self) -> str | None:
+        """Return why."""
+        return self.why
+
+
+_under_way: list[EarlyEnd] = []
+
+
+@contextmanager
+def ending_early(possible: bool) -> Iterator[EarlyEnd]:
+    """Let the first Ctrl-C or SIGTERM in here be noted only, if the run can end early. The next raises as always."""
+    early = EarlyEnd()
+    if possible:
+        _under_way.append(early)
+    try:
+        yield early
+    finally:
+        if possible:
+            _under_way.remove(early)
+
+
 class Interrupts:
     """Whether this process has been asked to stop."""
 
@@ -35,8 +69,11 @@ class Interrupts:
             signal.signal(number, self._interrupt)
         sys.unraisablehook = self._unraisable
 
-    def _interrupt(self, _signal: int, _frame: FrameType | None) -> None:
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
         self.received = True
+        if number != signal.SIGALRM and _under_way and _under_way[-1].why is None:
+            _under_way[-1].why = f"the harness was asked to stop ({signal.Signals(number).name})"
+            return
         raise KeyboardInterrupt
 
     def _unraisable(self, lost: _Unraisable, /) -> None:

@@ -7,13 +7,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from rich.console import Console
 from rich.text import Text
 
 from highwater_chaos.cli.screen import SHOWN_PHASES, Screen
 from highwater_chaos.live_run import LiveRun
+
+_ENDING: Final = "ending early: once more drops what was recorded"
 
 
 class Progress:
@@ -46,6 +48,10 @@ class Progress:
 
     def __call__(self, phase: str) -> None:
         """Say what is done now."""
+        if phase == "ending":
+            phase = _ENDING
+            self._title = f"{self._title}, {_ENDING}"
+            self._close_screen()  # the next one has the new title
         if self._status is None:
             print(f"{self._title}: {phase} ({time.monotonic() - self._began:.1f} s)", file=sys.stderr)
         elif self._screen is None or phase not in SHOWN_PHASES:

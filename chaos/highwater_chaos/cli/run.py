@@ -15,6 +15,7 @@ import typer
 from highwater_chaos.backends import ELSEWHERE, make_backend
 from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
+from highwater_chaos.cli.interrupts import EndedEarly, ending_early
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.scenarios import Experiments, files_of
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
@@ -60,14 +61,23 @@ def run(
     planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     verdicts: list[dict[str, Any]] = []
+    ended_early = False
     for number, (experiment, varied) in enumerate(planned, start=1):
         title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
-        with Progress(f"[{number}/{len(planned)}] {title}") as progress:
+        # A simulated run can be run again; one of real nodes is kept as far as it went.
+        with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend == "local") as early:
             if backend in ELSEWHERE:
                 done = _on_kubernetes(experiment, out, progress, namespace, context)
             else:
                 done = run_and_judge(
-                    experiment, backend, out, progress, varied=varied, wire=wire, on_turn=progress.on_turn
+                    experiment,
+                    backend,
+                    out,
+                    progress,
+                    varied=varied,
+                    wire=wire,
+                    on_turn=progress.on_turn,
+                    ends_early=early,
                 )
         if done is None:
             verdicts.append({"verdict": "inconclusive", "asExpected": False})
@@ -76,10 +86,15 @@ def run(
         runs.append(done)
         if not as_json:
             print_run(done, title)
+        if early.why is not None:
+            ended_early = True
+            break
     if junit is not None:
         write_junit(junit, [done.verdict for done in runs])
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
+    if ended_early:
+        raise EndedEarly
     return exit_status(verdicts)
 
 

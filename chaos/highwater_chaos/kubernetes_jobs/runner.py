@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Final
 
 from highwater_chaos.backends.kubernetes.agents import AgentSettings
-from highwater_chaos.backends.kubernetes.archive import store, store_recordings
+from highwater_chaos.backends.kubernetes.archive import store, store_recordings, store_verdict
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.backends.kubernetes.cluster import ClusterError, Place
 from highwater_chaos.backends.kubernetes.conclusion import (
@@ -54,10 +54,35 @@ _PHASES: Final = {
     "fault": "Injecting",
     "recovered": "Recovering",
     "final": "Recovering",
+    "ending": "Recovering",
     "judging": "Judging",
 }
 _AFTER_NS: Final = 900 * SECOND
 """What a run may take beyond its timeout: healing, recovery, final reads, dumps."""
+
+
+class EarlyEnd:
+    """Whether this run is to end before its time: the pod's grace is there for healing and for what was recorded."""
+
+    def __init__(self) -> None:
+        self._why: str | None = None
+        self._is_kept = False
+
+    def __call__(self) -> str | None:
+        """Return why; None: it is not."""
+        return self._why
+
+    def kept(self) -> None:
+        """From now on nothing is lost if the process ends."""
+        self._is_kept = True
+
+    def told(self, number: int, frame: FrameType | None) -> None:
+        """Take a signal that ends the pod: its node is drained, say, or the experiment deleted."""
+        del frame
+        if self._is_kept:
+            signal.signal(number, signal.SIG_IGN)
+            raise SystemExit(128 + number)
+        self._why = f"the runner's pod was asked to stop ({signal.Signals(number).name})"
 
 
 class Runner:
@@ -70,6 +95,7 @@ class Runner:
         at: where an address of the pods' network is reached from here.
         hands_over: it leaves judging to a Job of its own, unless what it recorded is too large to be kept.
         claim: where recordings are kept that ConfigMaps do not take.
+        early_end: tells whether the run is to end before its time.
     """
 
     def __init__(
@@ -83,6 +109,7 @@ class Runner:
         at: Callable[[Endpoint], Endpoint] = lambda endpoint: endpoint,
         hands_over: bool = False,
         claim: Claim | None = None,
+        early_end: EarlyEnd | None = None,
     ) -> None:
         self._api = api
         self._agents = agents
@@ -90,6 +117,7 @@ class Runner:
         self._at = at
         self._hands_over = hands_over
         self._claim = claim
+        self._early_end = early_end or EarlyEnd()
         self.journal = StatusJournal(api, namespace, name, uid)
 
     def run(self) -> int:
@@ -106,12 +134,18 @@ class Runner:
             experiment, backend = self._resolved(found)
             with tempfile.TemporaryDirectory(prefix="highwater-run-") as parent:
                 directory = self._record(experiment, backend, Path(parent))
-                kept = store_recordings(self._api, found, directory, self._claim) if self._hands_over else None
-                if kept is not None:
-                    self._hand_over(kept)
-                    return
+                recorded = store_recordings(self._api, found, directory, self._claim)
+                if recorded is not None:
+                    self._early_end.kept()
+                    if self._hands_over:
+                        self._hand_over(recorded)
+                        return
+                    self.journal.write(lambda _: {"run": recorded[:500]})
                 verdict = write_verdict(directory, experiment, judge_recordings(experiment, directory))
-                kept = store(self._api, found, directory, self._claim)
+                if recorded is not None:
+                    kept = store_verdict(self._api, found, directory)
+                else:
+                    kept = store(self._api, found, directory, self._claim)
         except (ClusterError, BackendCannotError) as error:
             # No fault was injected, and there is nothing to judge.
             _say(f"inconclusive: {error}")
@@ -147,7 +181,9 @@ class Runner:
 
     def _record(self, experiment: ChaosExperiment, backend: Backend, parent: Path) -> Path:
         """Run, and write down what is to be judged; returns where."""
-        result = run_experiment(experiment, backend, progress=self._progress, faults=self._show)
+        result = run_experiment(
+            experiment, backend, progress=self._progress, faults=self._show, ends_early=self._early_end
+        )
         self._progress("judging")
         name = f"{experiment.metadata.name}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
         with new_run_directory(parent, name) as (directory, final):
@@ -205,12 +241,6 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _told_to_end(number: int, frame: FrameType | None) -> None:
-    del frame
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit(128 + number)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """The command of the runner's pod."""
     parser = argparse.ArgumentParser(prog="highwater-runner", description=__doc__)
@@ -223,7 +253,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"--experiment {given.experiment!r}: expected NAMESPACE/NAME")
     # The first process of a container has no default for it. What is in force is healed on the way out, as far as the
     # pod's grace goes; the operator does the rest.
-    signal.signal(signal.SIGTERM, _told_to_end)
+    early_end = EarlyEnd()
+    signal.signal(signal.SIGTERM, early_end.told)
     runner = Runner(
         Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE),
         AgentSettings.from_environment(os.environ),
@@ -232,6 +263,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         given.uid,
         hands_over=given.hand_over,
         claim=Claim.from_environment(os.environ),
+        early_end=early_end,
     )
     try:
         return runner.run()

@@ -17,6 +17,8 @@ JUDGE: Final = "judge"
 RECORDINGS_PATH: Final = "/var/lib/highwater/recordings"
 _AROUND_S: Final = 2400
 """Beyond the run's own timeout: pulling images and coming up, recovery, final reads, dumps, judging."""
+_GRACE_S: Final = 180
+"""For a runner whose pod is asked to stop: it heals, records what replicas hold, and keeps what it recorded."""
 _KEPT_S: Final = 3600
 
 
@@ -77,6 +79,7 @@ def runner_job(context: ExperimentContext, found: Json, experiment: ChaosExperim
         volumes=[token, trust, *claims(context)],
         attempts=1,
         seconds=seconds,
+        grace=_GRACE_S,
     )
 
 
@@ -119,6 +122,7 @@ def job_manifest(
     volumes: list[Json],
     attempts: int,
     seconds: int,
+    grace: int = 10,
 ) -> dict[str, Any]:
     """A Job about the experiment ``found``: unprivileged, on a read-only root with a ``/tmp``, bounded in time. It
     runs as the account of its own name, see :mod:`~highwater_operator.experiments.rights`."""
@@ -146,7 +150,7 @@ def job_manifest(
                     "automountServiceAccountToken": True,
                     "enableServiceLinks": False,
                     "restartPolicy": "Never",
-                    "terminationGracePeriodSeconds": 10,
+                    "terminationGracePeriodSeconds": grace,
                     "securityContext": {
                         "runAsNonRoot": True,
                         "runAsUser": 10001,
