@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import signal
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +25,7 @@ from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.judged_run import judge_recordings
 from highwater_chaos.kube.client import Kube, Refused
 from highwater_chaos.kubernetes_jobs.judge import Judge
-from highwater_chaos.kubernetes_jobs.runner import Runner
+from highwater_chaos.kubernetes_jobs.runner import EarlyEnd, Runner
 from highwater_operator.admin import wire_admin
 from highwater_operator.experiments.context import JudgingSettings
 from highwater_operator.zookeeper import java
@@ -98,6 +99,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             return Judge(api, *arguments[1].split("/"), arguments[3], judge=judge_recordings, claim=claim).run()
         namespace, _, name = arguments[1].partition("/")
         api = Kube(kube_api.configuration(account), patience=5.0)
+        stage.early_ends.append(EarlyEnd())
         runner = Runner(
             api,
             agents,
@@ -107,6 +109,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
             at=nodes.at,
             hands_over="--hand-over" in arguments,
             claim=claim,
+            early_end=stage.early_ends[-1],
         )
         try:
             return runner.run()
@@ -120,6 +123,7 @@ def real(kube_api: Any, tmp_path: Path) -> Iterator[Any]:
         stage = ExperimentStage(kube_api, world, [agent], token_file)
         stage.open_admin = functools.partial(wire_admin, at=nodes.at)
         stage.nodes = nodes
+        stage.early_ends = []
         stage.users = users
         stage.token = "operator"
         kube_api.create(agent.manifest("node-0"))
@@ -152,6 +156,33 @@ def test_deleted_in_the_middle_of_a_real_run(real: Any) -> None:
         "Aborting",
         "Verified",
     }
+
+
+def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, tmp_path: Path) -> None:
+    """As when its node is drained."""
+    real.start()
+    schedule = [{"inject": {"pause": {"target": {"broker": 1}}, "for": "90s"}}, {"wait": "90s"}]
+    topics = [{"name": "orders", "replicationFactor": 2}]
+    cluster = {"brokers": 2, "controllers": 1, "config": CONFIG, "topics": topics}
+    real.api.create(experiment(cluster=cluster, schedule=schedule))
+    agent = real.agents[0]
+    (fault,) = until(agent.in_force, "the fault", LONG)
+    (early_end,) = real.early_ends
+    early_end.told(signal.SIGTERM, None)
+    until(lambda: real.phase() == "Completed", "the verdict", LONG)
+    status = real.status()
+    why = "the run was ended early, in its phase 'fault': the runner's pod was asked to stop (SIGTERM)"
+    assert (status["verdict"], status["reason"][: len(why)]) == ("inconclusive", why), json.dumps(status, indent=1)
+    assert (status["faults"]["planned"], status["faults"]["healed"]) == (1, 1)
+    assert agent.injected == agent.undone == [fault]
+    directory = fetch(Kube(real.api.configuration()), "default", "demo", tmp_path / "fetched")
+    verdict = json.loads((directory / "verdict.json").read_text())
+    assert verdict["verdict"] == "inconclusive"
+    assert verdict["acknowledged"] > 0
+    assert (directory / "dumps" / "replica_log.jsonl").stat().st_size > 0
+    with pytest.raises(SystemExit):  # with all of it kept there is nothing to stay for
+        early_end.told(signal.SIGTERM, None)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize(("largest", "claim"), [(archive.LARGEST, ""), (1000, ""), (1000, "recordings")])

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from api_server.world import World
+from log_cluster.outside_clients import OutsideClients
 from log_cluster.real_nodes import RealNodes
 
 from highwater_operator.admin import AdminError, ClusterView, EnsembleView, ServerView, wire_admin
@@ -18,6 +19,7 @@ from highwater_runtime.ports import Endpoint
 
 LONG = 120.0
 CONFIG = {
+    "offsets.topic.replication.factor": 2,
     "broker.session.timeout.ms": 3000,
     "broker.heartbeat.interval.ms": 300,
     "controller.quorum.fetch.timeout.ms": 1500,
@@ -52,7 +54,7 @@ def look(nodes: RealNodes) -> ClusterView:
     return asyncio.run(ask())
 
 
-def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any) -> None:
+def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any, record_property: Any) -> None:
     real.start(functools.partial(wire_admin, at=nodes.at))
     topics = [
         {"name": "orders", "partitions": 2, "replicationFactor": 2},
@@ -81,16 +83,27 @@ def test_a_life_with_real_nodes(real: Any, nodes: RealNodes, wait_for: Any) -> N
     assert "demo-broker-2" not in real.pods()
     assert sorted(look(nodes).brokers) == [0, 1], "unregistered"
 
-    # A change of configuration: controllers first, the active one last of them, then brokers.
+    # Changes of configuration: controllers first, the active one last of them, then brokers; clients of others go on.
     nodes.order.clear()
     active = real.status()["activeController"]
-    real.patch("demo", config={"log.retention.ms": 1_000_000})
-    real.until_settled(patience=LONG)
+    bootstrap = str(nodes.at(Endpoint("demo-broker-0.demo-brokers.default.svc", 9092)))
+    with OutsideClients(bootstrap, "orders") as clients:
+        wait_for(lambda: clients.acknowledged and clients.read, "clients to be at work", LONG)
+        real.patch("demo", config={**CONFIG, "log.retention.ms": 1_000_000})
+        real.until_settled(patience=LONG)
+        once = list(nodes.order)
+        real.patch("demo", config={**CONFIG, "log.retention.ms": 2_000_000})
+        real.until_settled(patience=LONG)
     controllers = [f"demo-controller-{n}" for n in range(3) if 1000 + n != active] + [
         f"demo-controller-{active - 1000}"
     ]
-    assert nodes.order == [*controllers, "demo-broker-0", "demo-broker-1"]
+    assert once == [*controllers, "demo-broker-0", "demo-broker-1"]
+    assert sorted(nodes.order[len(once) :]) == sorted(once)
     assert look(nodes).under_replicated == ()
+    record_property("acknowledged", len(clients.acknowledged))
+    record_property("longest_gap_s", round(clients.longest_gap_s, 2))
+    assert clients.failed == []
+    assert clients.acknowledged <= clients.read.keys(), "nothing that was acknowledged is lost"
 
 
 @pytest.mark.skipif(bool(java.missing()), reason="no ZooKeeper here (apt-get install libzookeeper-java)")
