@@ -24,6 +24,8 @@ _FATAL_WAITS: Final = frozenset(
         "RunContainerError",
     }
 )
+_OF_RUNNING: Final = frozenset({"Unhealthy"})
+"""Reasons of warnings about containers that run: the pod's status says so a moment later."""
 _CREATING: Final = frozenset({"ContainerCreating", "PodInitializing"})
 _LONGEST_LINE: Final = 300
 
@@ -67,7 +69,9 @@ def is_creating(pod: Json) -> bool:
 
 def warning_in_events(events: Iterable[Json]) -> Trouble | None:
     """The latest warning of those about a pod whose containers are being created."""
-    warnings = [one for one in events if one.get("type") == "Warning" and one.get("reason")]
+    warnings = [
+        one for one in events if one.get("type") == "Warning" and one.get("reason") and one["reason"] not in _OF_RUNNING
+    ]
     if not warnings:
         return None
     latest = max(warnings, key=time_of)

@@ -62,6 +62,9 @@ def test_events_count_only_while_containers_are_created() -> None:
     new = {**old, "message": MOUNT, "lastTimestamp": "2026-01-01T00:00:05Z"}
     assert str(warning_in_events([new, normal, old])) == f"FailedMount: {MOUNT}"
     assert warning_in_events([normal]) is None
+    # A kubelet that is faster than its report of the pod: the container runs, and does not listen yet.
+    probed = {"type": "Warning", "reason": "Unhealthy", "message": "Startup probe failed", "lastTimestamp": "2027"}
+    assert warning_in_events([probed, normal]) is None
 
 
 def test_what_a_kubelet_cannot_mount_stands_in_the_status(stage: Any, wait_for: Any) -> None:
