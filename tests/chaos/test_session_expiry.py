@@ -22,7 +22,7 @@ from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_pipeline.anomalies import ON_REQUEST
 from highwater_runtime.controller.zk.election import ControllerElection
 from highwater_runtime.metadata.znodes import PERSISTENT, BrokerNode, broker_path, encode_node
-from highwater_runtime.ports import SECOND
+from highwater_runtime.ports import MS, SECOND
 from highwater_runtime.ports.coordination import Create, Created, Failure, SessionEvent
 from highwater_runtime.ports.trace import BrokerStateChanged
 from highwater_runtime.zookeeper import EnsembleClient
@@ -83,7 +83,7 @@ class Candidate:
 
 
 class Cluster:
-    def __init__(self):
+    def __init__(self, poll_ns=5 * MS):
         self.cluster = parse_experiment(FILE, "test.yaml").cluster
         self.backend = sim.SimBackend()
         self.backend.build(self.cluster, 1)
@@ -92,6 +92,7 @@ class Cluster:
             self.backend.now_ns,
             self.backend.advance,
             on_turn=lambda: self.view.observe(self.backend.events_since(self.view.next_seq)),
+            poll_ns=poll_ns,
         )
         self.faults = FaultManager(self.backend, self.cluster, self.view, self.scheduler, Random, 1 << 60)
         assert self.until(lambda: all(map(self.view.is_unfenced, (0, 1))) and self.view.active_controller() is not None)
@@ -115,14 +116,15 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(monkeypatch):
+def cluster(monkeypatch, request):
     def candidates(cluster, name, _own):
         return lambda ports: Candidate(cluster, name, ports)
 
     monkeypatch.setattr(sim, "broker_factory", candidates)
-    return Cluster()
+    return Cluster(getattr(request, "param", 5 * MS))
 
 
+@pytest.mark.parametrize("cluster", [5 * MS, 400 * MS], indirect=True, ids=["quick turns", "turns as on Kubernetes"])
 def test_the_controller_loses_its_session_and_another_is_elected(cluster):
     before = cluster.view.active_controller()
     epoch = cluster.view.brokers[node_id(before)].broker_epoch

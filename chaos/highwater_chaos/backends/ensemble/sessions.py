@@ -17,7 +17,8 @@ from highwater_runtime.ports.coordination import Coordination, Exists, Failure, 
 CLIENT: Final = "harness-zookeeper"
 _SESSION_MS: Final = 10_000
 _FRESH_NS: Final = 100 * MS
-"""For how long an answer counts, from the moment in which it was asked for."""
+"""For how long an answer counts, from the moment in which it was asked for. It counts once however old it is: on
+Kubernetes a turn of the harness takes longer than this."""
 
 
 class SessionsClient:
@@ -28,6 +29,7 @@ class SessionsClient:
         self._coordination = coordination
         self._own: Session | None = None
         self._owners: dict[int, tuple[int, int]] = {}
+        self._unread: set[int] = set()
         self._asking: dict[int, None] = {}
         self._taken: dict[SessionKey, Session] = {}
 
@@ -83,7 +85,8 @@ class SessionsClient:
         yet, and has been asked for."""
         now = self._ports.clock.now_ns()
         at, owner = self._owners.get(broker, (-_FRESH_NS, 0))
-        if now - at < _FRESH_NS:
+        if broker in self._unread or now - at < _FRESH_NS:
+            self._unread.discard(broker)
             return owner
         if broker not in self._asking and self._own is not None:
             self._asking[broker] = None
@@ -94,3 +97,4 @@ class SessionsClient:
         del self._asking[broker]
         if not isinstance(found, Failure):
             self._owners[broker] = (asked_ns, 0 if found is None else found.ephemeral_owner)
+            self._unread.add(broker)
