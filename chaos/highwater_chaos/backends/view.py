@@ -34,6 +34,7 @@ from highwater_runtime.ports.trace import (
     RaftStateChanged,
 )
 
+_ABOUT_CONTROLLERS: Final = (ControllerChanged, NodeStarted, NodeStopped, RaftStateChanged)
 _NO_NEWS: Final = frozenset({LogAppended, BatchCommitted, RaftAppended, RaftHighWatermark})
 """The bulk of all events, which change nothing here."""
 
@@ -116,6 +117,9 @@ class ClusterView:
     """How often each broker's registration came to an end."""
     crashed: list[str] = field(default_factory=list)
     """Nodes that ended by an exception of their own, in order."""
+    controller_vacancies: int = 0
+    """How often there began to be no active controller, however soon there was another."""
+    _had_controller: bool = False
     _controller: tuple[int, int, int] = (-1, -1, 0)
     """ZooKeeper mode: position in the metadata, broker (−1: none) and beginning of the last change."""
     _raft: dict[str, tuple[int, str, int]] = field(default_factory=dict)
@@ -176,6 +180,10 @@ class ClusterView:
                     self._raft.pop(timed.node, None)
                 case _:
                     pass
+            if isinstance(timed.event, _ABOUT_CONTROLLERS):
+                has_one = self._leading() is not None
+                self.controller_vacancies += self._had_controller and not has_one
+                self._had_controller = has_one
 
     def active_controller(self) -> str | None:
         """Name of the live controller that leads in the highest epoch, or None. In ZooKeeper mode: of the broker that

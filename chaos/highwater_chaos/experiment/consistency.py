@@ -295,6 +295,8 @@ def _references(step: Step, path: str, cluster: Cluster, topics: dict[str, int])
                 yield from _broker(at, value, cluster)
             case "controller" if isinstance(owner, Target):
                 yield from _controller(at, value, cluster)
+            case "follower_controller" if isinstance(owner, Target):
+                yield from _controller(at, 1, cluster)  # where there are at least two
             case "zookeeper" if isinstance(owner, Target):
                 yield from _zookeeper(at, value, cluster)
             case "one" | "minority" | "majority" | "minority_third" | "all" if isinstance(owner, Target):

@@ -15,8 +15,8 @@ class Target(OneOf):
     """Exactly one way to name nodes.
 
     ``leaderOf``, ``followerOf`` (a replica that is not the leader, the first by id), ``isrOf`` (all members),
-    ``lastIsrOf`` (the member when the ISR has one), ``activeController`` (in ZooKeeper mode one of the brokers) name
-    nodes by what they are at that moment;
+    ``lastIsrOf`` (the member when the ISR has one), ``activeController`` (in ZooKeeper mode one of the brokers),
+    ``followerController`` (the first controller that is not active) name nodes by what they are at that moment;
     ``one``, ``minority``, ``majority``, ``minorityThird`` and ``all`` draw from a group with the experiment's seed.
     """
 
@@ -28,6 +28,9 @@ class Target(OneOf):
     isr_of: Annotated[PartitionName | None, Field(description="All in-sync replicas of a partition.")] = None
     last_isr_of: Annotated[PartitionName | None, Field(description="The only in-sync replica of a partition.")] = None
     active_controller: Annotated[Literal[True] | None, Field(description="The active controller.")] = None
+    follower_controller: Annotated[
+        Literal[True] | None, Field(description="The first controller that is not active. Not in ZooKeeper mode.")
+    ] = None
     one: Annotated[Group | None, Field(description="One of a group, drawn by the seed.")] = None
     minority: Annotated[Group | None, Field(description="The largest minority of a group, drawn by the seed.")] = None
     majority: Annotated[Group | None, Field(description="The smallest majority of a group, drawn by the seed.")] = None

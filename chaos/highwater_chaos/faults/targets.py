@@ -61,6 +61,12 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
             if active is None:
                 raise TargetError("activeController: no controller is active")
             return (active,)
+        case "followerController":
+            active = view.active_controller()
+            followers = [name for name in controller_names(cluster) if name != active]
+            if active is None or not followers:
+                raise TargetError("followerController: " + ("no controller is active" if followers else "there is one"))
+            return (followers[0],)
         case how:
             assert value in get_args(Group)
             return draw(how, group(cast("Group", value), cluster), random)

@@ -55,6 +55,21 @@ def is_met(condition: Await, world: World) -> bool:
             raise AssertionError(f"no condition for {other!r}")
 
 
+def is_or_was_met(condition: Await, world: World) -> Callable[[], bool]:
+    """Return whether the condition holds now, or held between two looks since this call, as far as events show it.
+
+    There may be no active controller for a few milliseconds only.
+    """
+    vacancies = world.view.controller_vacancies
+    about = condition.active_controller
+    waits_for_none = about is not None and about.exists is False
+
+    def met() -> bool:
+        return is_met(condition, world) or (waits_for_none and world.view.controller_vacancies > vacancies)
+
+    return met
+
+
 def found(condition: Await, world: World) -> str:
     """What there is instead, for the message of a condition that was not met."""
     view = world.view

@@ -24,7 +24,7 @@ from highwater_chaos.experiment.units import format_duration
 from highwater_chaos.faults import Drawing, TargetError, kind_named
 from highwater_chaos.faults.targets import group, resolve
 from highwater_chaos.process import Process, Scheduler, Sleep, Task, Until
-from highwater_chaos.schedule.conditions import World, found, is_met
+from highwater_chaos.schedule.conditions import World, found, is_or_was_met
 from highwater_chaos.schedule.fault_manager import FaultManager
 from highwater_chaos.schedule.random_administration import RandomAdministration
 from highwater_chaos.schedule.random_faults import DrawnFault, draw_fault, draw_kind
@@ -142,9 +142,10 @@ class ScheduleRunner:
 
     def _await(self, condition: Await) -> Process[bool]:
         text = describe(condition)
-        met = is_met(condition, self._world)
+        is_so = is_or_was_met(condition, self._world)
+        met = is_so()
         if not met:
-            met = yield Until(lambda: is_met(condition, self._world), condition.within, text)
+            met = yield Until(is_so, condition.within, text)
         if not met:
             self.inconclusive_reasons.append(
                 f"await {text} was not met within {format_duration(condition.within)}: {found(condition, self._world)}"
