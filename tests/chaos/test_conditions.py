@@ -6,7 +6,7 @@ import pytest
 
 from highwater_chaos.backends.protocol import NodeState
 from highwater_chaos.experiment.conditions import Await
-from highwater_chaos.schedule.conditions import World, found, is_met
+from highwater_chaos.schedule.conditions import World, found, is_met, is_or_was_met
 from highwater_chaos.schedule.runner import describe
 from highwater_runtime.ports.trace import HighWatermarkAdvanced
 
@@ -90,3 +90,15 @@ def test_changes_of_the_cluster_show(world, events):
     ):
         assert is_met(condition(**fields), world)
     assert not is_met(condition(leader={"partition": "orders-0", "isNot": 1}), world), "no leader is nobody"
+
+
+def test_a_moment_without_a_controller_is_not_missed(world, events):
+    none, one = condition(activeController={"exists": False}), condition(activeController={"exists": True})
+    waits_for_none = is_or_was_met(none, world)
+    assert not waits_for_none()
+    events.raft("controller-0", 2, "resigned")
+    events.raft("controller-1", 9, "leader")
+    assert not is_met(none, world)
+    assert is_met(one, world)
+    assert waits_for_none(), "there was none for a moment"
+    assert not is_or_was_met(none, world)(), "which was before"

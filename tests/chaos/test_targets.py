@@ -27,6 +27,7 @@ def names(events, make_experiment):
         ({"followerOf": "orders-0"}, ("broker-1",)),
         ({"isrOf": "orders-0"}, ("broker-0", "broker-1")),
         ({"activeController": True}, ("controller-0",)),
+        ({"followerController": True}, ("controller-1",)),
         ({"all": "brokers"}, ("broker-0", "broker-1", "broker-2")),
         ({"all": "controllers"}, ("controller-0", "controller-1", "controller-2")),
     ],
@@ -80,3 +81,10 @@ def test_no_leader_and_no_follower_and_no_controller(names, events):
     events.raft("controller-0", 2, "resigned")
     with pytest.raises(TargetError, match="no controller is active"):
         names(activeController=True)
+    with pytest.raises(TargetError, match="no controller is active"):
+        names(followerController=True)
+
+
+def test_the_first_controller_may_be_the_follower(names, events):
+    events.raft("controller-1", 9, "leader")
+    assert names(followerController=True) == ("controller-0",)
