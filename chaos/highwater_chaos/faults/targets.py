@@ -63,10 +63,10 @@ def resolve(target: Target, cluster: Cluster, view: ClusterView, random: Random)
             return (active,)
         case "followerController":
             active = view.active_controller()
-            followers = [name for name in controller_names(cluster) if name != active]
-            if active is None or not followers:
-                raise TargetError("followerController: " + ("no controller is active" if followers else "there is one"))
-            return (followers[0],)
+            passive = [name for name in controller_names(cluster) if name != active]
+            if active is None or not passive:
+                raise TargetError("followerController: " + ("no controller is active" if passive else "there is one"))
+            return (passive[0],)
         case how:
             assert value in get_args(Group)
             return draw(how, group(cast("Group", value), cluster), random)
