@@ -80,7 +80,7 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 THOROUGH = os.environ.get("HIGHWATER_THOROUGH") == "1"
-"""`make thorough`, every night: as many examples as each test says."""
+"""`make thorough`, every night: as many examples as each test says, and the tests with the mark `thorough`."""
 QUICK_EXAMPLES = 60
 """How many of them `make test` tries, the first ones. Tests of fewer, and state machines, are run whole."""
 QUICK_EXAMPLES_OF_MANY = 20
@@ -130,7 +130,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let ``make test`` try the first examples of those that ``make thorough`` tries."""
+    """Let ``make test`` try the first examples of those that ``make thorough`` tries, and no test that is marked so."""
+    if not THOROUGH and item.get_closest_marker("thorough"):
+        item.add_marker(pytest.mark.skip(reason="make thorough runs it"))
     test = getattr(item, "obj", None)
     chosen = getattr(test, "_hypothesis_internal_use_settings", None)
     most = QUICK_EXAMPLES_OF_MANY if hasattr(item, "callspec") else QUICK_EXAMPLES

@@ -71,27 +71,15 @@ def left_behind() -> Callable[[Path], list[str]]:
     return leftovers
 
 
-@pytest.fixture
-def nothing_left() -> Callable[[Path], bool]:
-    return lambda root: next(_left(root), None) is None
-
-
-def _left(root: Path) -> Iterator[str]:
-    """What goes last comes first, and what takes long to look at comes last: who waits looks at little."""
-    yield from (f"run {path.name}" for path in run_directories(root))
-    yield from (f"mount {point}" for point in linux.mount_points(root))
-    if os.geteuid() == 0:
-        attached = loop.attached().items()
-        yield from (f"{device} over {image}" for device, image in attached if image.is_relative_to(root))
-    yield from (f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root))
-    for path in NETNS.glob("hw-*"):
-        run = marked_for(path.name)
-        if run and Path(run).is_relative_to(root):
-            yield f"namespace {path.name}"
-
-
 def leftovers(root: Path) -> list[str]:
-    return list(_left(root))
+    left = [f"mount {point}" for point in linux.mount_points(root)]
+    if os.geteuid() == 0:
+        left += [f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root)]
+    left += [f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root)]
+    if NETNS.is_dir():
+        runs = {path.name: marked_for(path.name) for path in NETNS.glob("hw-*")}
+        left += [f"namespace {name}" for name, run in runs.items() if run and Path(run).is_relative_to(root)]
+    return left + [f"run {path.name}" for path in run_directories(root)]
 
 
 @pytest.fixture(scope="session")

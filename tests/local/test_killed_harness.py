@@ -32,7 +32,6 @@ def test_nothing_stays(
     small_file: Callable[..., Path],
     await_true: Callable[..., None],
     left_behind: Callable[[Path], list[str]],
-    nothing_left: Callable[[Path], bool],
 ) -> None:
     path = small_file(FAULTS, timeout="3h")
     process = subprocess.Popen(
@@ -66,7 +65,7 @@ def test_nothing_stays(
     finally:
         process.kill()
         process.wait()
-    await_true(lambda: nothing_left(state), "nothing is left")
+    await_true(lambda: left_behind(state) == [], "nothing is left")
     if signal_ is signal.SIGKILL:
         assert process.returncode == -signal.SIGKILL
     else:
