@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from highwater_chaos.experiment.faults import FaultKindError, fault_kinds
 
 FAULT = '''
 """``blackout``: a node can neither send nor receive."""
@@ -66,15 +69,15 @@ spec:
   schedule:
     - inject: {KIND: {target: {broker: 1}}, for: 1s}
     - wait: 2s
-    - random: {for: 20s, every: 2s, lasting: 2s, faults: {DRAWN: 1}}
+    - random: {for: 5s, every: 2s, lasting: 1s, faults: {DRAWN: 1}}
 """
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Runs ``highwater`` where a distribution with this entry point is installed."""
+def installed(tmp_path):
+    """Install a distribution with this entry point; returns the directory that ``sys.path`` has to name."""
 
-    def install_and_run(entry_point, kind, *arguments, drawn=None, change=("", "")):
+    def install(entry_point, change=("", "")):
         site = tmp_path / "site"
         info = site / "blackout-1.0.dist-info"
         info.mkdir(parents=True)
@@ -82,6 +85,17 @@ def run(tmp_path):
         (info / "entry_points.txt").write_text(f"[highwater.faults]\n{entry_point}\n")
         assert change[0] in FAULT
         (site / "blackout.py").write_text(FAULT.replace(*change))
+        return site
+
+    return install
+
+
+@pytest.fixture
+def run(tmp_path, installed):
+    """Runs ``highwater`` where a distribution with this entry point is installed."""
+
+    def install_and_run(entry_point, kind, *arguments, drawn=None, change=("", "")):
+        site = installed(entry_point, change)
         file = tmp_path / "experiment.yaml"
         file.write_text(EXPERIMENT.replace("KIND", kind).replace("DRAWN", drawn or kind))
         return subprocess.run(
@@ -154,8 +168,16 @@ def test_an_unknown_kind_cannot_be_drawn(run):
         ("darkness = blackout:Blackout", "expected the entry point's name to be the fault's KIND"),
     ],
 )
-def test_an_entry_point_that_cannot_be_used_is_named(run, entry_point, why):
-    done = run(entry_point, "kill")
+def test_an_entry_point_that_cannot_be_used_is_named(installed, monkeypatch, entry_point, why):
+    monkeypatch.syspath_prepend(installed(entry_point))
+    monkeypatch.delitem(sys.modules, "blackout", raising=False)
+    with pytest.raises(FaultKindError, match=re.escape(why)) as refusal:
+        fault_kinds.__wrapped__()  # what this process knows already stays as it is
+    monkeypatch.delitem(sys.modules, "blackout", raising=False)
+    assert f"entry point {entry_point.split(' = ')[0]!r}" in str(refusal.value)
+
+
+def test_an_entry_point_that_cannot_be_used_ends_the_command(run):
+    done = run("blackout = blackout:Nothing", "kill")
     assert done.returncode == 254
-    assert f"entry point {entry_point.split(' = ')[0]!r}" in done.stderr
-    assert why in done.stderr
+    assert "entry point 'blackout'" in done.stderr

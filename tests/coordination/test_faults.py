@@ -259,7 +259,11 @@ def run(seed: int, monkeypatch: pytest.MonkeyPatch) -> Schedule:
         raise
 
 
-@pytest.mark.parametrize("seeds", [range(first, first + 6) for first in range(0, 18, 6)], ids=str)
+@pytest.mark.parametrize(
+    "seeds",
+    [range(6), *(pytest.param(range(first, first + 6), marks=pytest.mark.thorough) for first in (6, 12))],
+    ids=str,
+)
 def test_random_schedules(monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
     for seed in seeds:
         run(seed, monkeypatch)

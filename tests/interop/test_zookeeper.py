@@ -69,7 +69,7 @@ def test_kafka_python(cluster):
     admin.close()
 
 
-@pytest.mark.parametrize("story", ["roundtrip", "group", "reassign"])
+@pytest.mark.parametrize("story", ["roundtrip", pytest.param("group", marks=pytest.mark.thorough), "reassign"])
 def test_java(cluster, interop_java, topic_of, story):
     arguments = {
         "roundtrip": lambda: (topic_of(), "none", "lz4"),

@@ -16,7 +16,7 @@ RECREATE = """
 """
 
 
-@pytest.mark.parametrize("seed", range(1, 4))
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in (2, 3))])
 def test_a_topic_is_recreated_under_load(simulate: Any, seed: int) -> None:
     run = simulate(
         RECREATE,

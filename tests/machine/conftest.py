@@ -43,15 +43,25 @@ def await_true(condition: Callable[[], object], what: str, seconds: float = 60) 
         time.sleep(0.01)
 
 
+def _left(root: Path) -> Iterator[str]:
+    """What goes last comes first, and what takes long to look at comes last: who waits looks at little."""
+    yield from (f"run {path.name}" for path in run_directories(root))
+    yield from (f"mount {point}" for point in linux.mount_points(root))
+    yield from (f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root))
+    yield from (f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root))
+    for path in NETNS.glob("hw-*"):
+        run = marked_for(path.name)
+        if run and Path(run).is_relative_to(root):
+            yield f"namespace {path.name}"
+
+
 def leftovers(root: Path) -> list[str]:
     """Everything of any run below a state directory that is on the machine."""
-    left = [f"mount {point}" for point in linux.mount_points(root)]
-    left += [f"{device} over {image}" for device, image in loop.attached().items() if image.is_relative_to(root)]
-    left += [f"process {one.pid}" for one, run in marks(RUN_MARK) if Path(run).is_relative_to(root)]
-    if NETNS.is_dir():
-        runs = {path.name: marked_for(path.name) for path in NETNS.glob("hw-*")}
-        left += [f"namespace {name}" for name, run in runs.items() if run and Path(run).is_relative_to(root)]
-    return left + [f"run {path.name}" for path in run_directories(root)]
+    return list(_left(root))
+
+
+def nothing_left(root: Path) -> bool:
+    return next(_left(root), None) is None
 
 
 @dataclass
@@ -136,12 +146,17 @@ def maker(state: Path) -> Iterator[Callable[..., Maker]]:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
-    await_true(lambda: not leftovers(state), "the guardian has cleaned up")
+    await_true(lambda: nothing_left(state), "the guardian has cleaned up")
 
 
 @pytest.fixture(name="leftovers")
 def leftovers_fixture() -> Callable[[Path], list[str]]:
     return leftovers
+
+
+@pytest.fixture(name="nothing_left")
+def nothing_left_fixture() -> Callable[[Path], bool]:
+    return nothing_left
 
 
 @pytest.fixture(name="await_true")

@@ -119,21 +119,21 @@ def program(state: Path) -> Iterator[Program]:
         thread.join()
 
 
-def test_killed_while_all_last(maker: Any, leftovers: Any, await_true: Any) -> None:
+def test_killed_while_all_last(maker: Any, leftovers: Any, nothing_left: Any, await_true: Any) -> None:
     made = maker(",".join(KINDS_TO_KILL), "hold")
     assert made.line() == "made"
     assert leftovers(made.root)
     made.process.kill()
-    await_true(lambda: not leftovers(made.root), "nothing is left of any kind")
+    await_true(lambda: nothing_left(made.root), "nothing is left of any kind")
 
 
 @pytest.mark.parametrize("kind", KINDS_TO_KILL)
-def test_killed_at_any_moment(maker: Any, leftovers: Any, await_true: Any, kind: str) -> None:
+def test_killed_at_any_moment(maker: Any, nothing_left: Any, await_true: Any, kind: str) -> None:
     made = maker(kind, "churn")
     assert made.line() == "made"
     time.sleep(random.Random(kind).uniform(0, 0.06))  # the moment itself is what varies
     made.process.kill()
-    await_true(lambda: not leftovers(made.root), f"nothing is left of {kind}")
+    await_true(lambda: nothing_left(made.root), f"nothing is left of {kind}")
 
 
 def test_a_maker_that_hangs_does_not_keep_its_faults(maker: Any, await_true: Any) -> None:
@@ -164,14 +164,14 @@ def test_guardian_killed_too_then_heal(maker: Any, leftovers: Any, state: Path) 
     assert heal(state) == []
 
 
-def test_what_was_told_is_taken_back(maker: Any, leftovers: Any, await_true: Any, program: Program) -> None:
+def test_what_was_told_is_taken_back(maker: Any, nothing_left: Any, await_true: Any, program: Program) -> None:
     moments = random.Random("instruction")
     for _ in range(5):
         made = maker("instruction", "churn")
         assert made.line() == "made"
         time.sleep(moments.uniform(0, 0.06))  # the moment itself is what varies
         made.process.kill()
-        await_true(lambda root=made.root: not leftovers(root), "nothing is left of the run")
+        await_true(lambda root=made.root: nothing_left(root), "nothing is left of the run")
         assert program.kept == set()
     assert "keep" in program.told
 
@@ -214,7 +214,7 @@ def test_two_healers_at_once(maker: Any, leftovers: Any, state: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_of_a_terminal_do_not_end_the_guardian(
-    maker: Any, leftovers: Any, await_true: Callable[..., None], number: signal.Signals
+    maker: Any, nothing_left: Any, await_true: Callable[..., None], number: signal.Signals
 ) -> None:
     made = maker("cut", "hold")
     assert made.line() == "made"
@@ -222,7 +222,7 @@ def test_signals_of_a_terminal_do_not_end_the_guardian(
     assert guardian is not None
     guardian.send(number)
     os.killpg(made.process.pid, number)
-    await_true(lambda: not leftovers(made.root), "nothing is left")
+    await_true(lambda: nothing_left(made.root), "nothing is left")
     assert guardian.wait_gone(30), "and the guardian goes with the run"
 
 
