@@ -49,14 +49,41 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
     history = runs / "campaign" / "good" / "history" / "operations.jsonl"
     empty = highwater.write("empty.jsonl", "")
     assert highwater("check", history, empty).status == 2, "one of which nothing is known"
-    torn = runs / "bad" / "history" / "operations.jsonl"
-    torn.write_bytes(torn.read_bytes()[:-20])
-    refused = highwater("check", runs)
-    assert (refused.status, "runs/bad" in refused.err) == (254, True)
     for path, said in (("nowhere", "no such file"), ("s3a://bucket/runs", "expected a path or a file:// address")):
         wrong = highwater("check", path)
         assert (wrong.status, wrong.out, said in wrong.err) == (254, "", True)
     assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254
+
+
+def test_what_cannot_be_judged_does_not_stop_the_rest(highwater: Any, failed_run: Path, tiny_run: Path) -> None:
+    """Each is named with its reason, all others are judged, and the worst status is the command's."""
+    runs = highwater.folder / "runs"
+    for name in ("a-torn", "c-wrong-schema"):
+        shutil.copytree(failed_run / "history", runs / name)
+    torn = runs / "a-torn" / "operations.jsonl"
+    torn.write_bytes(torn.read_bytes()[:-20])
+    (runs / "c-wrong-schema" / "operations.jsonl").write_text('{"offset": 1}\n', encoding="utf-8")
+    shutil.copytree(tiny_run, runs / "b-good")
+    shutil.copytree(tiny_run, runs / "e-without-events")
+    (runs / "e-without-events" / "events" / "nodes.jsonl").unlink()
+    asked = ["nowhere", torn, runs / "b-good", runs / "c-wrong-schema" / "operations.jsonl", runs / "e-without-events"]
+    done = highwater("check", *asked, "--json")
+    assert done.status == 254
+    assert done.json["valid"] == "unknown"
+    rows = {row["path"]: row for row in done.json["runs"]}
+    assert list(rows) == [str(path) for path in asked]
+    assert rows[str(runs / "b-good")]["valid"] is True
+    for path, said in (
+        ("nowhere", "no such file"),
+        (str(torn), "torn line"),
+        (str(asked[3]), "operations.jsonl:1:"),
+        (str(asked[4]), "nodes.jsonl"),
+    ):
+        assert said in rows[path]["error"]
+        assert rows[path]["valid"] == "unknown"
+        assert rows[path]["error"] in done.err
+    assert highwater("check", "nowhere", runs / "b-good").out.startswith("PASS")
+    assert highwater("check", "nowhere", failed_run, "--json").json["valid"] is False
 
 
 def test_check_of_a_pass(highwater: Any, tiny_run: Path) -> None:

@@ -20,6 +20,7 @@ from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.report import BadRunFile
 from highwater_chaos.run_summary import BadSummary, RunSummary, ensure_judgeable, is_run_directory, read_summary
+from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTable, write_parquet
@@ -32,7 +33,7 @@ from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
 from highwater_pipeline.tables import in_memory, load_run, open_run
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
-_WORST: Final = (Exit.OK, Exit.INCONCLUSIVE, Exit.FAIL)
+_WORST: Final = (Exit.OK, Exit.INCONCLUSIVE, Exit.FAIL, Exit.USAGE)
 _FOR_SPARK: Final = 256 << 20
 """Bytes of recordings beyond which Spark judges: below, its start takes longer than it saves."""
 T = TypeVar("T")
@@ -78,34 +79,68 @@ def check(
     """Judge recorded runs again.
 
     Takes run directories and the history of any run. Exits by the verdicts: 0 if all pass, 1 if one fails, else 2 if
-    one is inconclusive.
+    one is inconclusive. What cannot be judged is named, the rest is judged, and the status is 254.
     """
     if master is not None and engine == "process":
         raise UsageError("--master is for Spark: leave out --engine process")
     settings = _settings(acks, idempotence, retention=retention)
-    histories = histories_of(paths)
-    for history in histories:
-        _refuse_early(history, settings, written)
-    found: list[tuple[Path, Judgement, dict[str, Any]]] = []
-    for history in histories:
+    asked, refused = _asked(paths, settings, written)
+    found: dict[str, tuple[Path, Judgement, dict[str, Any]]] = {}
+    for history in (one for one in asked if isinstance(one, Path)):
         chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
         began = time.monotonic()
         print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
-        judgement = _judge(history, written, model, chosen, master, settings)
+        try:
+            judgement = _judge(history, written, model, chosen, master, settings)
+            verdict = _verdict(history, judgement, model)
+        except UserError as error:
+            refused[str(history)] = str(error)
+            print(error, file=sys.stderr)
+            continue
         start = ", Spark's start included" if chosen == "spark" else ""
         print(f"judged in {time.monotonic() - began:.1f} s{start}", file=sys.stderr)
-        found.append((history, judgement, _verdict(history, judgement, model)))
+        found[str(history)] = history, judgement, verdict
         if not as_json:
-            _print(judgement.run_id, found[-1][2])
-    if as_json:
-        rows = [_row(*one) for one in found]
-        shown = rows[0] if len(rows) == 1 else {"valid": _valid([verdict for *_, verdict in found]), "runs": rows}
-        print(json.dumps(shown, indent=2))
-    return max((_STATUS[verdict["verdict"]] for *_, verdict in found), key=_WORST.index)
+            _print(judgement.run_id, verdict)
+    if as_json and (found or len(asked) > 1):
+        names = [str(one) for one in asked]
+        rows = [_row(*found[name]) if name in found else _row_of_refused(name, refused[name]) for name in names]
+        print(json.dumps(rows[0] if len(rows) == 1 else {"valid": _valid(rows), "runs": rows}, indent=2))
+    statuses = [_STATUS[verdict["verdict"]] for *_, verdict in found.values()]
+    return max([*statuses, *(Exit.USAGE for _ in refused)], key=_WORST.index)
+
+
+def _asked(paths: Sequence[str], settings: Settings | None, written: Format) -> tuple[list[Path | str], dict[str, str]]:
+    """Return what ``paths`` name, each once and in order, and why some of it cannot be judged, by its name.
+
+    A string is a name that is refused already. That is said before anything is judged, which may take minutes.
+    """
+    asked: dict[str, Path | str] = {}
+    refused: dict[str, str] = {}
+
+    def refuse(name: str, error: UserError) -> None:
+        asked[name], refused[name] = name, str(error)
+        print(error, file=sys.stderr)
+
+    for path in paths:
+        try:
+            histories = histories_of(path)
+        except UserError as error:
+            refuse(path, error)
+            continue
+        for history in histories:
+            if (name := str(history)) in asked:
+                continue
+            asked[name] = history
+            try:
+                _refuse_early(history, settings, written)
+            except UserError as error:
+                refuse(name, error)
+    return list(asked.values()), refused
 
 
 def _refuse_early(history: Path, settings: Settings | None, written: Format) -> None:
-    """Raise :class:`UsageError` for what is seen to be wrong before anything is judged, which may take minutes."""
+    """Raise :class:`UsageError` for what is seen to be wrong without reading the history."""
     if history.is_file():
         return
     if written != "highwater":
@@ -127,17 +162,30 @@ def _row(history: Path, judgement: Judgement, found: Mapping[str, Any]) -> dict[
     return {
         "run_id": judgement.run_id,
         "path": str(history),
-        "valid": _valid([found]),
+        "valid": _valid_of(found["verdict"]),
         **shown,
         "unseen": unseen,
         "stats": judgement.stats,
     }
 
 
-def _valid(found: Sequence[Mapping[str, Any]]) -> bool | Literal["unknown"]:
-    """Return what Jepsen's checkers call the verdict of them all."""
-    verdicts = {one["verdict"] for one in found}
-    return False if "fail" in verdicts else "unknown" if "inconclusive" in verdicts else True
+def _row_of_refused(name: str, error: str) -> dict[str, Any]:
+    """What cannot be judged, in the JSON document."""
+    return {"path": name, "valid": "unknown", "error": error}
+
+
+Valid = Literal[True, False, "unknown"]
+
+
+def _valid_of(verdict: str) -> Valid:
+    """Return what Jepsen's checkers call a verdict."""
+    return False if verdict == "fail" else "unknown" if verdict == "inconclusive" else True
+
+
+def _valid(rows: Sequence[Mapping[str, Any]]) -> Valid:
+    """Return what they all come to."""
+    every = [row["valid"] for row in rows]
+    return False if False in every else "unknown" if "unknown" in every else True
 
 
 def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -> Settings | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -17,18 +17,15 @@ _LEVELS: Final = 2
 _TABLES: Final = (OPERATIONS_FILE, NODE_EVENTS_FILE, REPLICA_LOG_FILE)
 
 
-def histories_of(paths: Sequence[str]) -> list[Path]:
-    """Return all runs and files that these paths name, each once, in order.
+def histories_of(path: str) -> list[Path]:
+    """Return all runs and files that a path names, each once, in order.
 
-    A path is a run directory, a directory of such, a file, a pattern of any of them, or a ``file://`` address.
+    It is a run directory, a directory of such, a file, a pattern of any of them, or a ``file://`` address.
 
     Raises:
-        UsageError: a path names nothing.
+        UsageError: it names nothing.
     """
-    found: list[Path] = []
-    for path in paths:
-        found += _named(path)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(_named(path)))
 
 
 def bytes_of(history: Path) -> int:
