@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from highwater_pipeline.specification.decisions import Decisions
+from highwater_pipeline.specification.decisions import NO_LEADER, Decisions
 from highwater_pipeline.specification.lineage import UNKNOWN, Lineage
 from highwater_pipeline.specification.refusal import Refusal
 from highwater_pipeline.specification.replica import Replica
@@ -91,16 +91,11 @@ class Machine:
             replica = self._replicas[broker] = Replica(broker, event["incarnation"])
         elif event["incarnation"] > replica.incarnation and event["kind"] != "node-stopped":
             replica.restart(event["incarnation"])
-        before = None
         refusals = []
-        for rule, what in take(replica, event):
-            if before is None:
-                before, permitted = replica.to_dict(), tuple(self._permitted(replica))
-                because = self._because(replica, event)
-            refusals.append(Refusal(rule, what, event["row"], before, permitted, because))
+        for rule, what in take(replica, event):  # a step yields what it breaks before it changes the state
+            state, permitted = replica.to_dict(), tuple(self._permitted(replica))
+            refusals.append(Refusal(rule, what, event["row"], state, permitted, self._because(replica, event)))
         return refusals
-
-    # Every step yields what it breaks before it changes the state, so that refusals show the state of before.
 
     # --- a node ---------------------------------------------------------------------------------------------------
 
@@ -280,8 +275,8 @@ class Machine:
         epoch, end, leader = event["leader_epoch"], event["end_offset"], event["leader"]
         yield from self._take_role(replica, event)
         decided = self._decisions.leader_of.get(epoch)
-        if decided is not None and leader not in decided:
-            yield "role", f"broker {leader} is followed in leader epoch {epoch}, the leader of which is {sorted(decided)}"
+        if decided is not None and leader not in {NO_LEADER, *decided}:
+            yield "role", f"broker {leader} is followed in leader epoch {epoch}, led by {sorted(decided)}"
         replica.role, replica.leader, replica.leader_epoch = "follower", leader, epoch
         replica.partition_epoch = replica.isr = replica.open = replica.committed = None
         replica.high_watermark = None

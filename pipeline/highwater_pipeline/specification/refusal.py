@@ -7,7 +7,7 @@ from typing import Any, Final
 
 RULES: Final[dict[str, str]] = {
     # --- decisions on the partition ---
-    "epochs-advance": "each decision has a higher partition epoch and no lower leader epoch; a new leader has a new one",
+    "epochs-advance": "a decision has a higher partition epoch and no lower leader epoch; a new leader has a new one",
     "isr-of-replicas": "the ISR is not empty and a part of the replicas, and the leader is a member",
     "leader-from-isr": "a new leader is a member of the ISR of the decision before",
     "leader-alive": "a new leader is registered and unfenced (KRaft mode)",
@@ -33,8 +33,8 @@ RULES: Final[dict[str, str]] = {
     " this leader epoch",
     "commit": "batches are committed one behind the other, as they stand in the leader's log",
     "proposal": "a leader proposes one ISR at a time, based on the decision that it knows",
-    "proposal-caught-up": "a replica that is proposed has fetched, in this leader epoch, up to the high watermark and to"
-    " the start of the epoch",
+    "proposal-caught-up": "a replica that is proposed has fetched, in this leader epoch, up to the high watermark and"
+    " to the start of the epoch",
     "proposal-end": "a proposal ends when it is committed, superseded, or refused by the controller",
     "acknowledge": "acks=all is acknowledged by the leader, below its high watermark, with min.insync.replicas in sync",
     # --- clients ---

@@ -38,7 +38,7 @@ class Replica:
     def restart(self, incarnation: int) -> None:
         """Begin a new incarnation: only the log is left of what was."""
         self.incarnation = incarnation
-        self.role, self.leader, self.leader_epoch, self.partition_epoch = "none", None, None, None
+        self.role, self.leader, self.leader_epoch, self.partition_epoch = "unknown", None, None, None
         self.isr = self.open = None
         self.min_isr = self.high_watermark = self.committed = None
 
