@@ -60,7 +60,7 @@ class Decisions:
         found.states = [states[offset] for offset in sorted(states)]
         for state in found.states:
             if state["reason"] != "deleted":
-                found.by_partition_epoch[state["partition_epoch"]] = state
+                found.by_partition_epoch.setdefault(state["partition_epoch"], state)
                 found.leader_of.setdefault(state["leader_epoch"], set()).add(state["leader"])
         return found
 
@@ -95,9 +95,10 @@ def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterato
     if before is not None:
         yield from _broken_epochs(before, state)
         unclean = decisions.unclean and isr == [leader]
-        if leader not in (NO_LEADER, before["leader"], *before["isr"]) and not unclean:
+        from_outside = {leader} - {NO_LEADER, before["leader"], *before["isr"]}
+        if from_outside and not unclean:
             yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
-        joining = sorted(set(isr) - set(before["isr"]))
+        joining = sorted(set(isr) - set(before["isr"]) - from_outside)
         if joining and not unclean and not _is_proposed(decisions, before, state):
             yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before['isr']} without a proposal"
     if not decisions.is_zookeeper:

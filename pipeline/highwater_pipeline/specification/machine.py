@@ -162,6 +162,9 @@ class Machine:
             else:
                 replica.log.extend_from(led.log, start, end)
             replica.reached[epoch] = max(end, replica.reached.get(epoch, 0))
+            if led is not None:
+                sent = min(led.high_watermark_known_at(end), end)
+                replica.high_watermark = max(sent, replica.high_watermark or 0)
         replica.end, replica.end_row = end, event["row"]
 
     def _append_of_leader(self, replica: Replica, led: _Led | None, start: int, end: int, epoch: int) -> Broken:
@@ -191,7 +194,8 @@ class Machine:
         if (replica.end is not None and end != replica.end) or (to > end and event["reason"] != "restart-at"):
             yield "truncate", f"a truncation from {end} to {to}"
         led = self._led.get(epoch)
-        if led is not None and event["reason"] != "restart-at" and to < end and not self._compacted:
+        may_truncate = replica.role in ("unknown", "follower") and event["reason"] != "restart-at"
+        if led is not None and may_truncate and to < end and not self._compacted:
             mine, its = replica.log.at(to), led.epoch_at(to)
             if UNKNOWN not in (mine, its) and mine == its and to >= (replica.start or 0):
                 yield (
@@ -317,7 +321,7 @@ class Machine:
             yield "high-watermark", what
         if replica.end is not None and to > replica.end:
             yield "high-watermark", f"{what}, beyond the log end offset"
-        if replica.isr is not None and replica.role == "leader":
+        elif replica.isr is not None and replica.role == "leader":
             if replica.min_isr is not None and len(replica.isr) < replica.min_isr:
                 yield "high-watermark-min-isr", what
             if self._exact:
