@@ -128,6 +128,19 @@ class History:
         self.proposes(0, isr, 0, 0).accepts(0, isr, 0, 0).decides(0, 0, 1, isr)
         return self.ends(0, isr, 0, 1)
 
+    def fetches(self) -> History:
+        """One more record, on the leader and on broker 1."""
+        return self.appends(0, 10, 11, 0).appends(1, 10, 11, 0, "follower")
+
+    def grows(self, based_on: int) -> History:
+        """The controller takes the third replica into the ISR by a proposal that is based on a partition epoch."""
+        isr = [0, 1, 2]
+        return self.proposes(0, isr, 0, 1).accepts(0, isr, 0, based_on).decides(0, 0, 2, isr)
+
+    def elects(self) -> History:
+        """Broker 1 is elected for epoch 1, alone in the ISR."""
+        return self.decides(1, 1, 1, [1])
+
     def fails_over(self) -> History:
         """Broker 1 leads epoch 1 and appends two records; broker 0 had appended two that nobody fetched."""
         self.appends(0, 10, 12, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2])
@@ -139,7 +152,7 @@ CASES: list[tuple[str, Tail, Tail]] = [
     # --- decisions ---
     ("epochs-advance", lambda h: h.decides(1, 1, 1, [1, 2]), lambda h: h.decides(0, 0, 0, [0, 1])),
     ("epochs-advance", lambda h: h.decides(1, 1, 1, [1, 2]), lambda h: h.decides(1, 0, 1, [1, 2])),
-    ("isr-of-replicas", lambda h: h.decides(1, 1, 1, [1]), lambda h: h.decides(1, 1, 1, [2])),
+    ("isr-of-replicas", lambda h: h.elects(), lambda h: h.decides(1, 1, 1, [2])),
     ("isr-of-replicas", lambda h: h.decides(-1, 1, 1, [1]), lambda h: h.decides(-1, 1, 1, [])),
     (
         "leader-from-isr",
@@ -149,7 +162,7 @@ CASES: list[tuple[str, Tail, Tail]] = [
     (
         "leader-alive",
         lambda h: h.lives(1, "fenced").decides(2, 1, 1, [2]),
-        lambda h: h.lives(1, "fenced").decides(1, 1, 1, [1]),
+        lambda h: h.lives(1, "fenced").elects(),
     ),
     (
         "fenced-leaves-isr",
@@ -198,8 +211,8 @@ CASES: list[tuple[str, Tail, Tail]] = [
     # --- roles ---
     (
         "role",
-        lambda h: h.decides(1, 1, 1, [1]).follows(2, 1, 1, 10),
-        lambda h: h.decides(1, 1, 1, [1]).follows(2, 0, 1, 10),
+        lambda h: h.elects().follows(2, 1, 1, 10),
+        lambda h: h.elects().follows(2, 0, 1, 10),
     ),
     (
         "role",
@@ -208,29 +221,25 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ),
     (
         "role",
-        lambda h: h.decides(1, 1, 1, [1]).leads(1, 1, 1, 10, [1]),
-        lambda h: h.decides(1, 1, 1, [1]).leads(1, 1, 1, 10, [1, 2]),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1, 2]),
     ),
     ("one-leader", lambda h: h.leads(1, 1, 7, 10, [1]), lambda h: h.leads(1, 0, 7, 10, [1])),
     (
         "role-keeps-log",
-        lambda h: h.decides(1, 1, 1, [1]).follows(2, 1, 1, 10),
-        lambda h: h.decides(1, 1, 1, [1]).follows(2, 1, 1, 9),
+        lambda h: h.elects().follows(2, 1, 1, 10),
+        lambda h: h.elects().follows(2, 1, 1, 9),
     ),
     (
         "follower-high-watermark",
-        lambda h: h.decides(1, 1, 1, [1]).leads(1, 1, 1, 10, [1], hw=5),
-        lambda h: h.decides(1, 1, 1, [1]).leads(1, 1, 1, 10, [1], hw=6),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=5),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=6),
     ),
     # Broker 1 has what its leader sent after it had moved its high watermark to 5: it must know of that.
     (
         "follower-high-watermark",
-        lambda h: (
-            h.appends(0, 10, 11, 0).appends(1, 10, 11, 0, "follower").decides(1, 1, 1, [1]).leads(1, 1, 1, 11, [1], 5)
-        ),
-        lambda h: (
-            h.appends(0, 10, 11, 0).appends(1, 10, 11, 0, "follower").decides(1, 1, 1, [1]).leads(1, 1, 1, 11, [1], 4)
-        ),
+        lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 5),
+        lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 4),
     ),
     # --- the leader ---
     ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 5, 0)),
@@ -270,10 +279,10 @@ CASES: list[tuple[str, Tail, Tail]] = [
     # Everything below the high watermark is not enough: the true one may be anywhere below the start of the epoch.
     (
         "proposal-caught-up",
-        lambda h: h.decides(1, 1, 1, [1]).leads(1, 1, 1, 10, [1]).follows(2, 1, 1, 10).proposes(1, [1, 2], 1, 1),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]).follows(2, 1, 1, 10).proposes(1, [1, 2], 1, 1),
         lambda h: (
             h.broker(2, "log-loaded", 2, offset=0, end_offset=8, reason="recovered")
-            .decides(1, 1, 1, [1])
+            .elects()
             .leads(1, 1, 1, 10, [1])
             .broker(2, "became-follower", 2, leader=1, leader_epoch=1, offset=0, end_offset=8)
             .proposes(1, [1, 2], 1, 1)
