@@ -15,6 +15,8 @@ from typing import Any, Final
 from highwater_pipeline.specification.refusal import Refusal
 
 NO_LEADER: Final = -1
+_ACCEPTED: Final = ("NONE", "NEW_LEADER_ELECTED")
+"""The second: the ISR was changed as proposed, by which a reassignment is complete, and the leader has to go."""
 Event = dict[str, Any]
 
 
@@ -43,9 +45,9 @@ class Decisions:
             match event["kind"]:
                 case "partition-changed":
                     states.setdefault(event["metadata_offset"], event)
-                case "alter-partition-handled" if event["reason"] == "NONE" and event["metadata_offset"] >= 0:
+                case "alter-partition-handled" if event["reason"] in _ACCEPTED:
                     found.accepted[event["metadata_offset"]] = event
-                case "alter-partition-handled" if event["reason"] != "NONE":
+                case "alter-partition-handled":
                     found.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
                 case "isr-proposed":
                     broker = int(event["node"].rpartition("-")[2])
@@ -95,12 +97,13 @@ def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterato
     if before is not None:
         yield from _broken_epochs(before, state)
         unclean = decisions.unclean and isr == [leader]
-        from_outside = {leader} - {NO_LEADER, before["leader"], *before["isr"]}
-        if from_outside and not unclean:
-            yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
-        joining = sorted(set(isr) - set(before["isr"]) - from_outside)
-        if joining and not unclean and not _is_proposed(decisions, before, state):
-            yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before['isr']} without a proposal"
+        if not unclean and not _is_proposed(decisions, before, state):
+            from_outside = {leader} - {NO_LEADER, before["leader"], *before["isr"]}
+            if from_outside:
+                yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
+            joining = sorted(set(isr) - set(before["isr"]) - from_outside)
+            if joining:
+                yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before['isr']} without a proposal"
     if not decisions.is_zookeeper:
         yield from _broken_lives(decisions, before, state)
 
