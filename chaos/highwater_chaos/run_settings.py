@@ -27,13 +27,22 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         deleting.add(EVERY_TOPIC)  # what a borrowed cluster's nodes are set to is not known
     if nodes is not None and "compact" in str(nodes.get("log.cleanup.policy", "")):
         compacting.add(EVERY_TOPIC)
+    unclean = {name for name, config in configs if _elects_uncleanly(config)}
+    if nodes is None or _elects_uncleanly({name: str(value) for name, value in nodes.items()}):
+        unclean.add(EVERY_TOPIC)
     return Settings(
         acks=spec.workload.acks,
         idempotence=spec.workload.idempotence,
         retention=tuple(sorted(deleting)),
         compaction=tuple(sorted(compacting)),
         deletion=tuple(sorted(deletion)),
+        unclean=tuple(sorted(unclean)),
     )
+
+
+def _elects_uncleanly(config: Mapping[str, str]) -> bool:
+    """Whether properties of a topic or of nodes allow a leader from outside the ISR."""
+    return config.get("unclean.leader.election.enable", "false").lower() == "true"
 
 
 def _deletes(config: Mapping[str, str]) -> bool:

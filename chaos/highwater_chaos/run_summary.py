@@ -83,7 +83,11 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
         run_ns=result.run_ns,
         wall_seconds=result.wall_seconds,
         wire=wire,
-        settings=msgspec.structs.replace(settings_of(experiment), final_reads_cut_short=result.final_reads_cut_short),
+        settings=msgspec.structs.replace(
+            settings_of(experiment),
+            final_reads_cut_short=result.final_reads_cut_short,
+            exact_order=result.backend == "sim",
+        ),
         load=result.load,
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],

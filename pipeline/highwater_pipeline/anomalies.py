@@ -55,6 +55,7 @@ INSIDE_CHECKS: Final[dict[str, str]] = {
     "stray-partition": "a broker that runs kept a replica's log that the cluster had not assigned to it for long",
     "live-partition-deleted": "a broker took a replica's log away though the replica was assigned to it",
     "deleted-topic-records": "a topic that was created again holds records of the deleted topic of its name",
+    "model-step": "an event that the executable specification of replication does not permit",
     "node-crash": "a node ended by an exception of its own",
 }
 """What only node events and replica dumps can show."""
@@ -132,6 +133,18 @@ NEEDED_EVENTS: Final[dict[str, tuple[str, ...]]] = {
     "stray-partition": ("log-loaded", "log-removed", "partition-changed"),
     "live-partition-deleted": ("log-loaded", "log-removed", "partition-changed"),
     "deleted-topic-records": ("became-leader", "log-appended", "partition-changed"),
+    "model-step": (
+        "became-follower",
+        "became-leader",
+        "high-watermark",
+        "isr-proposed",
+        "isr-taken",
+        "log-appended",
+        "log-loaded",
+        "log-truncated",
+        "min-isr-set",
+        "partition-changed",
+    ),
     "node-crash": ("node-crashed",),
 }
 """The kinds of node events by which a check judges: where one of them was not recorded in full, nothing follows from

@@ -20,7 +20,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``retention`` and ``compaction`` name the topics whose old records may be deleted, or whose records may be
     superseded by others of the same key. ``deletion`` names the topics that a client may delete as a whole.
     ``final_reads_cut_short``: the run's time was over before the final reads had reached every high watermark, so that
-    a record may be unread though it is there.
+    a record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
+    ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
+    does; otherwise only the order within each node is known.
     """
 
     acks: Acks | None = None
@@ -29,6 +31,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compaction: tuple[str, ...] | None = None
     deletion: tuple[str, ...] | None = None
     final_reads_cut_short: bool = False
+    unclean: tuple[str, ...] | None = None
+    exact_order: bool = False
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""
@@ -41,6 +45,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def deletes_topic(self, partition: str) -> bool | None:
         """Return whether the topic of a partition may be deleted; None if that is not known."""
         return _names(self.deletion, partition)
+
+    def elects_uncleanly(self, partition: str) -> bool | None:
+        """Return whether a replica outside the ISR may become leader by the settings; None if that is not known."""
+        return _names(self.unclean, partition)
 
 
 UNKNOWN: Final = Settings()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from highwater_pipeline.anomalies import CHECKS
 from highwater_pipeline.checks.promises import LOG_START_MOVED
 from highwater_pipeline.judge import judge_run
 from highwater_pipeline.rows import MicroOp
@@ -113,7 +114,8 @@ def test_topics_that_lose_nothing_pass(new_story: Any, steps: list[Any], ids: bo
     """Whether clients know ids or not: node events tell the topics apart."""
     story = new_story()
     play(World(story, ids=ids, events=True), steps)
-    judgement = judge_run(story.tables())
+    checks = [name for name in CHECKS if name != "model-step"]  # a sketch: not each step is there
+    judgement = judge_run(story.tables(), checks)
     assert judgement.anomalies == {}
     assert judgement.verdict == "pass", judgement.reasons
 

@@ -18,6 +18,7 @@ from highwater_pipeline.checks.generations import generations, with_ids
 from highwater_pipeline.checks.isr import isr_incomplete
 from highwater_pipeline.checks.leadership import hw_regression, leader_not_in_isr, two_leaders
 from highwater_pipeline.checks.min_isr import min_isr
+from highwater_pipeline.checks.model_step import model_step
 from highwater_pipeline.checks.replica_incomplete import replica_incomplete
 from highwater_pipeline.checks.retention import retention_too_greedy
 from highwater_pipeline.checks.sequence_gap import sequence_gap
@@ -42,6 +43,7 @@ INSIDE_KERNELS: Final[dict[str, Kernel]] = {
     "retention-too-greedy": retention_too_greedy,
     "stray-partition": stray_partition,
     "live-partition-deleted": live_partition_deleted,
+    "model-step": model_step,
 }
 
 

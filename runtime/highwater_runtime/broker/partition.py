@@ -38,7 +38,7 @@ from highwater_runtime.log.log import Log, StartReason, TruncationReason
 from highwater_runtime.log.records import BatchView, iter_batches
 from highwater_runtime.metadata import NO_LEADER, PartitionRegistration
 from highwater_runtime.metadata.image import MetadataReplayError
-from highwater_runtime.ports.trace import BecameFollower
+from highwater_runtime.ports.trace import BecameFollower, IsrTaken, MinIsrSet
 from highwater_runtime.wire.errors import ErrorCode
 
 ANY_LEADER_EPOCH: Final = -1
@@ -161,6 +161,7 @@ class Partition:
         # At the same partition epoch an AlterPartition answer came first, and a later proposal may be under way.
         isr_is_news = state.partition_epoch > self.partition_epoch or not self.context.proposal_kept
         led_before, leader_before, isr_before = self.leading, self.leader_id, self.isr
+        partition_epoch_before = self.partition_epoch
         self.replicas = state.replicas
         self.configured()
         self.leader_id = state.leader
@@ -171,6 +172,8 @@ class Partition:
             if led_before is not None and isr_before.proposal is not None:
                 self.context.withdraw(self.key)
                 led_before.proposal_superseded(isr_before)
+            elif led_before is not None and not new_leader_epoch and state.partition_epoch > partition_epoch_before:
+                self._report_isr()
         if state.leader == self.context.broker_id:
             if new_leader_epoch or led_before is None:
                 self._lead()
@@ -200,7 +203,20 @@ class Partition:
 
     def configured(self) -> None:
         """The topic's configuration, or who its replicas are, may be another now."""
-        self.min_isr = min(self.context.min_isr(self.topic), len(self.replicas))
+        min_isr = min(self.context.min_isr(self.topic), len(self.replicas))
+        if min_isr != self.min_isr:
+            self.min_isr = min_isr
+            self.context.trace.emit(MinIsrSet(partition=self.name, min_isr=min_isr))
+
+    def _report_isr(self) -> None:
+        self.context.trace.emit(
+            IsrTaken(
+                partition=self.name,
+                leader_epoch=self.leader_epoch,
+                partition_epoch=self.partition_epoch,
+                isr=list(self.isr.committed),
+            )
+        )
 
     def _report_follower(self) -> None:
         self.context.trace.emit(

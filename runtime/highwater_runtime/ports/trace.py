@@ -237,6 +237,25 @@ class IsrProposalEnded(NodeEvent, frozen=True, kw_only=True, tag="isr-proposal-e
     reason: str
 
 
+class IsrTaken(NodeEvent, frozen=True, kw_only=True, tag="isr-taken"):
+    """The leader took over a committed ISR that it had not proposed, in the same leader epoch: ``isr`` is in force for
+    it from now on. (With a proposal under way, :class:`IsrProposalEnded` says so, and in a new leader epoch
+    :class:`BecameLeader`.)"""
+
+    partition: str
+    leader_epoch: int
+    partition_epoch: int
+    isr: list[int]
+
+
+class MinIsrSet(NodeEvent, frozen=True, kw_only=True, tag="min-isr-set"):
+    """From now on ``min_isr`` is in force for this replica: at its start, and when the topic's configuration or its
+    replicas have changed it."""
+
+    partition: str
+    min_isr: int
+
+
 class BrokerStateChanged(NodeEvent, frozen=True, kw_only=True, tag="broker-state"):
     """This broker's own life: ``reason`` is ``starting``, ``registered``, ``recovery``, ``running``,
     ``fenced`` (it was running), ``controlled-shutdown``, ``stopped``; ``broker_epoch`` −1 before it registered."""

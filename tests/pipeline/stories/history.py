@@ -353,19 +353,23 @@ class Story:
 
 @dataclass(frozen=True)
 class Case:
-    """A story, the verdict on it, and the anomalies that it must show: those and no others."""
+    """A story, the verdict on it, and the anomalies that it must show: those and no others. ``is_whole``: it leaves
+    out no step of a broker, so that ``model-step`` must find nothing in it."""
 
     name: str
     why: str
     build: Callable[[], Story]
     verdict: str
     anomalies: dict[str, int]
+    is_whole: bool = False
 
 
 CASES: list[Case] = []
 
 
-def case(verdict: str = "fail", **anomalies: int) -> Callable[[Callable[[Story], Any]], Callable[[Story], Any]]:
+def case(
+    verdict: str = "fail", *, is_whole: bool = False, **anomalies: int
+) -> Callable[[Callable[[Story], Any]], Callable[[Story], Any]]:
     """Registers a story: ``@case(lost_write=1)`` must be judged ``fail`` for one lost write."""
 
     def register(tell: Callable[[Story], Any]) -> Callable[[Story], Any]:
@@ -375,7 +379,7 @@ def case(verdict: str = "fail", **anomalies: int) -> Callable[[Callable[[Story],
             return written
 
         counts = {name.replace("_", "-"): count for name, count in anomalies.items()}
-        CASES.append(Case(tell.__name__, (tell.__doc__ or "").strip(), build, verdict, counts))
+        CASES.append(Case(tell.__name__, (tell.__doc__ or "").strip(), build, verdict, counts, is_whole))
         return tell
 
     return register

@@ -1,0 +1,146 @@
+"""model-step: an event that the executable specification of replication does not permit.
+
+Example: broker 0 leads with the ISR [0, 1], and moves its high watermark to 8 while broker 1 has fetched up to 7.
+Nothing is lost by that, as long as broker 0 stays the leader. No other check names it: what it takes to lose records, a
+failure at that moment, may not come in this run.
+
+The specification (:mod:`highwater_pipeline.specification`) says for each event whether it is a permitted step in the
+state that the events before it led to. An example says which step was not permitted and by which rule, what the state
+was, and which steps were permitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from highwater_pipeline.checks.columns import (
+    NOTHING,
+    bools,
+    finding,
+    ints,
+    is_any,
+    is_compacted,
+    is_zookeeper,
+    of_kind,
+    rows_of,
+    who,
+)
+from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.micro_operations import OK
+from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
+from highwater_pipeline.units import Unit
+from highwater_pipeline.view import View
+
+_FIELDS: Final = (
+    "row",
+    "time_ns",
+    "node",
+    "incarnation",
+    "kind",
+    "reason",
+    "broker",
+    "leader",
+    "leader_epoch",
+    "partition_epoch",
+    "replicas",
+    "isr",
+    "offset",
+    "end_offset",
+    "epoch",
+    "metadata_offset",
+    "min_isr",
+)
+_OF_DECISIONS: Final = (
+    "partition-changed",
+    "alter-partition-handled",
+    "isr-proposed",
+    "broker-registered",
+    "broker-registration-changed",
+)
+
+
+def model_step(unit: Unit) -> Finding:
+    """Counts refused steps."""
+    events = unit.events
+    if not is_any(events, "kind", "became-leader", "isr-proposed").any():
+        return NOTHING
+    if not is_any(events, "kind", "min-isr-set").any():
+        return Finding(0, [], 1, "the recording is from before brokers reported each step (min-isr-set, isr-taken)")
+    deciding = events.where(is_any(events, "kind", *_OF_DECISIONS)).to_pylist(*_FIELDS)
+    settings = unit.facts.settings
+    decisions = Decisions.of(
+        deciding, is_zookeeper=is_zookeeper(events), unclean=settings.elects_uncleanly(unit.partition) is not False
+    )
+    refusals = list(judge_decisions(decisions))
+    refusals += _refused_steps(events, decisions, exact_order=settings.exact_order)
+    refusals.sort(key=lambda refusal: refusal.row)
+    reads = _uncommitted_reads(unit) if settings.exact_order and settings.deletes_topic(unit.partition) is False else []
+
+    def examples() -> Iterator[Example]:
+        by_row = {row: position for position, row in enumerate(events.values("row"))}
+        for refusal in refusals:
+            yield _example(unit, refusal, events.row(by_row[refusal.row]))
+        yield from (_example_of_read(unit, read) for read in reads)
+
+    return finding(len(refusals) + len(reads), examples())
+
+
+def _uncommitted_reads(unit: Unit) -> list[Example]:
+    """Records that a consumer had read before any leader had moved its high watermark beyond them."""
+    moved = of_kind(unit.events, "high-watermark")
+    if moved.num_rows == 0:
+        return []
+    history = unit.history
+    read = history.where(bools(history, "is_poll") & (ints(history, "outcome") == OK) & (ints(history, "offset") >= 0))
+    high_watermark = np.maximum.accumulate(ints(moved, "offset"))
+    moves = np.searchsorted(ints(moved, "time_ns"), ints(read, "end_time"), side="right")
+    committed = np.where(moves > 0, high_watermark[moves - 1], 0)
+    found: list[Example] = []
+    early = np.flatnonzero(ints(read, "offset") >= committed)
+    for operation, offset in zip(read.take(early).to_pylist(), committed[early].tolist(), strict=True):
+        found.append({**operation, "high_watermark": offset})
+    return found
+
+
+def _example_of_read(unit: Unit, read: Example) -> Example:
+    return {
+        "partition": unit.partition,
+        "rule": "read-committed",
+        "offset": read["offset"],
+        "value": read["value"],
+        "high_watermark": read["high_watermark"],
+        "rows": rows_of("operations", [read["row"]]),
+        "story": (
+            f"{who(read)} read value {read['value']} at offset {read['offset']} of {unit.partition}, though no leader"
+            f" had moved its high watermark beyond {read['high_watermark']} by then. Rule read-committed:"
+            f" {RULES['read-committed']}. Permitted: a read below {read['high_watermark']}."
+        ),
+    }
+
+
+def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> list[Refusal]:
+    machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
+    return [refusal for event in events.to_pylist(*_FIELDS) for refusal in machine.step(event)]
+
+
+def _example(unit: Unit, refusal: Refusal, event: dict[str, Any]) -> Example:
+    known = {name: value for name, value in refusal.state.items() if name not in ("broker", "role", "epochs")}
+    state = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in known.items())
+    return {
+        "partition": unit.partition,
+        "rule": refusal.rule,
+        "node": event["node"],
+        "incarnation": event["incarnation"],
+        "time_ns": event["time_ns"],
+        "event": event["kind"],
+        "state": refusal.state,
+        "permitted": list(refusal.permitted),
+        "rows": rows_of("node_event", (refusal.row, *refusal.because)),
+        "story": (
+            f"{event['node']}, in {unit.partition}: {refusal.what}. Rule {refusal.rule}: {RULES[refusal.rule]}. The"
+            f" state was: {refusal.state.get('role', 'decided')}, {state}. Permitted: {'; '.join(refusal.permitted)}."
+        ),
+    }

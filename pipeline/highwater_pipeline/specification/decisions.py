@@ -1,0 +1,180 @@
+"""What was decided about a partition: its committed states in the order of the metadata, and which may follow which.
+
+In KRaft mode the controller decides, and a fence or a registration of a broker is in the same order. In ZooKeeper mode
+the leader writes its ISR itself, by a conditional write, and a broker that has gone is noticed later: what depends on
+brokers being alive is judged in KRaft mode only.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from highwater_pipeline.specification.refusal import Refusal
+
+NO_LEADER: Final = -1
+_ACCEPTED: Final = ("NONE", "NEW_LEADER_ELECTED")
+"""The second: the ISR was changed as proposed, by which a reassignment is complete, and the leader has to go."""
+Event = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The decisions of one topic generation by metadata offset, and what they rest on. ``unclean``: whether the
+    settings allow a leader from outside the ISR."""
+
+    is_zookeeper: bool = False
+    unclean: bool = False
+    states: list[Event] = field(default_factory=list)
+    accepted: dict[int, Event] = field(default_factory=dict)
+    refused: set[tuple[int, int, int]] = field(default_factory=set)
+    proposed: set[tuple[int, int, int, frozenset[int]]] = field(default_factory=set)
+    by_partition_epoch: dict[int, Event] = field(default_factory=dict)
+    leader_of: dict[int, set[int]] = field(default_factory=dict)
+    _lives: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, events: Iterable[Event], *, is_zookeeper: bool, unclean: bool) -> Decisions:
+        """Read ``events`` of a partition and of its cluster, in any order of nodes."""
+        found = cls(is_zookeeper, unclean)
+        states: dict[int, Event] = {}
+        lives: dict[tuple[int, int, str], None] = {}
+        for event in events:
+            match event["kind"]:
+                case "partition-changed":
+                    states.setdefault(event["metadata_offset"], event)
+                case "alter-partition-handled" if event["reason"] in _ACCEPTED:
+                    found.accepted[event["metadata_offset"]] = event
+                case "alter-partition-handled":
+                    found.refused.add((event["broker"], event["leader_epoch"], event["partition_epoch"]))
+                case "isr-proposed":
+                    broker = int(event["node"].rpartition("-")[2])
+                    isr = frozenset(event["isr"])
+                    found.proposed.add((broker, event["leader_epoch"], event["partition_epoch"], isr))
+                case "broker-registered":
+                    lives[event["metadata_offset"], event["broker"], "registered"] = None
+                case "broker-registration-changed":
+                    lives[event["metadata_offset"], event["broker"], event["reason"]] = None
+        for offset, broker, what in sorted(lives):
+            found._lives.setdefault(broker, []).append((offset, what))
+        found.states = [states[offset] for offset in sorted(states)]
+        for state in found.states:
+            if state["reason"] != "deleted":
+                found.by_partition_epoch.setdefault(state["partition_epoch"], state)
+                found.leader_of.setdefault(state["leader_epoch"], set()).add(state["leader"])
+        return found
+
+    def life_of(self, broker: int, offset: int) -> str:
+        """The last word on a broker up to ``offset``: ``registered`` (and fenced), ``unfenced``, ``fenced``,
+        ``controlled-shutdown`` or ``unregistered``; ``unknown`` if there is none."""
+        lives = self._lives.get(broker, [])
+        place = bisect_left(lives, (offset + 1, ""))
+        return lives[place - 1][1] if place else "unknown"
+
+
+def judge_decisions(decisions: Decisions) -> Iterator[Refusal]:
+    """Yield the decisions that may not follow the ones before them."""
+    before: Event | None = None
+    for state in decisions.states:
+        if state["reason"] == "deleted":
+            before = None
+            continue
+        if state["reason"] == "created":
+            before = None
+        for rule, what in _broken(decisions, before, state):
+            yield _refusal(decisions, before, state, rule, what)
+        before = state
+
+
+def _broken(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
+    isr, leader = state["isr"], state["leader"]
+    if not isr or len(set(isr)) < len(isr) or not set(isr) <= set(state["replicas"]):
+        yield "isr-of-replicas", f"the ISR became {isr} of the replicas {state['replicas']}"
+    elif leader != NO_LEADER and leader not in isr:
+        yield "isr-of-replicas", f"broker {leader} became leader, and the ISR {isr}"
+    if before is not None:
+        yield from _broken_epochs(before, state)
+        unclean = decisions.unclean and isr == [leader]
+        if not unclean and not _is_proposed(decisions, before, state):
+            from_outside = {leader} - {NO_LEADER, before["leader"], *before["isr"]}
+            if from_outside:
+                yield "leader-from-isr", f"broker {leader} became leader, but the ISR was {before['isr']}"
+            joining = sorted(set(isr) - set(before["isr"]) - from_outside)
+            if joining:
+                yield "isr-grows-by-proposal", f"{_brokers(joining)} joined the ISR {before['isr']} without a proposal"
+    if not decisions.is_zookeeper:
+        yield from _broken_lives(decisions, before, state)
+
+
+def _broken_epochs(before: Event, state: Event) -> Iterator[tuple[str, str]]:
+    if state["partition_epoch"] <= before["partition_epoch"]:
+        yield (
+            "epochs-advance",
+            f"partition epoch {state['partition_epoch']} followed partition epoch {before['partition_epoch']}",
+        )
+    if state["leader_epoch"] < before["leader_epoch"]:
+        yield "epochs-advance", f"leader epoch {state['leader_epoch']} followed leader epoch {before['leader_epoch']}"
+    elif state["leader_epoch"] == before["leader_epoch"] and state["leader"] != before["leader"]:
+        yield (
+            "epochs-advance",
+            f"the leader became {state['leader']} instead of {before['leader']} in leader epoch"
+            f" {state['leader_epoch']}, the epoch of before",
+        )
+
+
+def _is_proposed(decisions: Decisions, before: Event, state: Event) -> bool:
+    joining = set(state["isr"]) - set(before["isr"])
+    base = (before["leader"], before["leader_epoch"], before["partition_epoch"])
+    if decisions.is_zookeeper:
+        return (*base, frozenset(state["isr"])) in decisions.proposed
+    request = decisions.accepted.get(state["metadata_offset"])
+    return (
+        request is not None
+        and joining <= set(request["isr"])
+        and base == (request["broker"], request["leader_epoch"], request["partition_epoch"])
+    )
+
+
+def _broken_lives(decisions: Decisions, before: Event | None, state: Event) -> Iterator[tuple[str, str]]:
+    """What depends on which brokers are alive, at the place of ``state`` in the metadata."""
+    if before is None:
+        return
+    offset, leader, isr = state["metadata_offset"], state["leader"], state["isr"]
+    lives = {broker: decisions.life_of(broker, offset) for broker in {leader, *isr} if broker != NO_LEADER}
+    if leader not in (NO_LEADER, before["leader"]) and lives[leader] not in ("unfenced", "unknown"):
+        yield "leader-alive", f"broker {leader} became leader, which was {_said(lives[leader])}"
+    elif leader != NO_LEADER and lives[leader] in ("fenced", "registered", "unregistered"):
+        yield "fenced-leaves-isr", f"broker {leader} went on as leader, which was {_said(lives[leader])}"
+    stay = sorted(b for b in isr if b != leader and lives[b] in ("fenced", "registered", "unregistered"))
+    if len(isr) > 1 and stay:
+        yield "fenced-leaves-isr", f"{_brokers(stay)} stayed in the ISR {isr}, which was {_said(lives[stay[0]])}"
+
+
+def _said(life: str) -> str:
+    return {"registered": "registered and still fenced", "controlled-shutdown": "shutting down"}.get(life, life)
+
+
+def _brokers(brokers: list[int]) -> str:
+    return f"broker {brokers[0]}" if len(brokers) == 1 else f"brokers {brokers}"
+
+
+def _refusal(decisions: Decisions, before: Event | None, state: Event, rule: str, what: str) -> Refusal:
+    known = before or state
+    brokers = sorted({*state["replicas"], *state["isr"]})
+    lives = {str(b): decisions.life_of(b, state["metadata_offset"]) for b in brokers}
+    names = ("leader", "leader_epoch", "partition_epoch", "isr", "replicas")
+    permitted = ["a leader of the ISR in a higher leader epoch, or none", "an ISR without some of its members"]
+    if before is not None and before["leader"] != NO_LEADER:
+        permitted.append(
+            f"an ISR that broker {before['leader']} proposes in leader epoch {before['leader_epoch']}, based on"
+            f" partition epoch {before['partition_epoch']}"
+        )
+    because = () if before is None else (before["row"],)
+    request = decisions.accepted.get(state["metadata_offset"])
+    if request is not None:
+        because = (*because, request["row"])
+    return Refusal(
+        rule, what, state["row"], {**{n: known[n] for n in names}, "brokers": lives}, tuple(permitted), because
+    )

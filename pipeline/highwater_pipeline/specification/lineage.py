@@ -1,0 +1,59 @@
+"""Which leader epoch each offset of a log was appended in: what makes two logs equal, as records do not change."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+UNKNOWN: Final = -1
+
+
+class Lineage:
+    """A log by ranges of one epoch: range ``i`` begins at ``starts[i]``, and the last one goes on to the log's end."""
+
+    __slots__ = ("epochs", "starts")
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.epochs: list[int] = []
+
+    def copy(self) -> Lineage:
+        """A copy that does not change when this one does."""
+        made = Lineage()
+        made.starts, made.epochs = self.starts[:], self.epochs[:]
+        return made
+
+    def at(self, offset: int) -> int:
+        """Epoch of the record at ``offset``; −1 if that is not known."""
+        place = bisect_right(self.starts, offset) - 1
+        return self.epochs[place] if place >= 0 else UNKNOWN
+
+    def cut(self, end: int) -> None:
+        """Forget what is at ``end`` or behind it."""
+        while self.starts and self.starts[-1] >= end:
+            self.starts.pop()
+            self.epochs.pop()
+
+    def extend(self, start: int, epoch: int) -> None:
+        """From ``start`` on, the log's records are of ``epoch``."""
+        if not self.epochs or self.epochs[-1] != epoch:
+            self.starts.append(start)
+            self.epochs.append(epoch)
+
+    def extend_from(self, other: Lineage, start: int, end: int) -> None:
+        """Take over [``start``, ``end``) of ``other``."""
+        self.extend(start, other.at(start))
+        place = bisect_right(other.starts, start)
+        while place < len(other.starts) and other.starts[place] < end:
+            self.extend(other.starts[place], other.epochs[place])
+            place += 1
+
+    def common_end(self, other: Lineage, end: int) -> int:
+        """The first offset below ``end`` at which both are known and differ; ``end`` if there is none."""
+        for offset in sorted({*self.starts, *other.starts}):
+            if offset >= end:
+                break
+            mine, its = self.at(offset), other.at(offset)
+            if UNKNOWN not in (mine, its) and mine != its:
+                return offset
+        return end

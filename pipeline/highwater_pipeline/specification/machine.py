@@ -1,0 +1,456 @@
+"""The replicas of one partition as a state machine. Each event of a broker is a step; a guard says if it is permitted.
+
+After a step that is not permitted, the machine goes on from what the event says, so that one wrong step is one refusal.
+Steps of one node come in the order of that node. A guard that compares replicas at one moment is used only if the
+recorded order is exact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from highwater_pipeline.specification.decisions import NO_LEADER, Decisions
+from highwater_pipeline.specification.lineage import UNKNOWN, Lineage
+from highwater_pipeline.specification.refusal import Refusal
+from highwater_pipeline.specification.replica import Replica
+
+Event = dict[str, Any]
+Broken = Iterator[tuple[str, str]]
+"""Names of rules that a step breaks, each with what happened."""
+
+_PROPOSAL_ENDS: Final = ("committed", "superseded", "INELIGIBLE_REPLICA")
+
+
+@dataclass(slots=True)
+class _Led:
+    """A leader epoch: the leader's log as it was at the ``start`` of the epoch, and how far it has gone on since.
+    ``moves``: the log end offset and the high watermark at each move of the latter."""
+
+    broker: int
+    log: Lineage | None
+    start: int
+    end: int
+    row: int
+    ends: list[int] = field(default_factory=list)
+    high_watermarks: list[int] = field(default_factory=list)
+
+    def epoch_at(self, offset: int) -> int:
+        """Epoch of the leader's record at ``offset``; −1 if that is not known."""
+        return UNKNOWN if self.log is None else self.log.at(offset)
+
+    def high_watermark_known_at(self, end: int) -> int:
+        """The high watermark that the leader had when it sent the last record below ``end``, at least."""
+        place = bisect_left(self.ends, end)
+        return self.high_watermarks[place - 1] if place else 0
+
+
+class Machine:
+    """Steps through the events of one topic generation. ``exact_order``: the events of different nodes come in the
+    order in which they happened. ``compacted``: logs have been compacted, so that a replica's log has gaps."""
+
+    def __init__(self, decisions: Decisions, *, exact_order: bool, compacted: bool = False) -> None:
+        self._decisions = decisions
+        self._exact = exact_order
+        self._compacted = compacted
+        self._replicas: dict[int, Replica] = {}
+        self._led: dict[int, _Led] = {}
+        self._high_watermark = 0
+        self._high_watermark_row = -1
+        self._steps: Final[dict[str, Callable[[Replica, Event], Broken]]] = {
+            "node-started": self._restart,
+            "node-stopped": self._stop,
+            "log-loaded": self._load,
+            "log-removed": self._remove,
+            "log-appended": self._append,
+            "log-truncated": self._truncate,
+            "log-start-moved": self._move_start,
+            "became-leader": self._lead,
+            "became-follower": self._follow,
+            "batch-committed": self._commit,
+            "high-watermark": self._move_high_watermark,
+            "isr-proposed": self._propose,
+            "isr-proposal-ended": self._end_proposal,
+            "isr-taken": self._take_isr,
+            "min-isr-set": self._set_min_isr,
+            "write-acknowledged": self._acknowledge,
+            "transition": self._other,
+        }
+
+    def step(self, event: Event) -> list[Refusal]:
+        """Take one event; return the rules that it breaks, none for a permitted step."""
+        take = self._steps.get(event["kind"])
+        role, _, number = event["node"].rpartition("-")
+        if take is None or role != "broker":
+            return []
+        broker = int(number)
+        replica = self._replicas.get(broker)
+        if replica is None:
+            replica = self._replicas[broker] = Replica(broker, event["incarnation"])
+        elif event["incarnation"] > replica.incarnation and event["kind"] != "node-stopped":
+            replica.restart(event["incarnation"])
+        refusals = []
+        for rule, what in take(replica, event):  # a step yields what it breaks before it changes the state
+            state, permitted = replica.to_dict(), tuple(self._permitted(replica))
+            refusals.append(Refusal(rule, what, event["row"], state, permitted, self._because(replica, event)))
+        return refusals
+
+    # --- a node ---------------------------------------------------------------------------------------------------
+
+    def _restart(self, replica: Replica, event: Event) -> Broken:
+        replica.restart(event["incarnation"])
+        yield from ()
+
+    def _stop(self, replica: Replica, event: Event) -> Broken:
+        replica.stopped = event["reason"]
+        replica.role = "none"
+        yield from ()
+
+    def _other(self, replica: Replica, event: Event) -> Broken:
+        if event["reason"] == "log-offline":
+            replica.role = "none"
+            replica.end = None
+        yield from ()
+
+    # --- its log --------------------------------------------------------------------------------------------------
+
+    def _load(self, replica: Replica, event: Event) -> Broken:
+        start, end, reason = event["offset"], event["end_offset"], event["reason"]
+        was = replica.end
+        if reason == "created":
+            if end != start:
+                yield "load", f"a log was created with the records {start} to {end - 1}"
+            replica.log = Lineage()
+            replica.end = None
+        elif was is not None:
+            if end > was and (self._exact or (reason == "clean" and replica.stopped == "stop")):
+                yield "load", f"a log that ended at {was} was loaded with log end offset {end}"
+            elif end < was and reason == "clean" and replica.stopped == "stop":
+                yield "load", f"a log that ended at {was} was loaded with log end offset {end} after a clean stop"
+            replica.log.cut(end)
+            if end > was:
+                replica.log.extend(was, UNKNOWN)
+        replica.start, replica.end, replica.end_row = start, end, event["row"]
+
+    def _remove(self, replica: Replica, _event: Event) -> Broken:
+        replica.forget_log()
+        replica.role, replica.leader_epoch = "none", None
+        replica.isr = replica.open = None
+        yield from ()
+
+    def _append(self, replica: Replica, event: Event) -> Broken:
+        start, end, epoch, role = event["offset"], event["end_offset"], event["leader_epoch"], event["reason"]
+        if end <= start:
+            yield "append", f"an append of [{start}, {end})"
+        if replica.end is not None and start != replica.end and not (self._compacted and start > replica.end):
+            yield "append", f"an append at offset {start}"
+        if replica.role not in ("unknown", role):
+            yield "append", f"an append as {role}"
+        elif replica.leader_epoch is not None and replica.leader_epoch != epoch:
+            yield "append", f"an append as {role} in leader epoch {epoch}"
+        led = self._led.get(epoch)
+        if role == "leader":
+            replica.log.extend(start, epoch)
+            if led is not None and led.broker == replica.broker:
+                led.end = max(led.end, end)
+        else:
+            yield from self._append_of_leader(replica, led, start, end, epoch)
+            if led is None or led.log is None:
+                replica.log.extend(start, UNKNOWN)
+            else:
+                replica.log.extend_from(led.log, start, end)
+            replica.reached[epoch] = max(end, replica.reached.get(epoch, 0))
+            if led is not None:
+                sent = min(led.high_watermark_known_at(end), end)
+                replica.high_watermark = max(sent, replica.high_watermark or 0)
+        replica.end, replica.end_row = end, event["row"]
+
+    def _append_of_leader(self, replica: Replica, led: _Led | None, start: int, end: int, epoch: int) -> Broken:
+        if led is None or led.log is None:
+            return
+        if self._exact and end > led.end:
+            yield (
+                "append-of-leader",
+                f"an append of [{start}, {end}), but the leader of epoch {epoch}, broker {led.broker}, had log end"
+                f" offset {led.end}",
+            )
+        elif start > (replica.start or 0) and not self._compacted:
+            mine, its = replica.log.at(start - 1), led.epoch_at(start - 1)
+            if UNKNOWN not in (mine, its) and mine != its:
+                yield (
+                    "log-matching",
+                    f"an append behind record {start - 1} of epoch {mine}, which is of epoch {its} in the log of broker"
+                    f" {led.broker}, the leader of epoch {epoch}",
+                )
+
+    def _truncate(self, replica: Replica, event: Event) -> Broken:
+        to, end, epoch = event["offset"], event["end_offset"], event["leader_epoch"]
+        if replica.role not in ("unknown", "follower"):
+            yield "truncate", f"a truncation to {to} as {replica.role}"
+        elif None not in (replica.leader_epoch, epoch) and replica.leader_epoch != epoch:
+            yield "truncate", f"a truncation to {to} in leader epoch {epoch}"
+        if (replica.end is not None and end != replica.end) or (to > end and event["reason"] != "restart-at"):
+            yield "truncate", f"a truncation from {end} to {to}"
+        led = self._led.get(epoch)
+        may_truncate = replica.role in ("unknown", "follower") and event["reason"] != "restart-at"
+        if led is not None and may_truncate and to < end and not self._compacted:
+            mine, its = replica.log.at(to), led.epoch_at(to)
+            if UNKNOWN not in (mine, its) and mine == its and to >= (replica.start or 0):
+                yield (
+                    "truncate-diverging",
+                    f"a truncation from {end} to {to}, but record {to} of epoch {mine} was that of broker {led.broker},"
+                    f" the leader of epoch {epoch}",
+                )
+        replica.log.cut(to)
+        if event["reason"] == "restart-at" or (replica.start is not None and to < replica.start):
+            replica.log, replica.start = Lineage(), to
+        if replica.high_watermark is not None:
+            replica.high_watermark = min(replica.high_watermark, to)
+        replica.end, replica.end_row = to, event["row"]
+
+    def _move_start(self, replica: Replica, event: Event) -> Broken:
+        to = event["end_offset"]
+        if replica.start is not None and to <= replica.start:
+            yield "log-start", f"the log start moved to {to}"
+        elif replica.end is not None and to > replica.end:
+            yield "log-start", f"the log start moved to {to}, behind the log end offset"
+        elif replica.role == "leader" and replica.high_watermark is not None and to > replica.high_watermark:
+            yield "log-start", f"the log start moved to {to}, beyond the high watermark"
+        replica.start = to
+
+    # --- its role -------------------------------------------------------------------------------------------------
+
+    def _take_role(self, replica: Replica, event: Event) -> Broken:
+        """What the two roles have in common."""
+        epoch, end, high_watermark = event["leader_epoch"], event["end_offset"], event["offset"]
+        if replica.leader_epoch is not None and epoch < replica.leader_epoch:
+            yield "role", f"a role in leader epoch {epoch}"
+        if replica.end is not None and end != replica.end:
+            yield "role-keeps-log", f"a new role with log end offset {end}"
+        if high_watermark > end:
+            yield "role-keeps-log", f"a new role with high watermark {high_watermark} and log end offset {end}"
+        if self._exact and replica.incarnation == 1 and high_watermark > self._high_watermark:
+            yield (
+                "follower-high-watermark",
+                f"a new role with high watermark {high_watermark}, but no leader had moved it beyond"
+                f" {self._high_watermark}",
+            )
+        if replica.role == "follower" and replica.high_watermark is not None:
+            least = min(replica.high_watermark, end)
+            if high_watermark < least:
+                yield (
+                    "follower-high-watermark",
+                    f"a new role with high watermark {high_watermark}, but the leader of epoch {replica.leader_epoch}"
+                    f" had sent one of {least} at least",
+                )
+
+    def _lead(self, replica: Replica, event: Event) -> Broken:
+        epoch, end = event["leader_epoch"], event["end_offset"]
+        yield from self._take_role(replica, event)
+        decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
+        if decided is not None:
+            role = (replica.broker, epoch, sorted(event["isr"]))
+            if role != (decided["leader"], decided["leader_epoch"], sorted(decided["isr"])):
+                yield (
+                    "role",
+                    f"a leadership in leader epoch {epoch} with the ISR {event['isr']}, but partition epoch"
+                    f" {event['partition_epoch']} has leader {decided['leader']} in leader epoch"
+                    f" {decided['leader_epoch']} and the ISR {decided['isr']}",
+                )
+        led = self._led.get(epoch)
+        if led is not None and led.broker != replica.broker:
+            yield "one-leader", f"a leadership in leader epoch {epoch}, which broker {led.broker} had led"
+        replica.role, replica.leader, replica.leader_epoch = "leader", replica.broker, epoch
+        replica.partition_epoch, replica.isr, replica.open = event["partition_epoch"], tuple(event["isr"]), None
+        replica.high_watermark, replica.committed = event["offset"], None
+        if replica.end is None:
+            replica.log = Lineage()
+            replica.log.extend(0, UNKNOWN)
+        replica.log.cut(end)
+        snapshot = None if led is not None else replica.log.copy()  # a leader that returns may have lost records
+        if snapshot is not None:
+            snapshot.extend(end, epoch)
+        self._led[epoch] = _Led(replica.broker, snapshot, end, end, event["row"])
+        replica.end, replica.end_row, replica.role_row = end, event["row"], event["row"]
+
+    def _follow(self, replica: Replica, event: Event) -> Broken:
+        epoch, end, leader = event["leader_epoch"], event["end_offset"], event["leader"]
+        yield from self._take_role(replica, event)
+        decided = self._decisions.leader_of.get(epoch)
+        if decided is not None and leader not in {NO_LEADER, *decided}:
+            yield "role", f"broker {leader} is followed in leader epoch {epoch}, led by {sorted(decided)}"
+        replica.role, replica.leader, replica.leader_epoch = "follower", leader, epoch
+        replica.partition_epoch = replica.isr = replica.open = replica.committed = None
+        replica.high_watermark = None
+        if replica.end is None:
+            replica.log = Lineage()
+            replica.log.extend(0, UNKNOWN)
+        led = self._led.get(epoch)
+        agreed = end if led is None or led.log is None else replica.log.common_end(led.log, min(end, led.end))
+        replica.reached[epoch] = max(agreed, replica.reached.get(epoch, 0))
+        replica.end, replica.end_row, replica.role_row = end, event["row"], event["row"]
+
+    # --- a leader -------------------------------------------------------------------------------------------------
+
+    def _as_leader(self, replica: Replica, event: Event, rule: str, what: str) -> Broken:
+        if replica.role not in ("unknown", "leader"):
+            yield rule, f"{what} as {replica.role}"
+        elif replica.leader_epoch is not None and replica.leader_epoch != event["leader_epoch"]:
+            yield rule, f"{what} in leader epoch {event['leader_epoch']}"
+
+    def _commit(self, replica: Replica, event: Event) -> Broken:
+        start, end = event["offset"], event["end_offset"]
+        yield from self._as_leader(replica, event, "commit", f"[{start}, {end}) was committed")
+        if replica.end is not None and end > replica.end:
+            yield "commit", f"[{start}, {end}) was committed, beyond the log end offset"
+        if not self._compacted:
+            if replica.committed is not None and start != replica.committed:
+                yield "commit", f"[{start}, {end}) was committed, after what ends at {replica.committed}"
+            mine = replica.log.at(start)
+            if UNKNOWN not in (mine, event["epoch"]) and mine != event["epoch"]:
+                yield "commit", f"[{start}, {end}) was committed as of epoch {event['epoch']}, and is of epoch {mine}"
+        replica.committed = end
+
+    def _move_high_watermark(self, replica: Replica, event: Event) -> Broken:
+        to, epoch = event["offset"], event["leader_epoch"]
+        what = f"the high watermark moved to {to}"
+        yield from self._as_leader(replica, event, "high-watermark", what)
+        if replica.high_watermark is not None and to <= replica.high_watermark:
+            yield "high-watermark", what
+        if replica.end is not None and to > replica.end:
+            yield "high-watermark", f"{what}, beyond the log end offset"
+        elif replica.isr is not None and replica.role == "leader":
+            if replica.min_isr is not None and len(replica.isr) < replica.min_isr:
+                yield "high-watermark-min-isr", what
+            if self._exact:
+                for broker in sorted({*replica.isr, *(replica.open or ())} - {replica.broker}):
+                    member = self._replicas.get(broker)
+                    if member is not None and member.end is not None and member.reached.get(epoch, -1) < to:
+                        reached = member.reached.get(epoch)
+                        how_far = "had not fetched" if reached is None else f"had fetched up to {reached}"
+                        yield "high-watermark-isr", f"{what}, but broker {broker} {how_far} in leader epoch {epoch}"
+        replica.high_watermark = to
+        led = self._led.get(epoch)
+        if led is not None and led.broker == replica.broker:
+            led.ends.append(led.end)
+            led.high_watermarks.append(to)
+        if to > self._high_watermark:
+            self._high_watermark, self._high_watermark_row = to, event["row"]
+
+    def _propose(self, replica: Replica, event: Event) -> Broken:
+        isr, epoch = tuple(event["isr"]), event["leader_epoch"]
+        what = f"the ISR {list(isr)} was proposed"
+        yield from self._as_leader(replica, event, "proposal", what)
+        if replica.partition_epoch is not None and event["partition_epoch"] != replica.partition_epoch:
+            yield "proposal", f"{what}, based on partition epoch {event['partition_epoch']}"
+        if replica.open is not None:
+            yield "proposal", f"{what} while one was under way"
+        if replica.broker not in isr:
+            yield "proposal", f"{what} without the leader"
+        led = self._led.get(epoch)
+        if replica.isr is not None:
+            if set(isr) == set(replica.isr):
+                yield "proposal", f"{what}, which is the present one"
+            if self._exact and led is not None and replica.high_watermark is not None:
+                least = max(replica.high_watermark, led.start)
+                for broker in sorted(set(isr) - set(replica.isr)):
+                    member = self._replicas.get(broker)
+                    if member is not None and member.reached.get(epoch, -1) < least:
+                        yield (
+                            "proposal-caught-up",
+                            f"{what}, but broker {broker} had fetched up to {member.reached.get(epoch)} in leader epoch"
+                            f" {epoch}, which began at {led.start}",
+                        )
+        replica.open = isr
+
+    def _end_proposal(self, replica: Replica, event: Event) -> Broken:
+        reason, isr = event["reason"], event["isr"]
+        what = f"a proposal ended as {reason} with the ISR {isr}"
+        if reason not in _PROPOSAL_ENDS:
+            yield "proposal-end", what
+        if replica.open is not None and reason == "committed" and set(isr) != set(replica.open):
+            yield "proposal-end", what
+        if reason == "INELIGIBLE_REPLICA" and not self._decisions.is_zookeeper and replica.partition_epoch is not None:
+            base = (replica.broker, event["leader_epoch"], replica.partition_epoch)
+            if base not in self._decisions.refused:
+                yield "proposal-end", f"{what}, but no controller had refused it"
+        if reason != "INELIGIBLE_REPLICA":
+            if replica.partition_epoch is not None and event["partition_epoch"] <= replica.partition_epoch:
+                yield "proposal-end", f"{what} at partition epoch {event['partition_epoch']}"
+            yield from self._decided(event, what)
+        replica.open = None
+        replica.isr, replica.partition_epoch = tuple(isr), event["partition_epoch"]
+
+    def _take_isr(self, replica: Replica, event: Event) -> Broken:
+        what = f"the ISR {event['isr']} was taken over"
+        if replica.partition_epoch is not None and event["partition_epoch"] < replica.partition_epoch:
+            yield "role", f"{what} of partition epoch {event['partition_epoch']}"
+        yield from self._decided(event, what)
+        replica.isr, replica.partition_epoch = tuple(event["isr"]), event["partition_epoch"]
+
+    def _decided(self, event: Event, what: str) -> Broken:
+        decided = self._decisions.by_partition_epoch.get(event["partition_epoch"])
+        if decided is not None and sorted(decided["isr"]) != sorted(event["isr"]):
+            yield (
+                "proposal-end",
+                f"{what}, but partition epoch {event['partition_epoch']} has the ISR {decided['isr']}",
+            )
+
+    def _set_min_isr(self, replica: Replica, event: Event) -> Broken:
+        replica.min_isr = event["min_isr"]
+        yield from ()
+
+    def _acknowledge(self, replica: Replica, event: Event) -> Broken:
+        start, end = event["offset"], event["end_offset"]
+        what = f"[{start}, {end}) was acknowledged"
+        yield from self._as_leader(replica, event, "acknowledge", what)
+        if replica.role == "leader" and replica.high_watermark is not None and end > replica.high_watermark:
+            yield "acknowledge", what
+        if replica.isr is not None and replica.min_isr is not None and len(replica.isr) < replica.min_isr:
+            yield "acknowledge", f"{what} with the ISR {list(replica.isr)}"
+
+    # --- what examples show ---------------------------------------------------------------------------------------
+
+    def _because(self, replica: Replica, event: Event) -> tuple[int, ...]:
+        rows = [replica.role_row, replica.end_row]
+        led = self._led.get(event["leader_epoch"]) if event["leader_epoch"] is not None else None
+        if led is not None:
+            rows.append(led.row)
+        return tuple(dict.fromkeys(row for row in rows if row >= 0))
+
+    def _permitted(self, replica: Replica) -> Iterator[str]:
+        """The steps that are permitted to the replica, in words."""
+        epoch, end = replica.leader_epoch, replica.end
+        yield "take a role that was decided" + ("" if epoch is None else f", of leader epoch {epoch} or higher")
+        if replica.role == "leader":
+            yield f"append at {end} in leader epoch {epoch}"
+            yield from self._permitted_to_leader(replica)
+        elif replica.role == "follower":
+            led = self._led.get(epoch) if epoch is not None else None
+            upto = "" if led is None or not self._exact else f", up to {led.end}"
+            yield f"append at {end} what broker {replica.leader} has, in leader epoch {epoch}{upto}"
+            yield "truncate to the first record that differs from the leader's"
+        else:
+            yield "load its log" + ("" if end is None else f" with log end offset {end} or less")
+
+    def _permitted_to_leader(self, replica: Replica) -> Iterator[str]:
+        isr, end, high_watermark = replica.isr, replica.end, replica.high_watermark
+        if isr is None or end is None or high_watermark is None:
+            return
+        if replica.min_isr is not None and len(isr) < replica.min_isr:
+            yield f"no move of the high watermark: the ISR is below min.insync.replicas, {replica.min_isr}"
+        else:
+            members = {*isr, *(replica.open or ())} - {replica.broker}
+            epoch = -1 if replica.leader_epoch is None else replica.leader_epoch
+            known = [self._replicas[b].reached.get(epoch, 0) for b in members if b in self._replicas]
+            least = min([end, *known]) if self._exact else end
+            if least > high_watermark:
+                yield f"move the high watermark above {high_watermark}, up to {least}"
+            else:
+                yield f"no move of the high watermark: the ISR has fetched up to {least}"
+        if high_watermark:
+            yield f"acknowledge what ends at {high_watermark} or below"
+        if replica.open is None:
+            yield f"propose an ISR based on partition epoch {replica.partition_epoch}"

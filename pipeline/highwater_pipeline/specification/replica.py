@@ -1,0 +1,65 @@
+"""What the specification knows of one replica. ``None`` stands for what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from highwater_pipeline.specification.lineage import Lineage
+
+Role = Literal["unknown", "none", "leader", "follower"]
+
+
+@dataclass(slots=True)
+class Replica:
+    """``high_watermark``: of a leader, what it has reported; of a follower, what it must have taken over at least.
+    ``reached``: by leader epoch, how far this replica has been able to fetch from its leader. ``open``: the ISR that it
+    has proposed as leader. ``end_rows`` and ``role_row``: the events that show the log's end and the role."""
+
+    broker: int
+    incarnation: int = 0
+    role: Role = "unknown"
+    leader: int | None = None
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    isr: tuple[int, ...] | None = None
+    open: tuple[int, ...] | None = None
+    min_isr: int | None = None
+    start: int | None = None
+    end: int | None = None
+    high_watermark: int | None = None
+    committed: int | None = None
+    log: Lineage = field(default_factory=Lineage)
+    reached: dict[int, int] = field(default_factory=dict)
+    stopped: str = ""
+    end_row: int = -1
+    role_row: int = -1
+
+    def restart(self, incarnation: int) -> None:
+        """Begin a new incarnation: only the log is left of what was."""
+        self.incarnation = incarnation
+        self.role, self.leader, self.leader_epoch, self.partition_epoch = "unknown", None, None, None
+        self.isr = self.open = None
+        self.min_isr = self.high_watermark = self.committed = None
+
+    def forget_log(self) -> None:
+        """Nothing is known of the log from now on."""
+        self.start = self.end = self.high_watermark = self.committed = None
+        self.log = Lineage()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as an example shows it; what is not known is left out."""
+        known = {
+            "broker": self.broker,
+            "role": self.role,
+            "leader_epoch": self.leader_epoch,
+            "partition_epoch": self.partition_epoch,
+            "isr": None if self.isr is None else list(self.isr),
+            "proposed_isr": None if self.open is None else list(self.open),
+            "min_isr": self.min_isr,
+            "log_start_offset": self.start,
+            "log_end_offset": self.end,
+            "high_watermark": self.high_watermark,
+            "epochs": [list(entry) for entry in zip(self.log.epochs, self.log.starts, strict=True)][-5:],
+        }
+        return {name: value for name, value in known.items() if value is not None}

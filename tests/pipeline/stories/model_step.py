@@ -1,0 +1,38 @@
+"""Steps that the executable specification permits, and some that it does not."""
+
+from __future__ import annotations
+
+from pipeline_stories.history import P0, Story, case
+
+
+def _replicated(story: Story) -> Story:
+    """Brokers 0 and 1 are in sync, and the second of two records is not committed yet."""
+    story.send(1, at=0).under(exact_order=True, deletion=()).state([0, 1], offset=20)
+    for broker in (0, 1):
+        story.event(f"broker-{broker}", "log-loaded", partition=P0, offset=0, end_offset=0, reason="created")
+        story.event(f"broker-{broker}", "min-isr-set", partition=P0, min_isr=2)
+    node, isr = "broker-0", [0, 1]
+    story.event(
+        node, "became-leader", partition=P0, leader_epoch=0, partition_epoch=20, offset=0, end_offset=0, isr=isr
+    )
+    story.event("broker-1", "became-follower", partition=P0, leader=0, leader_epoch=0, offset=0, end_offset=0)
+    story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
+    return story.poll((0, 1)).appends(0, 1, 2, leader=True)
+
+
+@case("pass", is_whole=True)
+def high_watermark_waits_for_the_isr(story: Story) -> None:
+    """Broker 1 has the second record when the high watermark passes it."""
+    _replicated(story).appends(1, 1, 2).moves_hw(0, 2).send(2, at=1).poll((1, 2))
+
+
+@case(model_step=1)
+def high_watermark_passes_a_member(story: Story) -> None:
+    """Broker 1 was a member of the ISR without the second record. It gets it later, so that nothing is lost."""
+    _replicated(story).moves_hw(0, 2).appends(1, 1, 2).send(2, at=1).poll((1, 2))
+
+
+@case(model_step=1)
+def read_beyond_the_high_watermark(story: Story) -> None:
+    """A consumer read the second record before it was committed. It was committed later, so that nothing is lost."""
+    _replicated(story).send(2, at=1).poll((1, 2)).appends(1, 1, 2).moves_hw(0, 2)

@@ -1,0 +1,381 @@
+"""The executable specification: each rule by one history that keeps it and one that breaks it, and random walks."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+walk = _load("specification_walk")
+Row = dict[str, Any]
+
+
+def refusals(rows: list[Row], *, exact_order: bool = True, is_zookeeper: bool = False) -> list[Refusal]:
+    decisions = Decisions.of(rows, is_zookeeper=is_zookeeper, unclean=False)
+    machine = Machine(decisions, exact_order=exact_order)
+    return [*judge_decisions(decisions), *(refusal for row in rows for refusal in machine.step(row))]
+
+
+class History:
+    """Broker 0 leads epoch 0 with everybody in the ISR. Ten records stand everywhere, and five are committed."""
+
+    def __init__(self) -> None:
+        self.events = walk.Events()
+        for broker in (0, 1, 2):
+            self.events.alive(broker, "registered")
+            self.events.alive(broker, "unfenced")
+        self.events.decided(0, 0, 0, [0, 1, 2], "created")
+        for broker in (0, 1, 2):
+            self.broker(broker, "log-loaded", offset=0, end_offset=0, reason="created")
+            self.broker(broker, "min-isr-set", min_isr=2)
+        self.leads(0, epoch=0, partition_epoch=0, end=0, isr=[0, 1, 2])
+        self.follows(1, 0, epoch=0, end=0).follows(2, 0, epoch=0, end=0)
+        self.appends(0, 0, 10, epoch=0).appends(1, 0, 10, epoch=0, of="follower").appends(2, 0, 10, 0, "follower")
+        self.moves(0, 5, epoch=0)
+
+    def broker(self, number: int, kind: str, incarnation: int = 1, **fields: Any) -> History:
+        self.events.add(f"broker-{number}", kind, incarnation, **fields)
+        return self
+
+    def leads(self, number: int, epoch: int, partition_epoch: int, end: int, isr: list[int], hw: int = 0) -> History:
+        return self.broker(
+            number,
+            "became-leader",
+            leader_epoch=epoch,
+            partition_epoch=partition_epoch,
+            offset=hw,
+            end_offset=end,
+            isr=isr,
+            replicas=[0, 1, 2],
+        )
+
+    def follows(self, number: int, leader: int, epoch: int, end: int, hw: int = 0) -> History:
+        return self.broker(number, "became-follower", leader=leader, leader_epoch=epoch, offset=hw, end_offset=end)
+
+    def appends(self, number: int, start: int, end: int, epoch: int, of: str = "leader") -> History:
+        return self.broker(number, "log-appended", leader_epoch=epoch, offset=start, end_offset=end, reason=of)
+
+    def truncates(self, number: int, to: int, end: int, epoch: int) -> History:
+        return self.broker(
+            number, "log-truncated", leader_epoch=epoch, offset=to, end_offset=end, reason="diverging-epoch"
+        )
+
+    def moves(self, number: int, to: int, epoch: int) -> History:
+        return self.broker(number, "high-watermark", leader_epoch=epoch, offset=to)
+
+    def proposes(self, number: int, isr: list[int], epoch: int, base: int) -> History:
+        return self.broker(number, "isr-proposed", leader_epoch=epoch, partition_epoch=base, isr=isr, reason="expand")
+
+    def ends(self, number: int, isr: list[int], epoch: int, at: int, reason: str = "committed") -> History:
+        return self.broker(number, "isr-proposal-ended", leader_epoch=epoch, partition_epoch=at, isr=isr, reason=reason)
+
+    def decides(self, leader: int, epoch: int, partition_epoch: int, isr: list[int]) -> History:
+        self.events.decided(leader, epoch, partition_epoch, isr)
+        return self
+
+    def lives(self, broker: int, what: str) -> History:
+        self.events.alive(broker, what)
+        return self
+
+    def accepts(self, broker: int, isr: list[int], epoch: int, base: int) -> History:
+        self.events.add(
+            "controller-0",
+            "alter-partition-handled",
+            broker=broker,
+            leader_epoch=epoch,
+            isr=isr,
+            partition_epoch=base,
+            reason="NONE",
+            metadata_offset=self.events.metadata + 1,
+        )
+        return self
+
+    def acknowledges(self, number: int, end: int, epoch: int = 0) -> History:
+        return self.broker(
+            number,
+            "write-acknowledged",
+            leader_epoch=epoch,
+            partition_epoch=0,
+            offset=end - 1,
+            end_offset=end,
+            isr=[0, 1, 2],
+            min_isr=2,
+        )
+
+    def shrinks(self, isr: list[int]) -> History:
+        """The leader proposes a smaller ISR, and gets it."""
+        self.proposes(0, isr, 0, 0).accepts(0, isr, 0, 0).decides(0, 0, 1, isr)
+        return self.ends(0, isr, 0, 1)
+
+    def fetches(self) -> History:
+        """One more record, on the leader and on broker 1."""
+        return self.appends(0, 10, 11, 0).appends(1, 10, 11, 0, "follower")
+
+    def grows(self, based_on: int) -> History:
+        """The controller takes the third replica into the ISR by a proposal that is based on a partition epoch."""
+        isr = [0, 1, 2]
+        return self.proposes(0, isr, 0, 1).accepts(0, isr, 0, based_on).decides(0, 0, 2, isr)
+
+    def elects(self) -> History:
+        """Broker 1 is elected for epoch 1, alone in the ISR."""
+        return self.decides(1, 1, 1, [1])
+
+    def fails_over(self) -> History:
+        """Broker 1 leads epoch 1 and appends two records; broker 0 had appended two that nobody fetched."""
+        self.appends(0, 10, 12, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2])
+        return self.appends(1, 10, 12, 1).follows(2, 1, 1, 10).follows(0, 1, 1, 12)
+
+
+Tail = Callable[[History], Any]
+CASES: list[tuple[str, Tail, Tail]] = [
+    # --- decisions ---
+    ("epochs-advance", lambda h: h.decides(1, 1, 1, [1, 2]), lambda h: h.decides(0, 0, 0, [0, 1])),
+    ("epochs-advance", lambda h: h.decides(1, 1, 1, [1, 2]), lambda h: h.decides(1, 0, 1, [1, 2])),
+    ("isr-of-replicas", lambda h: h.elects(), lambda h: h.decides(1, 1, 1, [2])),
+    ("isr-of-replicas", lambda h: h.decides(-1, 1, 1, [1]), lambda h: h.decides(-1, 1, 1, [])),
+    (
+        "leader-from-isr",
+        lambda h: h.decides(0, 0, 1, [0, 1]).decides(1, 1, 2, [1]),
+        lambda h: h.decides(0, 0, 1, [0, 1]).decides(2, 1, 2, [2]),
+    ),
+    (
+        "leader-alive",
+        lambda h: h.lives(1, "fenced").decides(2, 1, 1, [2]),
+        lambda h: h.lives(1, "fenced").elects(),
+    ),
+    (
+        "fenced-leaves-isr",
+        lambda h: h.lives(2, "fenced").decides(0, 0, 1, [0, 1]),
+        lambda h: h.lives(2, "fenced").decides(0, 0, 1, [0, 2]),
+    ),
+    (
+        "isr-grows-by-proposal",
+        lambda h: (
+            h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 1).decides(0, 0, 2, [0, 1, 2])
+        ),
+        lambda h: (
+            h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).accepts(0, [0, 1, 2], 0, 0).decides(0, 0, 2, [0, 1, 2])
+        ),
+    ),
+    # --- logs ---
+    (
+        "load",
+        lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=9, reason="recovered"),
+        lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=11, reason="recovered"),
+    ),
+    ("append", lambda h: h.appends(0, 10, 12, 0), lambda h: h.appends(0, 11, 12, 0)),
+    ("append", lambda h: h.appends(0, 10, 12, 0), lambda h: h.appends(0, 10, 12, 1)),
+    ("append", lambda h: h.appends(0, 10, 12, 0), lambda h: h.appends(1, 10, 12, 0)),
+    (
+        "append-of-leader",
+        lambda h: h.appends(0, 10, 12, 0).appends(1, 10, 12, 0, "follower"),
+        lambda h: h.appends(0, 10, 12, 0).appends(1, 10, 13, 0, "follower"),
+    ),
+    (
+        "log-matching",
+        lambda h: h.fails_over().truncates(0, 10, 12, 1).appends(0, 10, 12, 1, "follower"),
+        lambda h: h.fails_over().appends(1, 12, 13, 1).appends(0, 12, 13, 1, "follower"),
+    ),
+    ("truncate", lambda h: h.fails_over().truncates(0, 10, 12, 1), lambda h: h.truncates(0, 8, 10, 0)),
+    (
+        "truncate-diverging",
+        lambda h: h.fails_over().truncates(0, 10, 12, 1),
+        lambda h: h.fails_over().truncates(0, 9, 12, 1),
+    ),
+    (
+        "log-start",
+        lambda h: h.broker(0, "log-start-moved", offset=0, end_offset=5, reason="delete-records"),
+        lambda h: h.broker(0, "log-start-moved", offset=0, end_offset=6, reason="delete-records"),
+    ),
+    # --- roles ---
+    (
+        "role",
+        lambda h: h.elects().follows(2, 1, 1, 10),
+        lambda h: h.elects().follows(2, 0, 1, 10),
+    ),
+    (
+        "role",
+        lambda h: h.fails_over().decides(2, 2, 2, [2]).follows(1, 2, 2, 12),
+        lambda h: h.fails_over().follows(1, 0, 0, 12),
+    ),
+    (
+        "role",
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1, 2]),
+    ),
+    ("one-leader", lambda h: h.leads(1, 1, 7, 10, [1]), lambda h: h.leads(1, 0, 7, 10, [1])),
+    (
+        "role-keeps-log",
+        lambda h: h.elects().follows(2, 1, 1, 10),
+        lambda h: h.elects().follows(2, 1, 1, 9),
+    ),
+    (
+        "follower-high-watermark",
+        lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=5),
+        lambda h: h.elects().leads(1, 1, 1, 10, [1], hw=6),
+    ),
+    # Broker 1 has what its leader sent after it had moved its high watermark to 5: it must know of that.
+    (
+        "follower-high-watermark",
+        lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 5),
+        lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 4),
+    ),
+    # --- the leader ---
+    ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 5, 0)),
+    ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 11, 0)),
+    ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(1, 10, 0)),
+    ("high-watermark-min-isr", lambda h: h.shrinks([0, 1]).moves(0, 10, 0), lambda h: h.shrinks([0]).moves(0, 10, 0)),
+    (
+        "high-watermark-isr",
+        lambda h: h.appends(0, 10, 12, 0).appends(1, 10, 12, 0, "follower").shrinks([0, 1]).moves(0, 12, 0),
+        lambda h: h.appends(0, 10, 12, 0).appends(1, 10, 12, 0, "follower").moves(0, 12, 0),
+    ),
+    # Who is proposed is waited for: the controller may have accepted it.
+    (
+        "high-watermark-isr",
+        lambda h: h.shrinks([0, 1]).proposes(0, [0, 1, 2], 0, 1).moves(0, 10, 0),
+        lambda h: (
+            h.shrinks([0, 1])
+            .proposes(0, [0, 1, 2], 0, 1)
+            .appends(0, 10, 11, 0)
+            .appends(1, 10, 11, 0, "follower")
+            .moves(0, 11, 0)
+        ),
+    ),
+    # A follower that has all records, and has not fetched from the leader of the new epoch yet.
+    (
+        "high-watermark-isr",
+        lambda h: h.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2]).follows(2, 1, 1, 10).moves(1, 10, 1),
+        lambda h: h.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2]).moves(1, 10, 1),
+    ),
+    (
+        "commit",
+        lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=5, epoch=0),
+        lambda h: h.broker(0, "batch-committed", leader_epoch=0, offset=0, end_offset=5, epoch=1),
+    ),
+    ("proposal", lambda h: h.proposes(0, [0, 1], 0, 0), lambda h: h.proposes(0, [0, 1], 0, 1)),
+    ("proposal", lambda h: h.proposes(0, [0, 1], 0, 0), lambda h: h.proposes(0, [0, 1], 0, 0).proposes(0, [0], 0, 0)),
+    # Everything below the high watermark is not enough: the true one may be anywhere below the start of the epoch.
+    (
+        "proposal-caught-up",
+        lambda h: h.elects().leads(1, 1, 1, 10, [1]).follows(2, 1, 1, 10).proposes(1, [1, 2], 1, 1),
+        lambda h: (
+            h.broker(2, "log-loaded", 2, offset=0, end_offset=8, reason="recovered")
+            .elects()
+            .leads(1, 1, 1, 10, [1])
+            .broker(2, "became-follower", 2, leader=1, leader_epoch=1, offset=0, end_offset=8)
+            .proposes(1, [1, 2], 1, 1)
+        ),
+    ),
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0, 1]).ends(0, [0, 1], 0, 1),
+        lambda h: h.proposes(0, [0, 1], 0, 0).ends(0, [0, 1, 2], 0, 0, "INELIGIBLE_REPLICA"),
+    ),
+    (
+        "proposal-end",
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0]).ends(0, [0], 0, 1, "superseded"),
+        lambda h: h.proposes(0, [0, 1], 0, 0).decides(0, 0, 1, [0]).ends(0, [0, 1], 0, 1),
+    ),
+    ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.acknowledges(0, 6)),
+    ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.acknowledges(1, 5)),
+    ("acknowledge", lambda h: h.shrinks([0, 1]).acknowledges(0, 5), lambda h: h.shrinks([0]).acknowledges(0, 5)),
+]
+
+
+@pytest.mark.parametrize(("rule", "kept", "broken"), CASES, ids=[f"{n}-{case[0]}" for n, case in enumerate(CASES)])
+def test_rule(rule: str, kept: Tail, broken: Tail) -> None:
+    permitted, refused = History(), History()
+    kept(permitted)
+    assert refusals(permitted.events.rows) == []
+    broken(refused)
+    found = refusals(refused.events.rows)
+    assert {refusal.rule for refusal in found} == {rule}
+    assert all(refusal.permitted and refusal.state for refusal in found)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule for rule, _, _ in CASES} | {"read-committed"} == {*RULES}
+
+
+def test_what_is_not_known_is_not_refused() -> None:
+    """A recording that begins in the middle: the first event of each kind says what the state is."""
+    rows = History().fails_over().truncates(0, 10, 12, 1).events.rows
+    for first in range(len(rows)):
+        assert refusals(rows[first:]) == [], rows[first]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.booleans())
+def test_a_walk_of_the_protocol_is_permitted(seed: int, exact_order: bool) -> None:
+    rows = walk.Walk(seed, 150).events.rows
+    assert refusals(rows, exact_order=exact_order) == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_without_an_exact_order_nodes_may_be_shuffled_among_each_other(seed: int) -> None:
+    """Only each node's own order is kept, as of nodes with clocks of their own."""
+    rows, random = walk.Walk(seed, 100).events.rows, Random(seed)
+    of_node: dict[str, list[Row]] = {}
+    for row in rows:
+        of_node.setdefault(row["node"], []).append(row)
+    shuffled = []
+    while of_node:
+        node = random.choice(sorted(of_node))
+        shuffled.append(of_node[node].pop(0))
+        if not of_node[node]:
+            del of_node[node]
+    assert refusals(shuffled, exact_order=False) == []
+
+
+def _wrong(row: Row) -> dict[str, Any]:
+    """One field of an event, changed so that no state permits it."""
+    match row["kind"]:
+        case "log-appended":
+            return {"offset": row["offset"] + 1, "end_offset": row["end_offset"] + 1}
+        case "high-watermark":
+            return {"offset": row["offset"] + 1000}
+        case "write-acknowledged":
+            return {"end_offset": row["end_offset"] + 1}
+        case "became-leader" | "became-follower":
+            return {"end_offset": row["end_offset"] + 1}
+        case "log-truncated":
+            return {"leader_epoch": row["leader_epoch"] + 1}
+        case "isr-proposed":
+            return {"partition_epoch": row["partition_epoch"] + 1}
+        case "partition-changed" if row["reason"] == "changed":
+            return {"partition_epoch": 0}
+    return {}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.data())
+def test_a_walk_with_one_wrong_step_is_refused(seed: int, data: st.DataObject) -> None:
+    rows = walk.Walk(seed, 150).events.rows
+    able = [row for row in rows if _wrong(row)]
+    row = data.draw(st.sampled_from(able)) if able else None
+    if row is not None:
+        rows[row["row"]] = {**row, **_wrong(row)}
+        assert row["row"] in [refusal.row for refusal in refusals(rows)], row
