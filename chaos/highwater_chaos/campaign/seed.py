@@ -12,15 +12,14 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
 from highwater_chaos.campaign.draw import RANDOM, draw_experiment
-from highwater_chaos.campaign.mutants import applied, mutant_named
-from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.campaign.mutants import CATALOGUE, applied, mutant_named, watching
+from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
 from highwater_chaos.judged_run import run_and_forget
 from highwater_pipeline.transitions import reached
 from highwater_runtime.sim import freeze_collector
@@ -59,7 +58,8 @@ Key = tuple[str, str, int]
 class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     """What a unit came to. ``verdict`` is ``error`` if there is none: the seed raised, hung or ended its process.
 
-    All but ``attempts`` and the times depends on the unit alone.
+    ``mutant_reached``: whether the mutant could make a difference; if not, the run is the one without it. True where
+    there is no mutant. All but ``attempts`` and the times depends on the unit alone.
     """
 
     experiment: str
@@ -73,6 +73,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     acknowledged: int = 0
     run_seconds: float = 0.0
     trace_digest: str = ""
+    mutant_reached: bool = True
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     attempts: int = 1
@@ -141,8 +142,30 @@ def _parsed(text: str, source: str) -> ChaosExperiment:
 
 
 def _judged(unit: Unit) -> Outcome:
-    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
-        result, verdict = run_and_forget(experiment_of(unit), wire=unit.wire)
+    experiment = experiment_of(unit)
+    if not unit.mutant:
+        return _run(unit, experiment)
+    without, reached = _watched(dump_experiment(experiment), unit.wire)
+    if unit.mutant not in reached:
+        return msgspec.structs.replace(without, experiment=unit.experiment, mutant=unit.mutant, mutant_reached=False)
+    with applied(mutant_named(unit.mutant)):
+        return _run(unit, experiment)
+
+
+@lru_cache(maxsize=8)
+def _watched(text: str, wire: bool) -> tuple[Outcome, frozenset[str]]:
+    """The outcome of an experiment without any mutant, and which mutants could make a difference to it.
+
+    A worker gets the seed of one mutant after the other, so that the last few are what it needs.
+    """
+    experiment = parse_experiment(text, "")
+    with watching(CATALOGUE.values()) as reached:
+        outcome = _run(Unit("", experiment.spec.seed, wire=wire), experiment)
+    return outcome, frozenset(reached)
+
+
+def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+    result, verdict = run_and_forget(experiment, wire=unit.wire)
     return Outcome(
         unit.experiment,
         unit.seed,

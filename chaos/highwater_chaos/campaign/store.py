@@ -45,6 +45,7 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("acknowledged", pa.int64()),
         ("run_seconds", pa.float64()),  # simulated
         ("trace_digest", pa.string()),
+        ("mutant_reached", pa.bool_()),  # false: the bug could make no difference to this seed
     ]
 )
 TIMES_SCHEMA: Final = pa.schema(

@@ -320,9 +320,13 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
         )
     elif row.expected == "fail":
         breaks = f"; {MUTANTS[row.mutant].breaks}" if row.mutant else ""
-        print(f"NOT FOUND: {name}: {row.seeds} seeds, {row.seconds:.1f} s{breaks}")
+        reached = f", reached in {row.reached}" if row.mutant else ""
+        print(f"NOT FOUND: {name}: {row.seeds} seeds{reached}, {row.seconds:.1f} s{breaks}")
     elif row.mutant and row.as_expected:
-        print(f"HARMLESS: {name}: {row.seeds} seeds, {row.seconds:.1f} s: {MUTANTS[row.mutant].harmless}")
+        print(
+            f"HARMLESS: {name}: {row.seeds} seeds, reached in {row.reached}, {row.seconds:.1f} s:"
+            f" {MUTANTS[row.mutant].harmless}"
+        )
     else:
         print(f"{'OK' if row.as_expected else row.verdict.upper()}: {name}: {row.seeds} seeds: {verdicts}")
     for outcome in [one for one in outcomes if one.verdict in ("error", "inconclusive")][:5]:
