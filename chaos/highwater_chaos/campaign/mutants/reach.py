@@ -97,7 +97,7 @@ def _difference(name: str, own: ast.AST, changed: ast.AST) -> _Difference:
     """Go down as long as exactly one child differs; then up to what can be watched.
 
     That is an expression, or a statement. A statement that is nothing but a call is there for what the call does, so
-    its changed form must not be evaluated.
+    its changed form must not be evaluated. Of a comparison the outcome counts, not the values that are compared.
     """
     at: list[tuple[str, int]] = []
     nodes: list[tuple[ast.AST, ast.AST]] = [(own, changed)]
@@ -114,7 +114,11 @@ def _difference(name: str, own: ast.AST, changed: ast.AST) -> _Difference:
         nodes.append((own, changed))
     while True:
         own, changed = nodes[-1]
-        if isinstance(own, ast.expr) and isinstance(changed, ast.expr) and not isinstance(nodes[-2][0], ast.Expr):
+        if (
+            isinstance(own, ast.expr)
+            and isinstance(changed, ast.expr)
+            and not isinstance(nodes[-2][0], ast.Expr | ast.Compare)
+        ):
             return _Difference(name, tuple(at), changed)
         if isinstance(own, ast.stmt):
             return _Difference(name, tuple(at), None)

@@ -188,6 +188,7 @@ ACKNOWLEDGEMENTS: Final = (
         "return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE",
         "return ErrorCode.NONE",
         "acks=all is not acknowledged while the ISR is too small",
+        harmless="the HW stands while the ISR is too small: no produce gets there unless min.insync.replicas is raised",
     ),
     Mutant(
         "min-isr-is-one",
@@ -297,6 +298,7 @@ EPOCHS: Final = (
         "if leader_epoch is not None and batch.leader_epoch > leader_epoch:",
         "if False:",
         "a follower takes no batch of an epoch above that of its leader",
+        harmless="a leader compares epochs and reads in one step: no response has a later epoch than its request names",
     ),
     Mutant(
         "fetch-response-of-former-follower",
@@ -304,6 +306,7 @@ EPOCHS: Final = (
         "p.leader_epoch == followed.leader_epoch",
         "True",
         "a Fetch response for a former leader epoch is ignored",
+        harmless="a new leader epoch and the fetcher that follows it come in one step, so that they never differ",
     ),
     Mutant(
         "fetch-response-of-former-epoch",
@@ -311,6 +314,7 @@ EPOCHS: Final = (
         "and asked.current_leader_epoch == self._fencing_epoch(p)",
         "and True",
         "a Fetch response to a request of a former leader epoch is ignored",
+        harmless="with a new leader epoch the session forgets the partition, and drops the response for that",
     ),
     Mutant(
         "fetch-response-at-former-offset",
@@ -318,6 +322,7 @@ EPOCHS: Final = (
         "and p.log.log_end_offset == asked.fetch_offset",
         "and True",
         "a Fetch response for an offset that is not the log's end is ignored",
+        harmless="one request is under way at a time, and nothing but its response moves the log of a follower",
     ),
     Mutant(
         "new-leader-not-followed",
