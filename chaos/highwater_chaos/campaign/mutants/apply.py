@@ -43,24 +43,23 @@ def applied(mutant: Mutant) -> Iterator[None]:
 
 def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
     """The function that a mutant changes, and its changed code."""
-    change = change_of(mutant)
-    code = compiled(ast.parse(change.changed), change.file, change.function)
+    function, change = change_of(mutant)
+    code = compiled(ast.parse(change.changed), change.file, function)
     if code is None:
         raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
-    return change.function, code
+    return function, code
 
 
 class Change(NamedTuple):
     """A mutant as two texts of the module that it changes."""
 
-    function: FunctionType
     file: str
     original: str
     changed: str
 
 
-def change_of(mutant: Mutant) -> Change:
-    """What a mutant changes.
+def change_of(mutant: Mutant) -> tuple[FunctionType, Change]:
+    """The function that a mutant changes, and how.
 
     Raises:
         MutantError: there is no such function, or the text does not stand in it exactly once.
@@ -82,7 +81,7 @@ def change_of(mutant: Mutant) -> Change:
     original = Path(file).read_text(encoding="utf-8")
     whole = original.splitlines(keepends=True)
     whole[first - 1 : first - 1 + len(lines)] = [source.replace(mutant.old, mutant.new)]
-    return Change(function, file, original, "".join(whole))
+    return function, Change(file, original, "".join(whole))
 
 
 def compiled(module: ast.Module, file: str, function: FunctionType) -> CodeType | None:

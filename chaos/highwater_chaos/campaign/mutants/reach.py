@@ -80,8 +80,8 @@ def _watched(mutants: Sequence[Mutant]) -> list[tuple[FunctionType, Any]]:
     if names not in _WATCHED:
         by_function: dict[FunctionType, tuple[str, str, list[_Difference]]] = {}
         for mutant in mutants:
-            change = change_of(mutant)
-            _, _, differences = by_function.setdefault(change.function, (change.file, change.original, []))
+            function, change = change_of(mutant)
+            _, _, differences = by_function.setdefault(function, (change.file, change.original, []))
             differences.append(_difference(mutant.name, ast.parse(change.original), ast.parse(change.changed)))
         made = []
         for function, (file, original, differences) in by_function.items():
