@@ -92,6 +92,7 @@ def test_a_bug_is_found_and_gone_afterwards() -> None:
     [
         ("last-isr-member-removed", "consumer-groups", 1, "isr-empty"),
         ("zk-dead-members-stay-in-isr", "zookeeper-faults", 1, "isr-incomplete"),
+        ("zk-controller-epoch-not-raised", "zookeeper-faults", 1, "controller-epoch-reused"),
     ],
 )
 def test_a_story_finds_what_it_is_made_for(mutant: str, file: str, seed: int, anomaly: str) -> None:

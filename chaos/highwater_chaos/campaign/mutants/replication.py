@@ -71,6 +71,7 @@ HIGH_WATERMARK: Final = (
         "self._high_watermark = min(self._high_watermark, self.log.log_end_offset)",
         "pass",
         "a follower's HW goes back with its log",
+        harmless="logs part above what is committed, and the HW of a follower is never beyond that",
     ),
     Mutant(
         "consumers-read-beyond-hw",
