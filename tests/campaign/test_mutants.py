@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from highwater_chaos.campaign import Unit, run_unit
+from highwater_chaos.campaign import Unit, run_unit, series_of_file
 from highwater_chaos.campaign.mutants import CATALOGUE, Mutant, MutantError, applied
 from highwater_chaos.campaign.mutants.apply import changed_code
+from highwater_chaos.experiment import load_experiment
 from highwater_runtime.broker import isr
 
 PACKAGE = Path(__file__).parents[2]
@@ -84,3 +85,18 @@ def test_a_bug_is_found_and_gone_afterwards() -> None:
     found = run_unit(Unit("random", 1, mutant="hw-is-leader-end"))
     assert (found.verdict, "isr-incomplete" in found.anomalies) == ("fail", True)
     assert run_unit(unit).verdict == "pass"
+
+
+@pytest.mark.parametrize(
+    ("mutant", "file", "seed", "anomaly"),
+    [
+        ("last-isr-member-removed", "consumer-groups", 1, "isr-empty"),
+        ("zk-dead-members-stay-in-isr", "zookeeper-faults", 1, "isr-incomplete"),
+        ("zk-controller-epoch-not-raised", "zookeeper-faults", 1, "controller-epoch-reused"),
+    ],
+)
+def test_a_story_finds_what_it_is_made_for(mutant: str, file: str, seed: int, anomaly: str) -> None:
+    experiment = load_experiment(PACKAGE / f"scenarios/random/{file}.yaml")
+    series = series_of_file(experiment, {}, until_failure=False)
+    found = run_unit(Unit(file, seed, series.text, mutant=mutant))
+    assert (found.verdict, anomaly in found.anomalies) == ("fail", True), found

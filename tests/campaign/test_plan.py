@@ -26,7 +26,7 @@ def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ..
     for seed in order:  # all of them had begun before the first one ended
         progress.add(outcome(seed))
     assert [one.seed for one in progress.of_series(SERIES)] == [1, 2, 3]
-    assert list(progress.units()) == []
+    assert [unit for units in progress.rounds() for unit in units] == []
     row = row_of("x", "", "fail", progress.of_series(SERIES))
     assert (row.first_failing, row.until_found, row.seconds_until_found, row.as_expected) == (3, 3, 3.0, True)
 
@@ -34,7 +34,8 @@ def test_until_failure_gives_what_one_after_the_other_would(order: tuple[int, ..
 def test_a_resumed_campaign_runs_what_is_missing() -> None:
     plan = Plan((Series("x", "pass"), Series("y", "pass")), range(1, 4))
     progress = Progress(plan, [Outcome("x", 1, "", "pass"), Outcome("y", 3, "", "fail")])
-    assert [unit.key for unit in progress.units()] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
+    (units,) = progress.rounds()
+    assert [unit.key for unit in units] == [("y", "", 1), ("x", "", 2), ("y", "", 2), ("x", "", 3)]
 
 
 def test_an_error_is_never_as_expected() -> None:

@@ -202,3 +202,18 @@ def test_when_spark_ends_the_campaign_says_so_and_can_go_on(tmp_path: Path) -> N
     assert 0 < known < 40
     again = subprocess.run([*command, "--resume", "--json"], cwd=tmp_path, check=False, capture_output=True)
     assert json.loads(again.stdout)["rows"][0]["seeds"] == 40
+
+
+def test_the_same_seeds_give_the_same_guided_campaign(highwater: Any) -> None:
+    seeds = ("--seeds", "5..26", "--guided", "--switch", "pre-vote=on")  # the second round has two seeds
+    first = highwater("campaign", "random", *seeds, "--jobs", "1", "--out", "a", "--json")
+    assert first.status == 0, first.err
+    assert first.json["transitions"]["combinations"] > 100
+    highwater("campaign", "random", *seeds, "--jobs", "3", "--out", "b", "--json")
+    assert Path("a/results.parquet").read_bytes() == Path("b/results.parquet").read_bytes()
+
+
+def test_files_are_not_guided(highwater: Any, tiny_file: Path) -> None:
+    done = highwater("campaign", tiny_file, "--guided")
+    assert done.status == 254
+    assert "--guided changes what 'random' draws" in done.err

@@ -1,6 +1,7 @@
 """Campaigns: many seeds of one experiment, or of experiments that seeds draw.
 
-1. :mod:`draw` makes an experiment of a seed; :mod:`plan` says which seeds are run, in which order, until when.
+1. :mod:`draw` makes an experiment of a seed, :mod:`guided` of what earlier seeds reached; :mod:`plan` says which seeds
+   are run, in which order, until when.
 2. :mod:`seed` runs and judges one; :mod:`processes` and :mod:`on_spark` run many, some of which do not end well.
 3. :mod:`store` keeps what is known, so that a campaign whose driver was killed can go on.
 4. :mod:`detection` counts, :mod:`page` shows, :mod:`examples` writes failing seeds as run directories and shrinks them.

@@ -58,6 +58,8 @@ class Row:
     failing: tuple[int, ...]
     errors: tuple[int, ...]
     inconclusive: tuple[int, ...]
+    reached: int
+    """In how many seeds the mutant could make a difference; all of them where there is none."""
 
     @property
     def found(self) -> bool:
@@ -81,7 +83,7 @@ class Row:
         needed = seeds_needed(len(self.failing), self.seeds)
         return {
             "experiment": self.experiment,
-            **({"mutant": self.mutant} if self.mutant else {}),
+            **({"mutant": self.mutant, "seedsReached": self.reached} if self.mutant else {}),
             "expected": self.expected,
             "asExpected": self.as_expected,
             "seeds": self.seeds,
@@ -120,4 +122,5 @@ def row_of(experiment: str, mutant: str, expected: str, outcomes: Sequence[Outco
         by_verdict["fail"],
         by_verdict["error"],
         by_verdict["inconclusive"],
+        sum(one.mutant_reached for one in ordered),
     )

@@ -8,6 +8,7 @@ faults and of administration, how often and for how long. All that is drawn keep
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
 
@@ -36,19 +37,22 @@ _RPCS: Final = {
     ),
     "zookeeper": (["Fetch"], ["LeaderAndIsr", "StopReplica", "UpdateMetadata"], ["Produce", "Fetch"]),
 }
+EVERY: Final = ("300ms", "500ms", "700ms", "1s", "2s")
+LASTING: Final = ("1s", "3s", "6s", "12s")
 
 
 def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
     """The experiment of a seed; the same seed and mode give the same one. ``mode``: kraft, zookeeper, or drawn too."""
-    random = derive_random(seed, "campaign")
+    return ChaosExperiment.model_validate(draw_data(derive_random(seed, "campaign"), seed, mode))
+
+
+def draw_data(random: Random, seed: int, mode: str = "") -> dict[str, Any]:
+    """The same, as a file has it, drawn from ``random``."""
     drawn = random.choices(("kraft", "zookeeper"), (3, 2))[0]
     mode = mode or drawn
     cluster = _cluster(random, mode)
-    parts = _schedule(random, mode, cluster)
-    drawn_kinds = {kind for part in parts for kind in part["faults"]}
-    # A log whose topic or replica has gone may stay for a while before it counts as a stray.
-    end = [{"wait": "12s"}] if drawn_kinds & set(_ADMINISTRATION) else []
-    data = {
+    parts = draw_parts(random, mode, cluster)
+    return {
         "apiVersion": API_VERSION,
         "kind": "ChaosExperiment",
         "metadata": {"name": f"{RANDOM}-{seed}"},
@@ -56,11 +60,18 @@ def draw_experiment(seed: int, mode: str = "") -> ChaosExperiment:
             "seed": seed,
             "timeout": "5m",
             "cluster": cluster,
-            "workload": _workload(random, mode, cluster),
-            "schedule": [{"parallel": [[{"random": part}] for part in parts]}, *end],
+            "workload": draw_workload(random, mode, cluster),
+            "schedule": schedule_of(parts),
         },
     }
-    return ChaosExperiment.model_validate(data)
+
+
+def schedule_of(parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The schedule in which these ``random`` steps go on side by side."""
+    kinds = {kind for part in parts for kind in part["faults"]}
+    # A log whose topic or replica has gone may stay for a while before it counts as a stray.
+    end = [{"wait": "12s"}] if kinds & set(_ADMINISTRATION) else []
+    return [{"parallel": [[{"random": part}] for part in parts]}, *end]
 
 
 def _cluster(random: Random, mode: str) -> dict[str, Any]:
@@ -113,7 +124,8 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
     return {"mode": mode, "brokers": brokers, **quorum, "config": config, "topics": topics}
 
 
-def _workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, Any]:
+def draw_workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, Any]:
+    """Clients that fit the cluster."""
     topics, segment = len(cluster["topics"]), cluster["config"].get("log.segment.bytes", 1 << 30)
     sizes = [size for size in (0, 0, 66, 1000, 4026) if 4 * size < segment]  # a batch must fit into a segment
     drawn: dict[str, Any] = {
@@ -133,7 +145,8 @@ def _workload(random: Random, mode: str, cluster: dict[str, Any]) -> dict[str, A
     return drawn
 
 
-def _schedule(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+def draw_parts(random: Random, mode: str, cluster: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ``random`` steps of a schedule: of brokers, quorum or ensemble, messages, administration."""
     lasts = f"{random.choice((10, 15, 20))}s"
     # In ZooKeeper mode a failed log ends its broker by design, and a node that ends by itself is a finding.
     disks = _DISKS if mode == "kraft" else _DISKS[:1]
@@ -162,8 +175,8 @@ def _some(random: Random, kinds: tuple[str, ...]) -> dict[str, int]:
 def _part(random: Random, lasts: str, faults: dict[str, int], targets: list[str] | None) -> dict[str, Any]:
     part: dict[str, Any] = {
         "for": lasts,
-        "every": random.choice(("300ms", "500ms", "700ms", "1s", "2s")),
-        "lasting": random.choice(("1s", "3s", "6s", "12s")),
+        "every": random.choice(EVERY),
+        "lasting": random.choice(LASTING),
         "faults": faults,
     }
     return part if targets is None else {**part, "targets": targets}

@@ -42,7 +42,9 @@ def write_example(unit: Unit, outcome: Outcome, campaign: Path) -> Example:
 def shrink_example(example: Example, outcome: Outcome, campaign: Path, most_runs: int) -> Example:
     """Add the small experiment; none if the seed cannot be shrunk."""
     unit = example.unit
-    anomaly = next(name for name in BY_WEIGHT if name in outcome.anomalies)
+    anomaly = next((name for name in (*BY_WEIGHT, *outcome.anomalies) if name in outcome.anomalies), None)
+    if anomaly is None:
+        return example._replace(sizes="no anomaly to look for: an assertion failed")
     with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
         try:
             shrunk = find_smallest(experiment_of(unit), anomaly, most_runs=most_runs, wire=unit.wire)

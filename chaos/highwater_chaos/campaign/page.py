@@ -113,6 +113,7 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "as_expected": row.as_expected,
         "outcome": "found" if row.found else "not found" if row.expected == "fail" else row.verdict,
         "seeds": row.seeds,
+        "reached": row.reached,
         "failed": len(row.failing),
         "until": "" if row.until_found is None else f"{row.until_found} (seed {row.first_failing})",
         "seconds": f"{row.seconds if row.seconds_until_found is None else row.seconds_until_found:.1f}",

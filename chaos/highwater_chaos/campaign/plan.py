@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from highwater_chaos.campaign.draw import RANDOM
+from highwater_chaos.campaign.guided import GUIDED, ROUND, Guide
 from highwater_chaos.campaign.mutants import Mutant
 from highwater_chaos.campaign.seed import Key, Outcome, Unit
 from highwater_chaos.experiment import ChaosExperiment
@@ -22,7 +23,8 @@ Engine = Callable[[Iterable[Unit]], Iterator[Outcome]]
 class Series:
     """The seeds of one experiment, or of one mutant.
 
-    ``text`` is empty where the seeds draw the experiment. ``mode`` is that of its clusters; empty if seeds draw it.
+    ``text`` is empty where the seeds draw the experiment, or a guide makes it (``guided``). ``mode`` is that of its
+    clusters; empty if seeds draw it.
     """
 
     experiment: str
@@ -31,6 +33,7 @@ class Series:
     mode: str = ""
     mutant: str = ""
     until_failure: bool = False
+    guided: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -59,18 +62,21 @@ class Plan:
                 for one in self.series
             ],
             "untilFailure": [one.until_failure for one in self.series],
+            # Where rounds begin decides who learns from whom.
+            **({"first": self.seeds.start} if any(one.guided for one in self.series) else {}),
         }
 
-    def unit(self, series: Series, seed: int) -> Unit:
-        """One seed of a series."""
+    def unit(self, series: Series, seed: int, text: str | None = None) -> Unit:
+        """One seed of a series; ``text`` is the experiment if a guide made it."""
         return Unit(
             series.experiment,
             seed,
-            series.text,
+            series.text if text is None else text,
             self.switches,
             series.mutant,
             series.mode,
             wire=self.wire,
+            combinations=series.guided,
             patience=self.patience,
         )
 
@@ -88,18 +94,19 @@ def series_of_file(experiment: ChaosExperiment, switches: Mapping[str, str], *, 
     )
 
 
-def series_of_random(switches: Mapping[str, str], *, until_failure: bool) -> Series:
+def series_of_random(switches: Mapping[str, str], *, until_failure: bool, guided: bool = False) -> Series:
     """The series whose seeds draw their experiments, in a mode that knows all of these switches.
 
-    With a fix turned off a fail is expected.
+    With a fix turned off a fail is expected. ``guided``: earlier seeds have a say in what later ones draw.
     """
     modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
     turned = any(SWITCHES[name].default != value for name, value in switches.items())
     return Series(
-        RANDOM,
+        GUIDED if guided else RANDOM,
         "fail" if turned else "pass",
         mode=modes[0] if len(modes) == 1 else "",
         until_failure=until_failure,
+        guided=guided,
     )
 
 
@@ -126,18 +133,44 @@ class Progress:
     def __init__(self, plan: Plan, known: Sequence[Outcome] = ()) -> None:
         self.plan = plan
         self._done: dict[Key, Outcome] = {}
+        self._guides: dict[tuple[str, str], Guide] = {}
+        self._texts: dict[tuple[tuple[str, str], int], str] = {}
+        """The experiments that guides made."""
         self._first: dict[tuple[str, str], int] = {}
         """The lowest failing seed of each series."""
         for outcome in known:
             self.add(outcome)
 
-    def units(self) -> Iterator[Unit]:
+    def rounds(self) -> Iterator[Iterator[Unit]]:
+        """What can be run at a time. A round may be asked for when the outcomes of those before it were added.
+
+        Without a guide there is one round.
+        """
+        seeds, guided = self.plan.seeds, [series for series in self.plan.series if series.guided]
+        size = ROUND if guided else len(seeds)
+        for first in range(seeds.start, seeds.stop, size):
+            of_round = range(first, min(first + size, seeds.stop))
+            for series in [one for one in guided if first <= self._last(one)]:
+                guide = self._guides.setdefault(series.key, Guide(series.mode))
+                for seed in of_round:
+                    experiment = ChaosExperiment.model_validate(guide.experiment(seed))
+                    self._texts[series.key, seed] = text_of(experiment)
+            yield self._units(of_round)
+            for series in [one for one in guided if of_round.stop <= self._last(one)]:
+                for seed in of_round:
+                    self._guides[series.key].add(self._done[*series.key, seed])
+
+    def _units(self, seeds: range) -> Iterator[Unit]:
         """Units in order: each seed of all series before the next, so that all series have some soon."""
-        for seed in self.plan.seeds:
+        for seed in seeds:
             for series in self.plan.series:
-                unit = self.plan.unit(series, seed)
+                unit = self.unit(series, seed)
                 if unit.key not in self._done and seed <= self._last(series):
                     yield unit
+
+    def unit(self, series: Series, seed: int) -> Unit:
+        """One seed of a series, of a round that was asked for."""
+        return self.plan.unit(series, seed, self._texts.get((series.key, seed)))
 
     def add(self, outcome: Outcome) -> None:
         """Take in an outcome."""

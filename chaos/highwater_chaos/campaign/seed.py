@@ -12,17 +12,16 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import lru_cache
 from typing import Final
 
 import msgspec
 
-from highwater_chaos.campaign.draw import RANDOM, draw_experiment
-from highwater_chaos.campaign.mutants import applied, mutant_named
-from highwater_chaos.experiment import ChaosExperiment, parse_experiment
+from highwater_chaos.campaign.draw import draw_experiment
+from highwater_chaos.campaign.mutants import CATALOGUE, applied, mutant_named, watching
+from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
 from highwater_chaos.judged_run import run_and_forget
-from highwater_pipeline.transitions import reached
+from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
 from highwater_runtime.sim.garbage import THRESHOLDS
 
@@ -33,8 +32,9 @@ _GRACE_SECONDS: Final = 10
 class Unit(msgspec.Struct, frozen=True, rename="camel"):
     """One seed of one experiment, everything included that another process needs to run it.
 
-    ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``experiment`` is
-    ``random`` then, and ``mode`` may restrict them). ``patience`` is in seconds of real time.
+    ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
+    restrict them). ``combinations``: report them as well. ``patience`` is in seconds
+    of real time.
     """
 
     experiment: str
@@ -44,6 +44,7 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
     mutant: str = ""
     mode: str = ""
     wire: bool = False
+    combinations: bool = False
     patience: int = 300
 
     @property
@@ -59,7 +60,8 @@ Key = tuple[str, str, int]
 class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     """What a unit came to. ``verdict`` is ``error`` if there is none: the seed raised, hung or ended its process.
 
-    All but ``attempts`` and the times depends on the unit alone.
+    ``mutant_reached``: whether the mutant could make a difference; if not, the run is the one without it. True where
+    there is no mutant. All but ``attempts`` and the times depends on the unit alone.
     """
 
     experiment: str
@@ -69,10 +71,12 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     anomalies: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     transitions: tuple[str, ...] = ()
+    combinations: tuple[str, ...] = ()
     faults: int = 0
     acknowledged: int = 0
     run_seconds: float = 0.0
     trace_digest: str = ""
+    mutant_reached: bool = True
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     attempts: int = 1
@@ -128,10 +132,7 @@ def failed(unit: Unit, why: str, attempts: int = 1) -> Outcome:
 
 def experiment_of(unit: Unit) -> ChaosExperiment:
     """The experiment that a unit runs, with its seed and switches."""
-    if unit.experiment == RANDOM:
-        experiment = draw_experiment(unit.seed, unit.mode)
-    else:
-        experiment = _parsed(unit.text, unit.experiment)
+    experiment = _parsed(unit.text, unit.experiment) if unit.text else draw_experiment(unit.seed, unit.mode)
     return experiment.with_seed_and_switches(unit.seed, dict(unit.switches))
 
 
@@ -141,8 +142,31 @@ def _parsed(text: str, source: str) -> ChaosExperiment:
 
 
 def _judged(unit: Unit) -> Outcome:
-    with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():
-        result, verdict = run_and_forget(experiment_of(unit), wire=unit.wire)
+    experiment = experiment_of(unit)
+    if not unit.mutant:
+        return _run(unit, experiment)
+    without, reached = _watched(dump_experiment(experiment), unit.wire, unit.combinations)
+    if unit.mutant not in reached:
+        return msgspec.structs.replace(without, experiment=unit.experiment, mutant=unit.mutant, mutant_reached=False)
+    with applied(mutant_named(unit.mutant)):
+        return _run(unit, experiment)
+
+
+@lru_cache(maxsize=8)
+def _watched(text: str, wire: bool, combinations: bool) -> tuple[Outcome, frozenset[str]]:
+    """The outcome of an experiment without any mutant, and which mutants could make a difference to it.
+
+    A worker gets the seed of one mutant after the other, so that the last few are what it needs.
+    """
+    experiment = parse_experiment(text, "")
+    with watching(CATALOGUE.values()) as reached:
+        outcome = _run(Unit("", experiment.spec.seed, wire=wire, combinations=combinations), experiment)
+    return outcome, frozenset(reached)
+
+
+def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
+    result, verdict = run_and_forget(experiment, wire=unit.wire)
+    reached = signature(result.event_lines)
     return Outcome(
         unit.experiment,
         unit.seed,
@@ -150,7 +174,8 @@ def _judged(unit: Unit) -> Outcome:
         verdict["verdict"],
         tuple(verdict["anomalies"]),
         tuple(verdict["inconclusiveReasons"]),
-        reached(result.event_lines),
+        reached.transitions,
+        reached.combinations if unit.combinations else (),
         len(result.faults),
         result.acknowledged,
         result.run_ns / 1e9,

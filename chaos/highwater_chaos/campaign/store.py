@@ -41,10 +41,12 @@ RESULTS_SCHEMA: Final = pa.schema(
         ("anomalies", pa.list_(pa.string())),
         ("reasons", pa.list_(pa.string())),  # why it is inconclusive, or what was raised
         ("transitions", pa.list_(pa.string())),
+        ("combinations", pa.list_(pa.string())),  # of guided campaigns
         ("faults", pa.int32()),
         ("acknowledged", pa.int64()),
         ("run_seconds", pa.float64()),  # simulated
         ("trace_digest", pa.string()),
+        ("mutant_reached", pa.bool_()),  # false: the bug could make no difference to this seed
     ]
 )
 TIMES_SCHEMA: Final = pa.schema(

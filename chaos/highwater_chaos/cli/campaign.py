@@ -76,6 +76,10 @@ def campaign(
     until_failure: Annotated[
         bool, typer.Option("--until-failure", help="Leave an experiment at its first failing seed.")
     ] = False,
+    guided: Annotated[
+        bool,
+        typer.Option("--guided", help="Let 'random' keep and change experiments that reached something new."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the campaign that is in --out.")] = False,
     out: Annotated[
         Path | None,
@@ -106,7 +110,9 @@ def campaign(
     """
     switches = {name: values[0] for name, values in switch_values(switch or [], several=False)}
     plan = Plan(
-        _series(experiments or [], switches, mutants=mutants, only=only or [], until_failure=until_failure),
+        _series(
+            experiments or [], switches, mutants=mutants, only=only or [], until_failure=until_failure, guided=guided
+        ),
         _seeds(seeds),
         tuple(sorted(switches.items())),
         wire=wire,
@@ -138,6 +144,7 @@ def campaign(
     examples = _examples(plan, rows, progress, out, keep, shrink)
     page = write_page(out, title, _command(out), rows, outcomes, examples)
     missing = unreached({name for one in outcomes for name in one.transitions})
+    combinations = len({name for one in outcomes for name in one.combinations})
     wall = time.monotonic() - began
     if as_json:
         print(
@@ -149,6 +156,7 @@ def campaign(
                         "reached": len(CATALOGUE) - len(missing),
                         "of": len(CATALOGUE),
                         "unreached": [row.name for row in missing],
+                        **({"combinations": combinations} if guided else {}),
                     },
                     "examples": [_example_row(*one) for one in examples],
                     "wallSeconds": round(wall, 1),
@@ -162,7 +170,8 @@ def campaign(
         for example, outcome in examples:
             _print_example(example, outcome)
         print(f"{sentence_of(rows)} {facts_of(outcomes)}, {wall:.0f} s")
-        print(f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions reached; page {page}")
+        reached = f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions"
+        print(f"{reached}{f' and {combinations} combinations' if guided else ''} reached; page {page}")
     return _status(rows)
 
 
@@ -173,7 +182,10 @@ def _series(
     mutants: bool,
     only: Sequence[str],
     until_failure: bool,
+    guided: bool,
 ) -> tuple[Series, ...]:
+    if guided and any(name != RANDOM for name in given):
+        raise UsageError("--guided changes what 'random' draws; leave out the files, or leave out --guided")
     if only and not mutants:
         raise UsageError("--only names mutants; it needs --mutants")
     for name in only:
@@ -207,7 +219,7 @@ def _series(
         modes = [mode for mode in ("kraft", "zookeeper") if all(mode in SWITCHES[name].modes for name in switches)]
         if not modes:
             raise UsageError(f"--switch: no mode has both of {', '.join(switches)}; run a campaign for each")
-        found.append(series_of_random(switches, until_failure=until_failure))
+        found.append(series_of_random(switches, until_failure=until_failure, guided=guided))
     if not mutants:
         return tuple(found)
     chosen = [MUTANTS[name] for name in (dict.fromkeys(only) or MUTANTS)]
@@ -251,17 +263,20 @@ def _run(plan: Plan, progress: Progress, directory: CampaignDirectory, run: Engi
     count, failing = len(directory.known), 0
     last = time.monotonic()
     terminal = sys.stderr.isatty()
-    with ProgressShown(title) as say, closing(run(progress.units())) as outcomes:  # type: ignore[type-var]
-        for outcome in outcomes:
-            directory.add(outcome)
-            progress.add(outcome)
-            count += 1
-            failing += outcome.verdict == "fail"
-            if outcome.verdict != "pass" and not terminal:
-                print(f"{_name(outcome)}: {outcome.verdict}: {why_of(outcome).rpartition(chr(10))[2]}", file=sys.stderr)
-            if terminal or time.monotonic() - last >= _LINE_SECONDS:
-                last = time.monotonic()
-                say(f"{count} of {everything} seeds, {failing} failed")
+    with ProgressShown(title) as say:
+        for units in progress.rounds():
+            with closing(run(units)) as outcomes:  # type: ignore[type-var]
+                for outcome in outcomes:
+                    directory.add(outcome)
+                    progress.add(outcome)
+                    count += 1
+                    failing += outcome.verdict == "fail"
+                    if outcome.verdict != "pass" and not terminal:
+                        why = why_of(outcome).rpartition("\n")[2]
+                        print(f"{_name(outcome)}: {outcome.verdict}: {why}", file=sys.stderr)
+                    if terminal or time.monotonic() - last >= _LINE_SECONDS:
+                        last = time.monotonic()
+                        say(f"{count} of {everything} seeds, {failing} failed")
 
 
 def _name(outcome: Outcome) -> str:
@@ -280,7 +295,7 @@ def _examples(
         for outcome in failing:
             with ProgressShown(f"{_name(outcome)}") as say:
                 say("writing its run directory")
-                example = write_example(plan.unit(series, outcome.seed), outcome, out)
+                example = write_example(progress.unit(series, outcome.seed), outcome, out)
                 if shrink:
                     say(f"shrinking, at most {shrink} runs")
                     example = shrink_example(example, outcome, out, shrink)
@@ -320,9 +335,13 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
         )
     elif row.expected == "fail":
         breaks = f"; {MUTANTS[row.mutant].breaks}" if row.mutant else ""
-        print(f"NOT FOUND: {name}: {row.seeds} seeds, {row.seconds:.1f} s{breaks}")
+        reached = f", reached in {row.reached}" if row.mutant else ""
+        print(f"NOT FOUND: {name}: {row.seeds} seeds{reached}, {row.seconds:.1f} s{breaks}")
     elif row.mutant and row.as_expected:
-        print(f"HARMLESS: {name}: {row.seeds} seeds, {row.seconds:.1f} s: {MUTANTS[row.mutant].harmless}")
+        print(
+            f"HARMLESS: {name}: {row.seeds} seeds, reached in {row.reached}, {row.seconds:.1f} s:"
+            f" {MUTANTS[row.mutant].harmless}"
+        )
     else:
         print(f"{'OK' if row.as_expected else row.verdict.upper()}: {name}: {row.seeds} seeds: {verdicts}")
     for outcome in [one for one in outcomes if one.verdict in ("error", "inconclusive")][:5]:

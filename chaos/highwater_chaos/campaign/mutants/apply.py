@@ -6,6 +6,7 @@ and the function's own code comes back when the block ends.
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from highwater_chaos.campaign.mutants.mutant import Mutant
 
@@ -42,6 +43,27 @@ def applied(mutant: Mutant) -> Iterator[None]:
 
 def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
     """The function that a mutant changes, and its changed code."""
+    function, change = change_of(mutant)
+    code = compiled(ast.parse(change.changed), change.file, function)
+    if code is None:
+        raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
+    return function, code
+
+
+class Change(NamedTuple):
+    """A mutant as two texts of the module that it changes."""
+
+    file: str
+    original: str
+    changed: str
+
+
+def change_of(mutant: Mutant) -> tuple[FunctionType, Change]:
+    """The function that a mutant changes, and how.
+
+    Raises:
+        MutantError: there is no such function, or the text does not stand in it exactly once.
+    """
     module_name, _, qualified = mutant.where.partition(":")
     try:
         module = importlib.import_module(f"{_PACKAGE}.{module_name}")
@@ -54,16 +76,18 @@ def changed_code(mutant: Mutant) -> tuple[FunctionType, CodeType]:
         raise MutantError(
             f"mutant {mutant.name}: expected its text once in {mutant.where}, found it {count} times: {mutant.old!r}"
         )
-    new = source.replace(mutant.old, mutant.new)
     file = inspect.getsourcefile(function)
     assert file is not None, "a module of ours"
-    whole = Path(file).read_text(encoding="utf-8").splitlines(keepends=True)
-    whole[first - 1 : first - 1 + len(lines)] = [new]
-    compiled = compile("".join(whole), file, "exec", dont_inherit=True)
-    code = _code_of(compiled, function.__code__.co_qualname)
-    if code is None or code.co_freevars != function.__code__.co_freevars:
-        raise MutantError(f"mutant {mutant.name}: the changed {mutant.where} closes over other variables")
-    return function, code
+    original = Path(file).read_text(encoding="utf-8")
+    whole = original.splitlines(keepends=True)
+    whole[first - 1 : first - 1 + len(lines)] = [source.replace(mutant.old, mutant.new)]
+    return function, Change(file, original, "".join(whole))
+
+
+def compiled(module: ast.Module, file: str, function: FunctionType) -> CodeType | None:
+    """The code of a function in a changed module; None if it cannot take the place of the function's own."""
+    code = _code_of(compile(module, file, "exec", dont_inherit=True), function.__code__.co_qualname)
+    return code if code is not None and code.co_freevars == function.__code__.co_freevars else None
 
 
 def _function(module: ModuleType, qualified: str) -> FunctionType:

@@ -11,6 +11,8 @@ _CLUSTER: Final = "controller.kraft.cluster_control"
 _CHANGE: Final = "controller.partition_change"
 _STATE: Final = "controller.kraft.broker_state"
 _SESSIONS: Final = "controller.kraft.sessions:BrokerSessions"
+_ITS_EPOCH: Final = "getattr(image.brokers.get(request.broker_id), 'epoch', request.broker_epoch)"
+"""The epoch that a broker should have named."""
 _MERGE: Final = "metadata.image:merge_partition_change"
 
 ALTER_PARTITION: Final = (
@@ -61,7 +63,7 @@ ALTER_PARTITION: Final = (
         "alter-partition-ignores-sender-epoch",
         f"{_ALTER}:alter_partition",
         "check_broker_epoch(image, request.broker_id, request.broker_epoch)",
-        "pass",
+        f"check_broker_epoch(image, request.broker_id, {_ITS_EPOCH})",
         "a request of a broker's former life is refused",
         mode="kraft",
     ),
@@ -115,7 +117,7 @@ REGISTRATION: Final = (
         "heartbeat-of-former-life",
         f"{_CLUSTER}:heartbeat",
         "check_broker_epoch(image, request.broker_id, request.broker_epoch)",
-        "pass",
+        f"check_broker_epoch(image, request.broker_id, {_ITS_EPOCH})",
         "a heartbeat of a broker's former life is refused",
         mode="kraft",
     ),

@@ -71,6 +71,7 @@ HIGH_WATERMARK: Final = (
         "self._high_watermark = min(self._high_watermark, self.log.log_end_offset)",
         "pass",
         "a follower's HW goes back with its log",
+        harmless="logs part above what is committed, and the HW of a follower is never beyond that",
     ),
     Mutant(
         "consumers-read-beyond-hw",
@@ -188,6 +189,7 @@ ACKNOWLEDGEMENTS: Final = (
         "return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if partition.under_min_isr else ErrorCode.NONE",
         "return ErrorCode.NONE",
         "acks=all is not acknowledged while the ISR is too small",
+        harmless="the HW stands while the ISR is too small: no produce gets there unless min.insync.replicas is raised",
     ),
     Mutant(
         "min-isr-is-one",
@@ -297,6 +299,7 @@ EPOCHS: Final = (
         "if leader_epoch is not None and batch.leader_epoch > leader_epoch:",
         "if False:",
         "a follower takes no batch of an epoch above that of its leader",
+        harmless="a leader compares epochs and reads in one step: no response has a later epoch than its request names",
     ),
     Mutant(
         "fetch-response-of-former-follower",
@@ -304,6 +307,7 @@ EPOCHS: Final = (
         "p.leader_epoch == followed.leader_epoch",
         "True",
         "a Fetch response for a former leader epoch is ignored",
+        harmless="a new leader epoch and the fetcher that follows it come in one step, so that they never differ",
     ),
     Mutant(
         "fetch-response-of-former-epoch",
@@ -311,6 +315,7 @@ EPOCHS: Final = (
         "and asked.current_leader_epoch == self._fencing_epoch(p)",
         "and True",
         "a Fetch response to a request of a former leader epoch is ignored",
+        harmless="with a new leader epoch the session forgets the partition, and drops the response for that",
     ),
     Mutant(
         "fetch-response-at-former-offset",
@@ -318,6 +323,7 @@ EPOCHS: Final = (
         "and p.log.log_end_offset == asked.fetch_offset",
         "and True",
         "a Fetch response for an offset that is not the log's end is ignored",
+        harmless="one request is under way at a time, and nothing but its response moves the log of a follower",
     ),
     Mutant(
         "new-leader-not-followed",

@@ -81,8 +81,8 @@ ZOOKEEPER: Final = (
     Mutant(
         "zk-controller-epoch-not-raised",
         f"{_ELECTION}._claim",
-        "lambda outcome: self._claimed(cycle, int(data) + 1, outcome)",
-        "lambda outcome: self._claimed(cycle, int(data), outcome)",
+        'b"%d" % (int(data) + 1)',
+        'b"%d" % int(data)',
         "each controller has an epoch of its own",
         mode="zookeeper",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from highwater_runtime.ports.trace import BrokerRegistered, NodeEvent, PartitionChanged
+from highwater_runtime.ports.trace import BrokerRegistered, ControllerChanged, NodeEvent, PartitionChanged
 from highwater_runtime.sim.invariants.live import LiveCluster
 from highwater_runtime.sim.invariants.partitions import PartitionInvariants
 from highwater_runtime.sim.invariants.quorum import QuorumInvariants
@@ -36,6 +36,27 @@ class Namesakes:
         return bool(self._found) and getattr(event, "partition", None) in self._found
 
 
+class ControllerEpochs:
+    """ZooKeeper mode: each controller has an epoch above those of all before it, by which brokers know the newest."""
+
+    def __init__(self, violations: Violations) -> None:
+        self._violations = violations
+        self._seen = -1
+        """The last transaction that was looked at: each server reports each once."""
+        self._epoch = -1
+
+    def on_event(self, event: NodeEvent) -> None:
+        """Look at an election."""
+        if not isinstance(event, ControllerChanged) or event.metadata_offset <= self._seen:
+            return
+        self._seen = event.metadata_offset
+        if event.broker >= 0:
+            if event.epoch <= self._epoch:
+                what = f"broker {event.broker} became the controller of epoch {event.epoch}, after one of {self._epoch}"
+                self._violations.add("controller-epoch-reused", f"broker-{event.broker}", what, event.metadata_offset)
+            self._epoch = max(self._epoch, event.epoch)
+
+
 class InvariantMonitor:
     """Attach one to a simulator before its nodes start; :attr:`violations` fills as the run goes on.
 
@@ -50,6 +71,7 @@ class InvariantMonitor:
         self._replicas = ReplicaInvariants(self._live, self._violations)
         self._quorum = QuorumInvariants(simulator, self._violations)
         self._namesakes = Namesakes()
+        self._controllers = ControllerEpochs(self._violations)
         self._events: list[tuple[str, int, NodeEvent]] = []
         simulator.trace.subscribers.append(self._note)
 
@@ -74,5 +96,6 @@ class InvariantMonitor:
                 self._partitions.on_event(node, incarnation, event)
                 self._replicas.on_event(node, incarnation, event)
             self._quorum.on_event(node, incarnation, event)
+            self._controllers.on_event(event)
         self._partitions.after_event()
         self._replicas.after_event()

@@ -137,6 +137,10 @@ class PartitionInvariants:
         if event.leader >= 0 and event.leader not in event.isr:
             what = f"leader {event.leader} is not in ISR {event.isr} (metadata offset {event.metadata_offset})"
             self._violations.add("leader-not-in-isr", record.name, what, (record.topic_id, event.metadata_offset))
+        if not event.isr:
+            # Without eligible leader replicas (KIP-966) nobody may ever lead such a partition again.
+            what = f"the ISR is empty (metadata offset {event.metadata_offset})"
+            self._violations.add("isr-empty", record.name, what, (record.topic_id, event.metadata_offset))
         if not set(event.isr) <= set(event.replicas):
             what = f"ISR {event.isr} is not among the replicas {event.replicas}"
             self._violations.add("isr-not-assigned", record.name, what, (record.topic_id, event.metadata_offset))

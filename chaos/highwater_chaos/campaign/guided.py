@@ -1,0 +1,161 @@
+"""Guided exploration: experiments that reached something new are kept, changed a little, and run again.
+
+A fuzzer keeps the inputs that took a new path through the program. Here the input is an experiment, and its path is its
+signature: the transitions and combinations that its run reached (``highwater_pipeline.transitions``). Seeds are run in
+rounds. The first round is drawn blindly, as ``random`` does. In each later one a seed is drawn blindly (one of three),
+or it is made from an experiment of an earlier round that reached something that none before it had: one whose path few
+others have taken is likelier to be chosen.
+
+What a round runs depends on the outcomes of the rounds before it and on nothing else, not even on their order in time.
+So the same seeds give the same campaign, on any engine, and one that was interrupted goes on as it would have.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from highwater_chaos.campaign.draw import EVERY, LASTING, draw_data, draw_parts, draw_workload, schedule_of
+from highwater_chaos.campaign.seed import Outcome
+from highwater_runtime.seeds import derive_random
+
+GUIDED: Final = "guided"
+"""What stands for an experiment file where the campaign makes the experiments."""
+ROUND: Final = 20
+"""Seeds of a round. They do not learn from each other; fewer would leave the processes of a large machine idle."""
+_BLIND: Final = 1 / 3
+_MOST_PARTS: Final = 5
+_FIXED: Final = ("min.insync.replicas", "log.segment.bytes")
+"""Properties that topics and clients were drawn to fit."""
+
+Data = dict[str, Any]
+"""An experiment as a file has it."""
+
+
+class Kept(NamedTuple):
+    """An experiment that reached something new, and all that it reached."""
+
+    seed: int
+    data: Data
+    features: frozenset[str]
+
+
+class Guide:
+    """Makes the experiments of a guided series, whose outcomes it is given in the order of seeds."""
+
+    def __init__(self, mode: str) -> None:
+        self.kept: list[Kept] = []
+        self.reached: Counter[str] = Counter()
+        """In how many seeds each transition and combination was."""
+        self._mode = mode
+        self._waiting: dict[int, Data] = {}
+
+    def experiment(self, seed: int) -> Data:
+        """The experiment of a seed of the next round."""
+        random = derive_random(seed, "guided")
+        blind = not self.kept or random.random() < _BLIND
+        data = draw_data(random, seed, self._mode) if blind else self._changed(random)
+        data["metadata"] = {"name": f"{GUIDED}-{seed}"}
+        data["spec"]["seed"] = seed
+        self._waiting[seed] = data
+        return data
+
+    def add(self, outcome: Outcome) -> None:
+        """Learn from a seed whose experiment was made here."""
+        data = self._waiting.pop(outcome.seed)
+        features = frozenset((*outcome.transitions, *outcome.combinations))
+        if features - self.reached.keys():
+            self.kept.append(Kept(outcome.seed, data, features))
+        self.reached.update(features)
+
+    def _changed(self, random: Random) -> Data:
+        # Sorted, for a sum of floating-point numbers depends on their order.
+        rarity = [sum(sorted(1 / self.reached[one] for one in kept.features)) for kept in self.kept]
+        parent, other = random.choices(self.kept, rarity, k=2)
+        data = copy.deepcopy(parent.data)
+        for _ in range(random.choice((1, 1, 2, 3))):
+            random.choice(_CHANGES)(random, data, other.data)
+        return data
+
+
+# --- changes: each gets what to change, and another experiment that was kept ---
+
+
+def _properties(random: Random, data: Data, _other: Data) -> None:
+    """Take some of the cluster's properties from a new draw."""
+    mode, config = data["spec"]["cluster"]["mode"], data["spec"]["cluster"]["config"]
+    fresh = draw_data(random, 0, mode)["spec"]["cluster"]["config"]
+    for name in sorted(fresh.keys() | config.keys()):
+        if name in _FIXED or name.startswith("broker.") or random.random() < 0.7:
+            continue
+        config.pop(name, None)
+        if name in fresh:
+            config[name] = fresh[name]
+
+
+def _clients(random: Random, data: Data, _other: Data) -> None:
+    """Draw the clients again."""
+    cluster = data["spec"]["cluster"]
+    data["spec"]["workload"] = draw_workload(random, cluster["mode"], cluster)
+
+
+def _timing(random: Random, data: Data, _other: Data) -> None:
+    """Other rates and lengths for one kind of trouble."""
+    part = random.choice(_parts(data))
+    part["every"], part["lasting"] = random.choice(EVERY), random.choice(LASTING)
+
+
+def _weights(random: Random, data: Data, _other: Data) -> None:
+    """One kind of fault less in one part, or another weight."""
+    part = random.choice(_parts(data))
+    kind = random.choice(sorted(part["faults"]))
+    if len(part["faults"]) > 1 and random.random() < 0.5:
+        del part["faults"][kind]
+    else:
+        part["faults"][kind] = random.randint(1, 10)
+    data["spec"]["schedule"] = schedule_of(_parts(data))
+
+
+def _fewer(random: Random, data: Data, _other: Data) -> None:
+    """One part less."""
+    parts = _parts(data)
+    if len(parts) > 1:
+        parts.pop(random.randrange(len(parts)))
+        data["spec"]["schedule"] = schedule_of(parts)
+
+
+def _fresh(random: Random, data: Data, _other: Data) -> None:
+    """One more part, of a new draw for this cluster."""
+    cluster = data["spec"]["cluster"]
+    _add(data, random.choice(draw_parts(random, cluster["mode"], cluster)))
+
+
+def _crossed(random: Random, data: Data, other: Data) -> None:
+    """One more part, of the other experiment, if its cluster has the same nodes to break."""
+    cluster, theirs = data["spec"]["cluster"], other["spec"]["cluster"]
+    if (cluster["mode"], cluster.get("controllers", 0) > 1) == (theirs["mode"], theirs.get("controllers", 0) > 1):
+        _add(data, copy.deepcopy(random.choice(_parts(other))))
+
+
+_CHANGES: Final[tuple[Callable[[Random, Data, Data], None], ...]] = (
+    _properties,
+    _clients,
+    _timing,
+    _weights,
+    _fewer,
+    _fresh,
+    _crossed,
+    _crossed,
+)
+
+
+def _parts(data: Data) -> list[Data]:
+    return [branch[0]["random"] for branch in data["spec"]["schedule"][0]["parallel"]]
+
+
+def _add(data: Data, part: Data) -> None:
+    parts = _parts(data)
+    data["spec"]["schedule"] = schedule_of([*parts[: _MOST_PARTS - 1], part])

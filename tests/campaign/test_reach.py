@@ -1,0 +1,82 @@
+"""Which mutants a run reaches: what is not reached changes nothing, and what is reached is noticed."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import msgspec
+import pytest
+
+from highwater_chaos.campaign import Unit, run_unit
+from highwater_chaos.campaign.mutants import CATALOGUE, applied, watching
+from highwater_runtime.broker import isr
+from highwater_runtime.broker.follower_state import FollowerState
+
+SEEDS = {"kraft": 2, "zookeeper": 5}
+"""Short seeds of ``random``, one of each mode."""
+
+
+def _digest(seed: int, mode: str, *mutants: str) -> str:
+    """Of a run with mutants that :func:`run_unit` would not even try if it thinks that they are not reached."""
+    with ExitStack() as stack:
+        for name in mutants:
+            stack.enter_context(applied(CATALOGUE[name]))
+        return run_unit(Unit("random", seed, mode=mode)).trace_digest
+
+
+@pytest.mark.parametrize("mode", SEEDS)
+def test_a_run_with_all_mutants_that_it_does_not_reach_is_the_same_run(mode: str) -> None:
+    unit = Unit("random", SEEDS[mode], mode=mode)
+    plain = run_unit(unit)
+    with watching(CATALOGUE.values()) as reached:
+        watched = run_unit(unit)
+    assert watched.trace_digest == plain.trace_digest, "watching changed the run"
+    functions: set[str] = set()
+    left_out = []
+    for mutant in CATALOGUE.values():
+        if mutant.name not in reached and mutant.mode in ("", mode) and mutant.where not in functions:
+            functions.add(mutant.where)  # two mutants of one function cannot be in it at a time
+            left_out.append(mutant.name)
+    assert len(left_out) > 20
+    assert _digest(SEEDS[mode], mode, *left_out) == plain.trace_digest
+
+
+def test_a_mutant_is_reached_when_its_expression_would_differ() -> None:
+    def high_watermark(end: int) -> int:
+        return (
+            isr.next_high_watermark(
+                [FollowerState(1, log_end_offset=end)],
+                isr.IsrState((0, 1)),
+                leader_end_offset=7,
+                min_isr=1,
+                now_ns=0,
+                lag_max_ns=1,
+                eligible=lambda _: True,
+            )
+            or -1
+        )
+
+    own = isr.next_high_watermark.__code__
+    with watching(CATALOGUE.values()) as reached:
+        assert high_watermark(7) == 7
+        assert "hw-is-leader-end" not in reached
+        assert high_watermark(3) == 3
+        assert "hw-is-leader-end" in reached
+        assert "hw-ignores-min-isr" not in reached
+    assert isr.next_high_watermark.__code__ is own
+    assert "__mutant_probe__" not in vars(isr)
+
+
+def test_a_mutant_that_is_not_reached_is_not_run() -> None:
+    seed = SEEDS["kraft"]
+    plain = run_unit(Unit("random", seed, mode="kraft"))
+    missed = run_unit(Unit("random", seed, mutant="zk-writes-unguarded", mode="kraft"))
+    assert not missed.mutant_reached
+    assert missed == msgspec.structs.replace(
+        plain,
+        mutant="zk-writes-unguarded",
+        mutant_reached=False,
+        cpu_seconds=missed.cpu_seconds,
+        wall_seconds=missed.wall_seconds,
+    )
+    assert run_unit(Unit("random", seed, mutant="hw-is-leader-end", mode="kraft")).mutant_reached
