@@ -17,9 +17,10 @@ from highwater_chaos.cli.choices import Backend
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.scenarios import Experiments, files_of
-from highwater_chaos.cli.watching import Metrics, served
+from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.job_summary import append_summary
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.junit import write_junit
 from highwater_chaos.live_run import LiveRun
@@ -50,6 +51,13 @@ def run(
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
     metrics: Metrics = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Append the verdicts of all runs to this file as Markdown, for a CI job's page."
+        ),
+    ] = None,
+    grafana: Grafana = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
@@ -58,37 +66,47 @@ def run(
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
     if metrics is not None and backend in ELSEWHERE:
         raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
+    if grafana is not None and backend != "local":
+        raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
     check_output(out, "--out")
-    if junit is not None:
-        check_output(junit.parent, "--junit")
-        if junit.is_dir():
-            raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
+    for option, file in (("--junit", junit), ("--summary", summary)):
+        if file is not None:
+            check_output(file.parent, option)
+            if file.is_dir():
+                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
     planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     verdicts: list[dict[str, Any]] = []
     watched = None if metrics is None else RunMetrics()
-    with served(metrics, lambda: b"" if watched is None else watched.exposition()):
+    with (
+        served(metrics, lambda: b"" if watched is None else watched.exposition()),
+        annotated(grafana) as annotations,
+    ):
         for number, (experiment, varied) in enumerate(planned, start=1):
             title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
             with Progress(f"[{number}/{len(planned)}] {title}") as progress:
                 if backend in ELSEWHERE:
                     done = _on_kubernetes(experiment, out, progress, namespace, context)
                 else:
-                    observers = [one for one in (progress.on_turn, watched and watched.turn) if one is not None]
+                    watching = [one.turn for one in (watched, annotations) if one is not None]
+                    observers = [*([] if progress.on_turn is None else [progress.on_turn]), *watching]
                     done = run_and_judge(
                         experiment, backend, out, progress, varied=varied, wire=wire, on_turn=_all_of(observers)
                     )
             if done is None:
                 verdicts.append({"verdict": "inconclusive", "asExpected": False})
                 continue
-            if watched is not None:
-                watched.judged(done.verdict)
+            for watcher in (watched, annotations):
+                if watcher is not None:
+                    watcher.judged(done.verdict)
             verdicts.append(done.verdict)
             runs.append(done)
             if not as_json:
                 print_run(done, title)
     if junit is not None:
         write_junit(junit, [done.verdict for done in runs])
+    if summary is not None:
+        append_summary(summary, [(done.verdict, done.directory) for done in runs])
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
     return exit_status(verdicts)
