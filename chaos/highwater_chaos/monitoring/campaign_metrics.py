@@ -17,29 +17,40 @@ class CampaignMetrics:
     def __init__(self, campaign: str, experiments: Sequence[str], seeds: int) -> None:
         self.registry = CollectorRegistry()
         self._campaign = campaign
-        made = {"registry": self.registry}
         planned = Gauge(
-            "highwater_campaign_seeds_planned", "Seeds of the campaign, of all experiments.", ["campaign"], **made
+            "highwater_campaign_seeds_planned",
+            "Seeds of the campaign, of all experiments.",
+            ["campaign"],
+            registry=self.registry,
         )
         planned.labels(campaign).set(seeds)
         self._judged = Counter(
             "highwater_campaign_seeds_judged",
             "Seeds that came to a verdict or an error, by experiment, since this process started.",
             ["campaign", "experiment", "verdict"],
-            **made,
+            registry=self.registry,
         )
         self._anomalies = Counter(
             "highwater_campaign_anomalies",
             "Seeds that showed an anomaly, by name.",
             ["campaign", "anomaly"],
-            **made,
+            registry=self.registry,
         )
-        self._faults = Counter("highwater_campaign_faults", "Faults that were injected.", ["campaign"], **made)
+        self._faults = Counter(
+            "highwater_campaign_faults", "Faults that were injected.", ["campaign"], registry=self.registry
+        )
         self._acknowledged = Counter(
-            "highwater_campaign_acknowledged_records", "Records that were acknowledged.", ["campaign"], **made
+            "highwater_campaign_acknowledged_records",
+            "Records that were acknowledged.",
+            ["campaign"],
+            registry=self.registry,
         )
         self._seconds = Histogram(
-            "highwater_campaign_seed_seconds", "Processor time of a seed.", ["campaign"], buckets=_BUCKETS, **made
+            "highwater_campaign_seed_seconds",
+            "Processor time of a seed.",
+            ["campaign"],
+            buckets=_BUCKETS,
+            registry=self.registry,
         )
         for experiment in experiments:
             for verdict in _VERDICTS:

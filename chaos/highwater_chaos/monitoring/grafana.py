@@ -1,8 +1,8 @@
 """Faults and verdicts as annotations in a Grafana, by its HTTP API.
 
 ``POST /api/annotations`` when a fault is in force, ``PATCH`` with its end when it is seen to be gone. A thread of its
-own talks to Grafana, so that a slow one does not hold up a run. A Grafana that does not take an annotation does not fail
-a run either: that is said once. The token is sent to it, and shown nowhere.
+own talks to Grafana, so that a slow one does not hold up a run. A Grafana that does not take an annotation does not
+fail a run either: that is said once. The token is sent to it, and shown nowhere.
 """
 
 from __future__ import annotations

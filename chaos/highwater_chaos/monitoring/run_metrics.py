@@ -39,44 +39,57 @@ class RunMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        made = {"registry": self.registry}
         self._phase = Gauge(
             "highwater_experiment_phase",
             "1 for the phase in which the experiment is, by the names of a ChaosExperiment's status.",
             [*_RUN, "phase"],
-            **made,
+            registry=self.registry,
         )
         self._verdict = Gauge(
             "highwater_experiment_verdict",
             "1 for the verdict of an experiment, and whether its file expects it.",
             [*_RUN, "verdict", "expected"],
-            **made,
+            registry=self.registry,
         )
         self._in_force = Gauge(
             "highwater_experiment_faults_in_force",
             "Faults in force, by kind: injected, and not yet seen to be healed.",
             [*_RUN, "kind"],
-            **made,
+            registry=self.registry,
         )
         self._injected = Counter(
-            "highwater_experiment_faults_injected", "Faults that were injected, by kind.", [*_RUN, "kind"], **made
+            "highwater_experiment_faults_injected",
+            "Faults that were injected, by kind.",
+            [*_RUN, "kind"],
+            registry=self.registry,
         )
         self._heal = Histogram(
             "highwater_experiment_fault_heal_seconds",
             "From the begin of a heal until a probe saw everything healed, in time of the run.",
             [*_RUN, "kind"],
             buckets=_BUCKETS,
-            **made,
+            registry=self.registry,
         )
         self._acknowledged = Gauge(
-            "highwater_experiment_acknowledged_records", "Records that were acknowledged so far.", _RUN, **made
+            "highwater_experiment_acknowledged_records",
+            "Records that were acknowledged so far.",
+            _RUN,
+            registry=self.registry,
         )
         self._open = Gauge(
-            "highwater_experiment_open_operations", "Operations of clients without an outcome yet.", _RUN, **made
+            "highwater_experiment_open_operations",
+            "Operations of clients without an outcome yet.",
+            _RUN,
+            registry=self.registry,
         )
-        self._experiments = Gauge("highwater_experiments", "Experiments of this process by phase.", ["phase"], **made)
+        self._experiments = Gauge(
+            "highwater_experiments", "Experiments of this process by phase.", ["phase"], registry=self.registry
+        )
         self._completed = Counter(
-            "highwater_experiments_completed", "Experiments of this process that were judged.", ["verdict"], **made
+            "highwater_experiments_completed",
+            "Experiments of this process that were judged.",
+            ["verdict"],
+            registry=self.registry,
         )
         for phase in (*dict.fromkeys(PHASES.values()), "Completed"):
             self._experiments.labels(phase)
