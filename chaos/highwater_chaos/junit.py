@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree  # we only write
+
+_EXAMPLES: Final = 3
+"""Examples of an anomaly that are told."""
+_LONGEST: Final = 2_000
+"""Characters of one story."""
 
 
 def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
@@ -31,13 +36,24 @@ def junit_xml(verdicts: Sequence[dict[str, Any]]) -> bytes:
             problem = ElementTree.SubElement(
                 case, "error" if inconclusive else "failure", message=verdict["expected"]["whyNot"]
             )
-            problem.text = "\n".join([*verdict["reasons"], *verdict["anomalies"], *_crashes(verdict)])
+            problem.text = "\n".join([*verdict["reasons"], *_anomalies(verdict), *_crashes(verdict)])
         _add_assertions(case, verdict["assertions"])
     for name, count in counts.items():
         suite.set(name, str(count))
     ElementTree.indent(suite)
     xml: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
     return xml
+
+
+def _anomalies(verdict: dict[str, Any]) -> list[str]:
+    """Each anomaly, how often it was found, and what happened in its first examples."""
+    lines: list[str] = []
+    for name, found in verdict["anomalies"].items():
+        lines.append(f"{name}: {found['count']}")
+        if name != "node-crash":
+            stories = [str(example.get("story") or "")[:_LONGEST] for example in found["examples"][:_EXAMPLES]]
+            lines += [f"  {story}" for story in stories if story]
+    return lines
 
 
 def _crashes(verdict: dict[str, Any]) -> list[str]:

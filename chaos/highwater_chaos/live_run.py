@@ -34,9 +34,12 @@ class LiveRun:
     phase_began_ns: int = 0
     samples: deque[MetricRow] = field(default_factory=lambda: deque(maxlen=_MOST_SAMPLES))
     """Of the last half minute, or fewer if there are very many."""
+    latest: Sequence[MetricRow] = ()
+    """What was sampled last; nodes that have not answered yet are missing."""
 
     def sampled(self, rows: Iterable[MetricRow]) -> None:
         """Take further samples, and forget old ones."""
+        self.latest = rows = tuple(rows)
         self.samples.extend(rows)
         oldest = self.now_ns() - _REMEMBERED_NS
         while self.samples and self.samples[0].time_ns < oldest:

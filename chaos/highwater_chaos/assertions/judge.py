@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from highwater_chaos.assertions.defaults import COUNTER, NAME, allows_unclean_elections, first_unclean_election
 from highwater_chaos.assertions.found import explain, shown
 from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.prometheus import AnswersError, asked_of, read_answers
@@ -100,7 +101,29 @@ def _number(value: float) -> float | str:
 
 
 def judge_assertions(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
-    """What became of the assertions of the run in ``directory``, in their order."""
+    """What became of the assertions of the run in ``directory``, in their order; then the default one, if it failed."""
+    return [*_judge_given(spec, directory), *_judge_default(spec, directory)]
+
+
+def _judge_default(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
+    if not spec.default_assertions or allows_unclean_elections(spec):
+        return []
+    try:
+        found = first_unclean_election(directory)
+    except (OSError, ValueError):
+        return []  # recordings that are torn are found by those who need them
+    if found is None:
+        return []
+    time_ns, node, value = found
+    promql = f"{COUNTER} > 0"
+    reason = (
+        f"assertion {NAME}: {promql} held at {time_ns / 1e9:.3f} s, where it never may: {node} had counted {value:g}"
+        " (on by default; spec.defaultAssertions: false turns it off)"
+    )
+    return [Outcome(NAME, promql, "run", "never", False, reason, "samples", 1, time_ns, ((node, value),))]
+
+
+def _judge_given(spec: ExperimentSpec, directory: Path) -> list[Outcome]:
     if not spec.assertions:
         return []
     try:

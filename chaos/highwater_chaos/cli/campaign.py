@@ -40,8 +40,10 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress as ProgressShown
 from highwater_chaos.cli.run import check_output, switch_values
 from highwater_chaos.cli.scenarios import files_of, shipped_names_beginning
+from highwater_chaos.cli.watching import Metrics, served
 from highwater_chaos.experiment import ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.monitoring import CampaignMetrics
 from highwater_chaos.refusals import refusals
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.transitions import CATALOGUE, unreached
@@ -102,6 +104,7 @@ def campaign(
     ] = None,
     wire: Annotated[bool, typer.Option("--wire", help="Encode and decode every message of the simulator.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    metrics: Metrics = None,
 ) -> int:
     """Run many seeds of experiments in the simulator, and count.
 
@@ -128,10 +131,12 @@ def campaign(
     directory = CampaignDirectory.open(out, plan.describe(), resume=resume)
     began = time.monotonic()
     progress = Progress(plan, directory.known)
-    with directory:
+    seeds_in_all = len(plan.seeds) * len(plan.series)
+    watched = CampaignMetrics(title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
+    with directory, served(metrics, watched.exposition):
         try:
-            with _engine(engine, master, jobs, len(plan.seeds) * len(plan.series)) as run:
-                _run(plan, progress, directory, run, title)
+            with _engine(engine, master, jobs, seeds_in_all) as run:
+                _run(plan, progress, directory, run, title, watched)
         except KeyboardInterrupt:
             print(f"highwater: to go on: {_resume(out)}", file=sys.stderr)
             raise
@@ -258,7 +263,9 @@ def _engine(name: str, master: str | None, jobs: int | None, seeds: int) -> Iter
         raise UsageError(str(error)) from error
 
 
-def _run(plan: Plan, progress: Progress, directory: CampaignDirectory, run: Engine, title: str) -> None:
+def _run(
+    plan: Plan, progress: Progress, directory: CampaignDirectory, run: Engine, title: str, watched: CampaignMetrics
+) -> None:
     everything = len(plan.seeds) * len(plan.series)
     count, failing = len(directory.known), 0
     last = time.monotonic()
@@ -269,6 +276,14 @@ def _run(plan: Plan, progress: Progress, directory: CampaignDirectory, run: Engi
                 for outcome in outcomes:
                     directory.add(outcome)
                     progress.add(outcome)
+                    watched.add(
+                        outcome.experiment,
+                        outcome.verdict,
+                        outcome.anomalies,
+                        faults=outcome.faults,
+                        acknowledged=outcome.acknowledged,
+                        cpu_seconds=outcome.cpu_seconds,
+                    )
                     count += 1
                     failing += outcome.verdict == "fail"
                     if outcome.verdict != "pass" and not terminal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,11 +18,15 @@ from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.interrupts import EndedEarly, ending_early
 from highwater_chaos.cli.progress import Progress
 from highwater_chaos.cli.scenarios import Experiments, files_of
+from highwater_chaos.cli.watching import Grafana, Metrics, annotated, served
 from highwater_chaos.experiment import ChaosExperiment, ExperimentError, load_experiment
 from highwater_chaos.experiment.consistency import switch_problem
+from highwater_chaos.job_summary import append_summary
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
 from highwater_chaos.junit import write_junit
+from highwater_chaos.live_run import LiveRun
 from highwater_chaos.load import Load
+from highwater_chaos.monitoring import RunMetrics
 from highwater_chaos.refusals import refusals
 
 
@@ -47,55 +51,90 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     namespace: Annotated[str | None, typer.Option(metavar="NS", help="Run in this namespace of Kubernetes.")] = None,
     context: Annotated[str | None, typer.Option(metavar="NAME", help="Use this context of the kubeconfig.")] = None,
+    metrics: Metrics = None,
+    summary: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Append the verdicts of all runs to this file as Markdown, for a CI job's page."
+        ),
+    ] = None,
+    grafana: Grafana = None,
 ) -> int:
     """Run experiments and judge them. Exits 0 if every run came out as its file expects."""
     if backend not in ELSEWHERE and (namespace is not None or context is not None):
         raise UsageError("--namespace and --context need --backend kubernetes; leave them out, or add it")
     if wire and backend != "sim":
         raise UsageError("--wire is for the simulator: real messages always go through the codec")
+    if metrics is not None and backend in ELSEWHERE:
+        raise UsageError("--metrics: on Kubernetes operator, agents and pods have /metrics; leave it out")
+    if grafana is not None and backend != "local":
+        raise UsageError("--grafana: annotations are of runs in real time on this machine; add --backend local")
     check_output(out, "--out")
-    if junit is not None:
-        check_output(junit.parent, "--junit")
-        if junit.is_dir():
-            raise UsageError(f"--junit {junit}: is a directory; expected a file to write")
+    for option, file in (("--junit", junit), ("--summary", summary)):
+        if file is not None:
+            check_output(file.parent, option)
+            if file.is_dir():
+                raise UsageError(f"{option} {file}: is a directory; expected a file to write")
     planned = list(_plan(files_of(experiments), seed, switch_values(switch or []), backend))
     runs: list[JudgedRun] = []
     verdicts: list[dict[str, Any]] = []
     ended_early = False
-    for number, (experiment, varied) in enumerate(planned, start=1):
-        title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
-        # A simulated run can be run again; one of real nodes is kept as far as it went.
-        with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend == "local") as early:
-            if backend in ELSEWHERE:
-                done = _on_kubernetes(experiment, out, progress, namespace, context)
-            else:
-                done = run_and_judge(
-                    experiment,
-                    backend,
-                    out,
-                    progress,
-                    varied=varied,
-                    wire=wire,
-                    on_turn=progress.on_turn,
-                    ends_early=early,
-                )
-        if done is None:
-            verdicts.append({"verdict": "inconclusive", "asExpected": False})
-            continue
-        verdicts.append(done.verdict)
-        runs.append(done)
-        if not as_json:
-            print_run(done, title)
-        if early.why is not None:
-            ended_early = True
-            break
+    watched = None if metrics is None else RunMetrics()
+    with (
+        served(metrics, lambda: b"" if watched is None else watched.exposition()),
+        annotated(grafana) as annotations,
+    ):
+        for number, (experiment, varied) in enumerate(planned, start=1):
+            title = " ".join([experiment.metadata.name, *(f"{name}={value}" for name, value in varied.items())])
+            # A simulated run can be run again; one of real nodes is kept as far as it went.
+            with Progress(f"[{number}/{len(planned)}] {title}") as progress, ending_early(backend == "local") as early:
+                if backend in ELSEWHERE:
+                    done = _on_kubernetes(experiment, out, progress, namespace, context)
+                else:
+                    watching = [one.turn for one in (watched, annotations) if one is not None]
+                    observers = [*([] if progress.on_turn is None else [progress.on_turn]), *watching]
+                    done = run_and_judge(
+                        experiment,
+                        backend,
+                        out,
+                        progress,
+                        varied=varied,
+                        wire=wire,
+                        on_turn=_all_of(observers),
+                        ends_early=early,
+                    )
+            if done is None:
+                verdicts.append({"verdict": "inconclusive", "asExpected": False})
+                continue
+            for watcher in (watched, annotations):
+                if watcher is not None:
+                    watcher.judged(done.verdict)
+            verdicts.append(done.verdict)
+            runs.append(done)
+            if not as_json:
+                print_run(done, title)
+            if early.why is not None:
+                ended_early = True
+                break
     if junit is not None:
         write_junit(junit, [done.verdict for done in runs])
+    if summary is not None:
+        append_summary(summary, [(done.verdict, done.directory) for done in runs])
     if as_json:
         print(json.dumps({"runs": [_row(done) for done in runs]}, indent=2))
     if ended_early:
         raise EndedEarly
     return exit_status(verdicts)
+
+
+def _all_of(observers: Sequence[Callable[[LiveRun], None]]) -> Callable[[LiveRun], None] | None:
+    """What shows the run to each of them; None if there is none."""
+
+    def turn(run: LiveRun) -> None:
+        for observer in observers:
+            observer(run)
+
+    return turn if observers else None
 
 
 def _on_kubernetes(

@@ -243,6 +243,9 @@ class ExperimentSpec(Model):
     assertions: list[Assertion] = Field(
         description="What PromQL must say of the cluster's metrics, and in which phase.", default_factory=list
     )
+    default_assertions: Annotated[
+        bool, Field(description="Whether a run also fails for an unclean election where nothing allows one.")
+    ] = True
     prometheus: PrometheusServer | None = None
     checks: list[str] = Field(
         min_length=1,

@@ -71,7 +71,11 @@ async def reconcile_experiment(context: ExperimentContext, namespace: str, name:
         KubeError: the API server did not do its part, or another writer was faster: come back later.
     """
     found = await context.kube.get(CHAOS_EXPERIMENT, namespace, name)
-    return _DONE if found is None else await _Look(context, found).run()
+    if found is None:
+        metrics.EXPERIMENTS.forget(namespace, name)
+        return _DONE
+    metrics.EXPERIMENTS.remember(found)
+    return await _Look(context, found).run()
 
 
 class _Look:
@@ -421,6 +425,7 @@ class _Look:
     def _take(self, found: Json) -> None:
         self._metadata = found["metadata"]
         self._status = found.get("status") or {}
+        metrics.EXPERIMENTS.remember(found)
 
     async def _tell(self, type_: EventType, reason: str, message: str) -> None:
         await publish_event(self._kube, self._found, type_, reason, message, self._context.now(), once=True)

@@ -1,0 +1,101 @@
+"""Verdicts as Markdown for a CI job's page: ``highwater run --summary "$GITHUB_STEP_SUMMARY"``.
+
+It is appended to the file, as GitHub expects: steps of a job share the page. GitHub shows at most 1 MiB of a step, so
+what is written is bounded.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+_ROWS: Final = 500
+_TOLD: Final = 20
+"""Runs that are told at length: those that did not come out as expected come first."""
+_EXAMPLES: Final = 3
+_LONGEST: Final = 2_000
+"""Characters of one text."""
+
+
+def job_summary(runs: Sequence[tuple[Mapping[str, Any], Path]]) -> str:
+    """Return the summary of runs, each the content of its ``verdict.json`` and its directory."""
+    wrong = [one for one in runs if not one[0]["asExpected"]]
+    outcome = "all as expected" if not wrong else f"{len(wrong)} not as expected"
+    lines = [
+        f"## Highwater: {_count(len(runs), 'run')}, {outcome}",
+        "",
+        "| | run | backend | seed | verdict | anomalies | acknowledged |",
+        "|---|---|---|---|---|---|---|",
+        *(_row(*one) for one in [*wrong, *(one for one in runs if one[0]["asExpected"])][:_ROWS]),
+        "",
+    ]
+    if len(runs) > _ROWS:
+        lines += [f"{len(runs) - _ROWS} further runs are not listed.", ""]
+    told = [one for one in runs if not one[0]["asExpected"] or one[0]["anomalies"]]
+    told.sort(key=lambda one: bool(one[0]["asExpected"]))
+    for verdict, directory in told[:_TOLD]:
+        lines += _told(verdict, directory)
+    return "\n".join(lines) + "\n"
+
+
+def append_summary(path: Path, runs: Sequence[tuple[Mapping[str, Any], Path]]) -> None:
+    """Append :func:`job_summary` to ``path``, making its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(job_summary(runs))
+
+
+def stories_of(verdict: Mapping[str, Any]) -> Iterator[tuple[str, int, list[str]]]:
+    """Each anomaly, how often it was found, and the stories of the first examples."""
+    for name, found in verdict["anomalies"].items():
+        stories = [str(example.get("story") or "") for example in found["examples"][:_EXAMPLES]]
+        yield name, found["count"], [_cut(story) for story in stories if story]
+
+
+def _row(verdict: Mapping[str, Any], directory: Path) -> str:
+    anomalies = ", ".join(f"{name} {found['count']}" for name, found in verdict["anomalies"].items())
+    cells = (
+        "✅" if verdict["asExpected"] else "❌",
+        directory.name,
+        verdict["backend"],
+        str(verdict["seed"]),
+        verdict["verdict"],
+        anomalies,
+        str(verdict["acknowledged"]),
+    )
+    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _told(verdict: Mapping[str, Any], directory: Path) -> Iterator[str]:
+    expected = "as expected" if verdict["asExpected"] else verdict["expected"]["whyNot"]
+    title = f"{directory.name} seed {verdict['seed']}: {verdict['verdict']}, {expected}"
+    yield f"<details{'' if verdict['asExpected'] else ' open'}><summary>{_escaped(title)}</summary>"
+    yield ""
+    for reason in verdict["reasons"][:_EXAMPLES]:
+        yield f"- {_escaped(_cut(reason))}"
+    for name, count, stories in stories_of(verdict):
+        yield f"- **{_escaped(name)}** {count}"
+        for story in stories:
+            yield f"  - {_escaped(story)}"
+    yield ""
+    yield f"Report: {_escaped(str(directory / 'report.html'))}. Again: {_escaped(f'highwater replay {directory}')}"
+    yield "</details>"
+    yield ""
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _escaped(text: str) -> str:
+    """What a cell or a list item shows as it is: neither markup, nor columns or lines of its own."""
+    escaped = html.escape(text, quote=False)
+    for character in r"\`*_[]~|":
+        escaped = escaped.replace(character, f"&#{ord(character)};")
+    return " ".join(escaped.split())
