@@ -18,7 +18,7 @@ API_VERSION: Final = f"{GROUP}/{VERSION}"
 CLUSTER_LABEL: Final = "highwater.dev/cluster"
 """On everything that belongs to a LogCluster: its name."""
 EXPERIMENT_LABEL: Final = "highwater.dev/experiment"
-"""On everything that belongs to an experiment: its name, cut to what a label takes."""
+"""On everything that belongs to an experiment: its name, as :func:`label_value` has it."""
 EXPERIMENT_UID_LABEL: Final = "highwater.dev/experiment-uid"
 """On the Jobs of an experiment, and their pods."""
 FINALIZER: Final = "highwater.dev/heal"
@@ -30,6 +30,13 @@ VOLUME_SIZE: Final = "highwater.dev/volume-size"
 VOLUME_FILE_SYSTEM: Final = "highwater.dev/file-system"
 VOLUME_CLUSTER_UID: Final = "highwater.dev/cluster-uid"
 VOLUME_WHEN_DELETED: Final = "highwater.dev/volume-when-deleted"
+
+_LONGEST_LABEL: Final = 63
+
+
+def label_value(name: str) -> str:
+    """Return an object's name, of up to 253 characters, cut to what a label takes: it must end in a letter or digit."""
+    return name[:_LONGEST_LABEL].rstrip("-.")
 
 
 class Kind(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import ssl
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
@@ -12,6 +13,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509 import InvalidVersion
 
 from highwater_chaos.backends.kubernetes.agent_trust import SERVER_NAME
 from highwater_chaos.kube.client import Conflict, Kube, KubeError
@@ -25,11 +29,14 @@ _LOOK_EVERY: Final = 300.0
 _AGAIN_AFTER: Final = 5.0
 _PEM: Final = re.compile(rb"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----\s*", re.DOTALL)
 
+_UNREADABLE: Final = (ValueError, TypeError, UnsupportedAlgorithm, InvalidVersion)
+"""What ``cryptography`` raises of a Secret that somebody edited."""
+
 _log = logging.getLogger(__name__)
 
 
 class CertificateError(Exception):
-    """The certificate that somebody brought is not whole; the message says what it lacks."""
+    """The certificate that somebody brought is not whole or cannot be read; the message says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ def keep(kube: Kube, settings: CertificateSettings, now: datetime) -> list[str]:
 
     Raises:
         KubeError: the API server refuses or does not answer. Conflict: an object has changed since it was read.
-        CertificateError: somebody's own certificate comes without its authority.
+        CertificateError: somebody's own certificate comes without its authority, or with one that cannot be read.
     """
     found = kube.get(SECRET, settings.namespace, settings.secret)
     done: list[str] = []
@@ -111,11 +118,12 @@ async def keep_always(
             last = ""
         except Conflict:
             pause = _AGAIN_AFTER
-        except (KubeError, CertificateError, OSError) as error:
+        except Exception as error:  # Secrets hold what people put there; whatever it is, renewal must go on
             pause = _AGAIN_AFTER
             if str(error) != last:
                 last = str(error)
-                _log.error("certificates of agents: %s", error)
+                expected = isinstance(error, KubeError | CertificateError | OSError)
+                _log.error("certificates of agents: %s", error, exc_info=not expected)
         await asyncio.sleep(pause)
 
 
@@ -152,6 +160,12 @@ def _brought(found: Json | None, settings: CertificateSettings) -> bytes:
     bundle = _data(found, "ca.crt")
     if not bundle:
         raise CertificateError(f"{where} has no ca.crt; expected the authority's certificate, which callers trust")
+    try:
+        ssl.create_default_context(cadata=bundle.decode("ascii"))  # as callers read it
+    except (ValueError, ssl.SSLError) as error:
+        raise CertificateError(
+            f"ca.crt of {where} cannot be read: {error}; expected certificates in PEM. What was published before stays"
+        ) from error
     return bundle
 
 
@@ -163,7 +177,7 @@ def _authorities(found: Json | None) -> tuple[Issued, ...]:
     keys = [match.group() for match in _PEM.finditer(_data(found, "tls.key"))]
     try:
         return tuple(Issued.read(one, key) for one, key in zip(certificates, keys, strict=True))
-    except (ValueError, TypeError) as error:
+    except _UNREADABLE as error:
         _log.error("certificates of agents: the authorities cannot be read, new ones are made: %s", error)
         return ()
 
@@ -173,7 +187,7 @@ def _certificate(found: Json | None) -> Issued | None:
         return None
     try:
         return Issued.read(_data(found, "tls.crt"), _data(found, "tls.key"))
-    except (ValueError, TypeError) as error:
+    except _UNREADABLE as error:
         _log.error("certificates of agents: the certificate cannot be read, a new one is made: %s", error)
         return None
 

@@ -27,6 +27,10 @@ class Rejection(NamedTuple):
     message: str
 
 
+LONGEST_NAME: Final = 200
+"""Of an experiment. The ConfigMaps that keep its run, their file in a claim and its Events have its name and more in
+theirs, and no name has more than 253 characters."""
+
 NO_AGENTS: Final = Rejection(
     "NoAgents",
     "experiments need the node agents, which break and heal pods and collect what they report, and Highwater is"
@@ -39,6 +43,20 @@ class Refusal(NamedTuple):
 
     status: Json
     conditions: tuple[Condition, ...]
+
+
+def without_looking(found: Json, *, has_agents: bool) -> Rejection | None:
+    """Why an experiment is not accepted whatever its spec says."""
+    if not has_agents:
+        return NO_AGENTS
+    length = len(found["metadata"]["name"])
+    if length <= LONGEST_NAME:
+        return None
+    return Rejection(
+        "Invalid",
+        f"metadata.name: expected at most {LONGEST_NAME} characters, because its run is kept under longer names;"
+        f" found {length}",
+    )
 
 
 def examine(found: Json, borrowed: Json | None = None) -> ChaosExperiment | Rejection:

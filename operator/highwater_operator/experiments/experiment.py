@@ -42,7 +42,7 @@ from highwater_chaos.kube.kinds import (
     Json,
 )
 from highwater_operator.experiments import metrics, rights
-from highwater_operator.experiments.acceptance import NO_AGENTS, Rejection, examine, refusal
+from highwater_operator.experiments.acceptance import Rejection, examine, refusal, without_looking
 from highwater_operator.experiments.borrowed_cluster import BorrowedCluster, Waiting
 from highwater_operator.experiments.context import ExperimentContext
 from highwater_operator.experiments.judge_job import judge_job, judge_job_name, why_not_judged
@@ -115,10 +115,9 @@ class _Look:
     # --- beginning ---
 
     async def _examine(self) -> Outcome:
-        verdict: ChaosExperiment | Rejection | Waiting
-        if not self._context.has_agents:
-            verdict = NO_AGENTS
-        else:
+        verdict: ChaosExperiment | Rejection | Waiting | None
+        verdict = without_looking(self._found, has_agents=self._context.has_agents)
+        if verdict is None:
             verdict = await self._borrowed.examine() if self._borrowed.wanted else examine(self._found)
         if isinstance(verdict, Waiting):
             return await self._wait(verdict)

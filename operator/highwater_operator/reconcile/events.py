@@ -18,6 +18,8 @@ from highwater_operator.kube import AsyncKube
 COMPONENT: Final = "highwater-operator"
 EventType = Literal["Normal", "Warning"]
 _LONGEST: Final = 1000
+_LONGEST_NAME: Final = 253 - 17
+"""Of the object's name in the Event's: the digest, which is of the object's uid, and a dot come after it."""
 _PATIENCE: Final = 1.0
 _log = logging.getLogger(__name__)
 
@@ -29,7 +31,7 @@ async def publish_event(
     metadata = about["metadata"]
     stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     digest = blake2b(f"{metadata['uid']} {reason} {message}".encode(), digest_size=8).hexdigest()
-    namespace, name = metadata["namespace"], f"{metadata['name']}.{digest}"
+    namespace, name = metadata["namespace"], f"{metadata['name'][:_LONGEST_NAME].rstrip('-.')}.{digest}"
     event: Json = {
         "apiVersion": "v1",
         "kind": "Event",

@@ -36,7 +36,16 @@ from highwater_operator.reconcile.observation import (
 from highwater_operator.reconcile.problems import Problem, problem_of, read_spec, without_agents
 from highwater_operator.reconcile.rolling import Roll, next_restart
 from highwater_operator.reconcile.scaling import Scaling, scale, to_unregister
-from highwater_operator.reconcile.status import Facts, Verdict, merged, refused_status, rolling_since, status_of
+from highwater_operator.reconcile.status import (
+    Facts,
+    Verdict,
+    merged,
+    refused_status,
+    rolling_since,
+    status_of,
+    unready_since,
+    was_late,
+)
 from highwater_operator.reconcile.topics import differences, missing
 from highwater_operator.resources import LogClusterSpec
 
@@ -165,6 +174,8 @@ class _Reconcile:
                 failed,
                 uncreated,
                 rolling_since=rolling_since(self._resource),
+                was_late=was_late(self._resource),
+                unready_since=unready_since(self._resource),
                 now=self._context.now(),
             )
         )

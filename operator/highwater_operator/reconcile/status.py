@@ -2,14 +2,15 @@
 
 The conditions are used as those of a Deployment. ``Ready``: clients are served; it stays true during a rolling restart,
 which replaces one pod after the other. ``Progressing``: something is under way that the LogCluster asks for; if a pod
-does not become ready within :data:`DEADLINE` it is false, with the reason ``ProgressDeadlineExceeded``. ``Degraded``:
-somebody should look; what a rolling restart brings with it is no reason.
+does not become ready within :data:`DEADLINE`, or a rolling restart replaces none, it is false, with the reason
+``ProgressDeadlineExceeded``. ``Degraded``: somebody should look. What a rolling restart brings with it is no reason, nor
+is a pod that is down for less than :data:`DEADLINE`. If clients are not served for longer, that is one, whatever it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
 from highwater_chaos.kube.conditions import Condition, condition_of, with_conditions
@@ -23,6 +24,7 @@ from highwater_operator.reconcile.scaling import Scaling
 
 DEADLINE: Final = timedelta(minutes=10)
 """Within which a pod is ready and its broker has caught up, as ``progressDeadlineSeconds`` of a Deployment."""
+_MINUTES: Final = DEADLINE.seconds // 60
 ROLLING: Final = "RollingRestart"
 _LATE: Final = "ProgressDeadlineExceeded"
 _LEFT_ALONE: Final = (
@@ -58,6 +60,10 @@ class Facts:
     """Why pods are missing, where their creation was refused."""
     rolling_since: datetime | None = None
     """Since when the status says that a rolling restart is under way; None: it does not."""
+    was_late: bool = False
+    """Whether the status says so: what waited for too long then waits still, unless a pod has changed since."""
+    unready_since: datetime | None = None
+    """Since when the status says that clients are not served; None: it does not."""
     now: datetime | None = None
     """The present; None: nothing is late."""
 
@@ -90,6 +96,22 @@ class Facts:
             return "the broker that was replaced last is catching up"
         return None
 
+    @property
+    def stalled(self) -> str | None:
+        """What a rolling restart waits for, if no pod has been replaced or become ready for :data:`DEADLINE`."""
+        since = datetime.min.replace(tzinfo=UTC) if self.was_late else self.rolling_since
+        return self.roll.waiting if self.roll.behind and self._unchanged(since) else None
+
+    @property
+    def unserved(self) -> bool:
+        """Whether clients are not served for longer than :data:`DEADLINE`, in which no pod has changed either."""
+        return self._unchanged(self.unready_since)
+
+    def _unchanged(self, since: datetime | None) -> bool:
+        if since is None or self.now is None:
+            return False
+        return self.now - max([since, *(pod.since for pod in self.pods if pod.since is not None)]) > DEADLINE
+
     def _was_replaced(self, pod: PodView) -> bool:
         began = self.rolling_since
         return began is not None and pod.name not in self.roll.behind and (pod.since is None or pod.since >= began)
@@ -109,7 +131,8 @@ class Verdict(NamedTuple):
 def status_of(facts: Facts) -> tuple[Json, dict[str, Verdict]]:
     """The status without conditions (None: not known, to be removed), and the conditions by type."""
     owner, view = facts.owner, facts.view
-    verdicts = {"Degraded": _degraded(facts), "Ready": _ready(facts), "Progressing": _progressing(facts)}
+    ready = _ready(facts)
+    verdicts = {"Degraded": _degraded(facts, ready), "Ready": ready, "Progressing": _progressing(facts, ready)}
     status: Json = {
         "phase": _phase(verdicts),
         "bootstrap": f"{bootstrap_name(owner)}.{owner.namespace}.svc:{CLIENT_PORT}",
@@ -128,6 +151,18 @@ def rolling_since(resource: Json) -> datetime | None:
     if found is None or found.get("reason") != ROLLING:
         return None
     return datetime.fromisoformat(found["lastTransitionTime"])
+
+
+def was_late(resource: Json) -> bool:
+    """Whether the status of a LogCluster says that something takes too long."""
+    found = condition_of(resource, "Progressing", "False")
+    return found is not None and found.get("reason") == _LATE
+
+
+def unready_since(resource: Json) -> datetime | None:
+    """Since when the status of a LogCluster says that clients are not served; None: it does not."""
+    found = condition_of(resource, "Ready", "False")
+    return None if found is None else datetime.fromisoformat(found["lastTransitionTime"])
 
 
 def refused_status(problem: Problem, *, served: bool) -> tuple[Json, dict[str, Verdict]]:
@@ -152,6 +187,8 @@ def merged(
         previous = condition_of({"status": old}, type_)
         if previous is None:
             is_news = type_ == "Degraded" and verdict.status == "True"
+        elif type_ == "Degraded" and previous.get("status") == verdict.status == "False":
+            is_news = False  # Ready or Progressing tell of it
         else:
             is_news = (previous.get("status"), previous.get("reason")) != (verdict.status, verdict.reason)
         if is_news and all(earlier[1:] != verdict[1:] for _, earlier in changed):
@@ -188,9 +225,11 @@ def _ready(facts: Facts) -> Verdict:
     return Verdict("True", "Serving", f"all nodes are ready; controller {view.quorum.controller} is active")
 
 
-def _progressing(facts: Facts) -> Verdict:
+def _progressing(facts: Facts, ready: Verdict) -> Verdict:
     if facts.late:
         return Verdict("False", _LATE, f"{_late(facts)}; see Degraded")
+    if facts.stalled is not None:
+        return Verdict("False", _LATE, f"{_stalled(facts)}; see Degraded")
     if facts.scaling.waiting is not None:
         return Verdict("True", "ScaleDownWaits", facts.scaling.waiting)
     if facts.roll.behind:
@@ -208,6 +247,8 @@ def _progressing(facts: Facts) -> Verdict:
     wanted = sum(replicas_of(facts.owner, role) for role in roles_of(facts.owner))
     if unready or len(facts.pods) < wanted:
         return Verdict("True", "PodsStarting", f"{len(facts.pods) - len(unready)} of {wanted} pods are ready")
+    if ready.status == "False" and facts.unserved:
+        return Verdict("False", _LATE, f"{_unserved(ready)}; see Degraded")
     if facts.view is None:
         return Verdict("True", "ClusterStarting", facts.why_unknown)
     if facts.creating:
@@ -217,7 +258,7 @@ def _progressing(facts: Facts) -> Verdict:
     return Verdict("False", "Settled", "everything is as the LogCluster says")
 
 
-def _degraded(facts: Facts) -> Verdict:
+def _degraded(facts: Facts, ready: Verdict) -> Verdict:
     if facts.failed is not None:
         return Verdict("True", "NotCarriedOut", facts.failed)
     if facts.uncreated is not None:
@@ -227,6 +268,8 @@ def _degraded(facts: Facts) -> Verdict:
         return Verdict("True", "PodsFailing", "; ".join(troubled))
     if facts.late:
         return Verdict("True", _LATE, _late(facts))
+    if ready.status == "False" and facts.unserved:
+        return Verdict("True", ready.reason, _unserved(ready))
     if facts.scaling.refused is not None:
         return Verdict("True", "ScaleDownRefused", facts.scaling.refused)
     view = facts.view
@@ -235,6 +278,10 @@ def _degraded(facts: Facts) -> Verdict:
         if (rolled := facts.rolled) is not None:
             return Verdict("False", ROLLING, f"{len(view.under_replicated)} partitions are under-replicated: {rolled}")
         return Verdict("True", "UnderReplicated", f"{len(view.under_replicated)} partitions: {names}")
+    if facts.stalled is not None:
+        return Verdict("True", _LATE, _stalled(facts))
+    if ready.status == "False":
+        return Verdict("False", ready.reason, f"{ready.message}; no cause is known, so it has {_MINUTES} minutes")
     return Verdict(
         "False",
         "Sound",
@@ -244,7 +291,15 @@ def _degraded(facts: Facts) -> Verdict:
 
 def _late(facts: Facts) -> str:
     names = ", ".join(pod.name for pod in facts.late)
-    return f"not ready for {DEADLINE.seconds // 60} minutes: {names}"
+    return f"not ready for {_MINUTES} minutes: {names}"
+
+
+def _stalled(facts: Facts) -> str:
+    return f"the rolling restart has not gone on for {_MINUTES} minutes: {facts.stalled}"
+
+
+def _unserved(ready: Verdict) -> str:
+    return f"clients are not served for more than {_MINUTES} minutes: {ready.message}"
 
 
 def _phase(verdicts: dict[str, Verdict]) -> str:

@@ -357,6 +357,18 @@ def test_more_than_a_cluster_keeps_is_not_handed_over(
     assert kube_api.objects("v1", "ConfigMap", "default") == []
 
 
+@pytest.mark.parametrize("name", ["e" * 200, "e" * 62 + "-of-a-campaign", "e" * 62 + ".second"])
+def test_a_run_is_kept_whatever_the_name_of_its_experiment(
+    kube_api: Any, passing: Recorded, tmp_path: Path, name: str
+) -> None:
+    """A label's value is cut from it; it must not end in a dash or a dot."""
+    made = kube_api.create(experiment(name))
+    api = Kube(kube_api.configuration())
+    archive.store(api, made, passing.directory)
+    store_verdict(api, made, passing.directory)
+    assert fetch(api, "default", name, tmp_path).is_dir()
+
+
 def test_recordings_in_a_claim(
     kube_api: Any, passing: Recorded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

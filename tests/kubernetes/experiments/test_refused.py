@@ -108,6 +108,11 @@ EXPERIMENTS: dict[str, tuple[dict[str, Any], str, str]] = {
         "ClusterNotFound",
         "spec.clusterRef: LogCluster nowhere",
     ),
+    "n" * 253: (
+        {"clusterRef": {"name": "theirs"}, "cluster": None},
+        "Invalid",
+        "metadata.name: expected at most 200 characters",
+    ),
     "no-topic": ({"cluster": {}}, "Invalid", "spec.cluster.topics: the workload writes"),
     "topic-twice": (cluster(topics=[{"name": "a"}, {"name": "a"}]), "Invalid", "spec.cluster.topics[1].name:"),
     "replicas": (

@@ -164,6 +164,58 @@ def test_somebodys_own_certificate_is_never_touched(installed: Any) -> None:
         keep(kube, CertificateSettings(SYSTEM, brought=True), datetime.now(UTC))
 
 
+@pytest.mark.parametrize("content", [b"\x30\x82\x01\xff\xfe", b"nonsense"], ids=["binary", "no PEM"])
+def test_an_authority_that_callers_cannot_read_is_never_published_and_is_read_again(
+    installed: Any, caplog: pytest.LogCaptureFixture, content: bytes
+) -> None:
+    """``kubectl edit`` of a Secret, or one made from a file in DER: it must not end renewal until a restart."""
+    own = trustme.CA()
+    made = own.issue_cert(SERVER_NAME)
+    data = {
+        "tls.crt": made.cert_chain_pems[0].bytes(),
+        "tls.key": made.private_key_pem.bytes(),
+        "ca.crt": own.cert_pem.bytes(),
+    }
+    meta = {"name": "highwater-agent-tls", "namespace": SYSTEM}
+    encoded = {name: base64.b64encode(one).decode() for name, one in data.items()}
+    installed.create(
+        {"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": meta, "data": encoded}
+    )
+    keep(Kube(installed.configuration("operator"), patience=0.0), CertificateSettings(SYSTEM), datetime.now(UTC))
+    before = of(installed, "ConfigMap")
+
+    def bring(authority: bytes) -> None:
+        change = {"data": {"ca.crt": base64.b64encode(authority).decode()}}
+        installed.patch("v1", "Secret", meta["name"], SYSTEM, change)
+
+    async def serve() -> None:
+        bring(content)
+        kube = AsyncKube(installed.configuration("operator"), patience=5.0)
+        looks = iter(range(1_000_000))
+
+        def now() -> datetime:
+            if next(looks) == 1:  # it looked once, and met the one that cannot be read
+                meanwhile.append(of(installed, "ConfigMap"))
+                bring(other.cert_pem.bytes())
+            return datetime.now(UTC)
+
+        keeping = asyncio.create_task(keep_always(kube, CertificateSettings(SYSTEM), now, every=0.05))
+        try:
+            async with asyncio.timeout(60):
+                while of(installed, "ConfigMap")["ca.crt"].encode() != other.cert_pem.bytes():
+                    assert not keeping.done(), keeping
+                    await asyncio.sleep(0.02)
+        finally:
+            keeping.cancel()
+            kube.close()
+
+    other, meanwhile = trustme.CA(), list[dict[str, str]]()
+    asyncio.run(serve())
+    assert meanwhile == [before]
+    assert "ca.crt of Secret highwater-system/highwater-agent-tls cannot be read" in caplog.text
+    assert "expected certificates in PEM. What was published before stays" in caplog.text
+
+
 def test_the_operators_rights_reach_no_other_secret(installed: Any) -> None:
     kube = Kube(installed.configuration("operator"), patience=0.0)
     with pytest.raises(Refused):

@@ -75,7 +75,7 @@ def test_a_rolling_restart_is_progress_and_no_failure(found: Facts, degraded: st
             "UnderReplicated",
         ),
         (facts(broker_0={"ready": False, "trouble": "CrashLoopBackOff: x"}), "PodsNotReady", "PodsFailing"),
-        (facts(None, broker_0={"ready": False}), "ClusterNotAnswering", "Sound"),
+        (facts(None, broker_0={"ready": False}), "ClusterNotAnswering", "ClusterNotAnswering"),
     ],
 )
 def test_what_else_goes_wrong_meanwhile_is_said(found: Facts, ready: str, degraded: str) -> None:
@@ -106,3 +106,47 @@ def test_a_pod_that_does_not_become_ready_is_late_after_ten_minutes(roll: Roll, 
     assert said["Progressing"] == ("False", "ProgressDeadlineExceeded")
     assert said["Degraded"] == ("True", "ProgressDeadlineExceeded")
     assert "not ready for 10 minutes: demo-broker-0" in status_of(late)[1]["Degraded"].message
+
+
+NO_CONTROLLER = replace(SOUND, quorum=QuorumView(-1, 1, 5, {}))
+
+
+@pytest.mark.parametrize(
+    ("view", "reason"),
+    [(None, "ClusterNotAnswering"), (NO_CONTROLLER, "NoActiveController")],
+    ids=["none", "no leader"],
+)
+def test_a_cluster_that_does_not_serve_is_degraded_after_ten_minutes_though_every_pod_is_ready(
+    view: ClusterView | None, reason: str
+) -> None:
+    """A readiness probe sees one pod; that no controller is elected, or that none answers, it does not see."""
+    since = NOW - DEADLINE
+    old = facts(view, Roll(), broker_0={"since": since - timedelta(hours=1)})
+    in_time = conditions(replace(old, rolling_since=None, unready_since=since))
+    assert (in_time["Ready"], in_time["Degraded"]) == (("False", reason), ("False", reason))
+    late = replace(old, rolling_since=None, unready_since=since - timedelta(seconds=1))
+    assert conditions(late) == {
+        "Ready": ("False", reason),
+        "Progressing": ("False", "ProgressDeadlineExceeded"),
+        "Degraded": ("True", reason),
+    }
+    assert status_of(late)[0]["phase"] == "Degraded"
+    # A pod that has just come back is given its time.
+    assert conditions(replace(facts(view, Roll()), rolling_since=None, unready_since=since))["Degraded"][0] == "False"
+
+
+def test_a_rolling_restart_that_waits_for_what_does_not_come_is_degraded_after_ten_minutes() -> None:
+    waits = replace(BROKERS_LEFT, waiting="broker 1 does not reach controller 1002")
+    old = facts(SOUND, waits, broker_0={"since": NOW - timedelta(hours=1)})
+    assert conditions(replace(old, rolling_since=NOW - DEADLINE))["Progressing"] == ("True", "RollingRestart")
+    late = replace(old, rolling_since=NOW - timedelta(hours=1))
+    assert conditions(late) == {
+        "Ready": ("True", "Serving"),
+        "Progressing": ("False", "ProgressDeadlineExceeded"),
+        "Degraded": ("True", "ProgressDeadlineExceeded"),
+    }
+    # The next look finds that status, and it stays so until a pod is replaced.
+    assert conditions(replace(old, rolling_since=None, was_late=True)) == conditions(late)
+    replaced = replace(facts(SOUND, waits), rolling_since=None, was_late=True)
+    assert conditions(replaced)["Progressing"] == ("True", "RollingRestart")
+    assert "broker 1 does not reach controller 1002" in status_of(late)[1]["Degraded"].message

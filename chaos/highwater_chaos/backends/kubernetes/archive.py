@@ -24,7 +24,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from highwater_chaos.backends.kubernetes.claim import Claim
 from highwater_chaos.kube.client import Kube
-from highwater_chaos.kube.kinds import API_VERSION, CONFIG_MAP, EXPERIMENT_LABEL, Json
+from highwater_chaos.kube.kinds import API_VERSION, CONFIG_MAP, EXPERIMENT_LABEL, Json, label_value
 
 CHUNK: Final = 700 * 1024
 """Bytes in one ConfigMap: with base 64 still below the megabyte that one may have."""
@@ -235,7 +235,7 @@ def _chunk(owner: Json, name: str, data: bytes, notes: dict[str, str]) -> Json:
         "metadata": {
             "name": name,
             "namespace": metadata["namespace"],
-            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: metadata["name"][:63]},
+            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: label_value(metadata["name"])},
             "annotations": notes,
             "ownerReferences": [
                 {

@@ -16,7 +16,7 @@ from highwater_chaos.experiment import Cluster
 from highwater_chaos.experiment.nodes import broker_names, quorum_names
 from highwater_chaos.kube.client import Conflict, Kube
 from highwater_chaos.kube.conditions import condition_of
-from highwater_chaos.kube.kinds import API_VERSION, CLUSTER_LABEL, EXPERIMENT_LABEL, LOG_CLUSTER, POD, Json
+from highwater_chaos.kube.kinds import API_VERSION, CLUSTER_LABEL, EXPERIMENT_LABEL, LOG_CLUSTER, POD, Json, label_value
 from highwater_runtime.ports import Endpoint
 
 _PORTS: Final = {"broker": 9092, "controller": 9093, "zookeeper": CLIENT_PORT}
@@ -65,7 +65,7 @@ def cluster_manifest(place: Place, cluster: Cluster) -> Json:
         "metadata": {
             "name": place.name,
             "namespace": place.namespace,
-            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: place.name[:63]},
+            "labels": {"app.kubernetes.io/part-of": "highwater", EXPERIMENT_LABEL: label_value(place.name)},
             "ownerReferences": [
                 {
                     "apiVersion": API_VERSION,
