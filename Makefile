@@ -41,7 +41,7 @@ test:
 	@$(MAKE) --no-print-directory style
 	@$(BIN)/mypy >$(VENV)/types.log 2>&1 & types=$$!; \
 	test -d tests/__pycache__ || $(BIN)/pytest --collect-only --quiet --quiet >/dev/null 2>&1; \
-	$(BIN)/pytest -n 4; tests=$$?; \
+	$(BIN)/pytest -n 6; tests=$$?; \
 	wait $$types; types=$$?; cat $(VENV)/types.log; test $$tests = 0 -a $$types = 0
 
 thorough: setup
