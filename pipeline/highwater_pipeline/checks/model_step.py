@@ -28,7 +28,7 @@ from highwater_pipeline.checks.columns import (
     rows_of,
     who,
 )
-from highwater_pipeline.judgement import Example, Finding
+from highwater_pipeline.judgement import MAX_EXAMPLES, Example, Finding
 from highwater_pipeline.micro_operations import OK
 from highwater_pipeline.specification import RULES, Decisions, Machine, Refusal, judge_decisions
 from highwater_pipeline.units import Unit
@@ -53,6 +53,9 @@ _FIELDS: Final = (
     "metadata_offset",
     "min_isr",
 )
+_AT_ONCE: Final = 20_000
+"""Events that are in memory as Python objects at one time."""
+
 _OF_DECISIONS: Final = (
     "partition-changed",
     "alter-partition-handled",
@@ -74,18 +77,23 @@ def model_step(unit: Unit) -> Finding:
     decisions = Decisions.of(
         deciding, is_zookeeper=is_zookeeper(events), unclean=settings.elects_uncleanly(unit.partition) is not False
     )
-    refusals = list(judge_decisions(decisions))
-    refusals += _refused_steps(events, decisions, exact_order=settings.exact_order)
+    refused = 0
+    refusals: list[Refusal] = []
+    for found in (judge_decisions(decisions), _refused_steps(events, decisions, exact_order=settings.exact_order)):
+        for which, refusal in enumerate(found):
+            refused += 1
+            if which < MAX_EXAMPLES:
+                refusals.append(refusal)
     refusals.sort(key=lambda refusal: refusal.row)
     reads = _uncommitted_reads(unit) if settings.exact_order and settings.deletes_topic(unit.partition) is False else []
 
     def examples() -> Iterator[Example]:
-        by_row = {row: position for position, row in enumerate(events.values("row"))}
+        rows = ints(events, "row")
         for refusal in refusals:
-            yield _example(unit, refusal, events.row(by_row[refusal.row]))
+            yield _example(unit, refusal, events.row(int(np.searchsorted(rows, refusal.row))))
         yield from (_example_of_read(unit, read) for read in reads)
 
-    return finding(len(refusals) + len(reads), examples())
+    return finding(refused + len(reads), examples())
 
 
 def _uncommitted_reads(unit: Unit) -> list[Example]:
@@ -121,9 +129,11 @@ def _example_of_read(unit: Unit, read: Example) -> Example:
     }
 
 
-def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> list[Refusal]:
+def _refused_steps(events: View, decisions: Decisions, *, exact_order: bool) -> Iterator[Refusal]:
     machine = Machine(decisions, exact_order=exact_order, compacted=is_compacted(events))
-    return [refusal for event in events.to_pylist(*_FIELDS) for refusal in machine.step(event)]
+    for start in range(0, events.num_rows, _AT_ONCE):
+        for event in events.slice(start, _AT_ONCE).to_pylist(*_FIELDS):
+            yield from machine.step(event)
 
 
 def _example(unit: Unit, refusal: Refusal, event: dict[str, Any]) -> Example:
