@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from highwater_pipeline.anomalies import REGISTER_CHECKS
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.judgement import Judgement, Verdict, merge
+from highwater_pipeline.store import StoredRun, read_unit
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import split
 
@@ -19,6 +20,14 @@ def judge_run(run: RunTables | RunParts, checks: Sequence[str] | None = None) ->
     """
     facts, units = split(run)
     return merge(facts, (check_unit(unit, checks) for unit in units), checks)
+
+
+def judge_stored(run: StoredRun) -> Judgement:
+    """The judgement of a run of a store, by the checks that it was stored with; one unit is in memory at a time.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
+    """
+    return merge(run.facts, (check_unit(read_unit(run.facts, unit), run.checks) for unit in run.units), run.checks)
 
 
 def judge_log_and_registers(tables: RunTables, checks: Sequence[str] | None = None) -> Judgement:

@@ -1,54 +1,107 @@
 """Runs kept as units: what is judged again and again, or is too long for one task to read, is split once, on disk.
 
-A store holds, for each run, ``run_id=<id>/facts.json`` and for each of its partitions a directory
-``run_id=<id>/partition=<name>/`` with ``history.parquet``, ``events.parquet`` and ``replica_log.parquet``: exactly the
-tables that a kernel sees. So each Spark task reads the files of its own units, and nothing is shuffled.
+A store holds for each run a directory ``run_id=<id>`` with ``stored.json``, and in it for each partition a directory
+``partition=<name>`` with ``history.parquet``, ``events.parquet`` and ``replica_log.parquet``: exactly the tables that a
+kernel sees. So each Spark task reads the files of its own units, and nothing is shuffled.
+
+``stored.json`` names all partitions and how many rows each table has, so that what is missing is an error, not a pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-from urllib.parse import quote, unquote
+from typing import Final, Literal
+from urllib.parse import quote
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_pipeline.files import BadTable, write_parquet
-from highwater_pipeline.tables import RunTables
-from highwater_pipeline.units import RunFacts, Unit, split
+from highwater_pipeline.tables import RunParts, RunTables
+from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
 from highwater_pipeline.view import View
 
-_FACTS: Final = "facts.json"
-_TABLES: Final = ("history", "events", "replica_log")
+_STORED: Final = "stored.json"
+_RUN: Final = "run_id="
+_LONGEST: Final = 200
+"""Characters of a name in a directory's name, which may have 255 bytes. A topic's name alone may have 249."""
+
+
+class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A unit in ``stored.json``: ``rows`` by table."""
+
+    partition: str
+    rows: dict[str, int]
+
+
+class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """``stored.json``. ``checks``: those that the run is to be judged by, None for all."""
+
+    version: Literal[1] = 1
+    facts: RunFacts
+    checks: tuple[str, ...] | None
+    units: tuple[_UnitEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUnit:
+    """Where one unit of a store lies, and how many rows each of its tables has."""
+
+    directory: Path
+    partition: str
+    rows: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """One run of a store: its facts, and the directories of its units in order of partition."""
+    """One run of a store: its facts, the checks that it is to be judged by (None: all), its units in order of
+    partition."""
 
     facts: RunFacts
-    units: tuple[Path, ...]
+    checks: tuple[str, ...] | None
+    units: tuple[StoredUnit, ...]
 
 
-def write_units(tables: RunTables, store: Path) -> Path:
-    """Split a run and write it into ``store``; returns the run's directory.
+def write_units(
+    run: RunTables | RunParts,
+    store: Path,
+    checks: tuple[str, ...] | None = None,
+    complete: Callable[[RunFacts], RunFacts] = lambda facts: facts,
+) -> Path:
+    """Split a run and write it into ``store``; returns the run's directory, which has its name when it is whole.
 
-    Raises ``FileExistsError`` where the store has that run already.
+    Of a run that is read part by part no more is in memory than :func:`~highwater_pipeline.units.split` says.
+    ``complete`` adds to the facts what the tables do not say.
+
+    Raises:
+        FileExistsError: the store has that run already.
+        BadTable: the run cannot be read.
     """
-    directory = store / f"run_id={quote(tables.run_id, safe='')}"
-    directory.mkdir(parents=True)
-    facts, units = split(tables)
-    for unit in units:
-        for name in _TABLES:
-            view: View = getattr(unit, name)
-            file = directory / f"partition={quote(unit.partition, safe='')}" / f"{name}.parquet"
-            write_parquet(file, view.to_arrow())
-    # Written last: a run without facts is one that was not written to its end.
-    (directory / _FACTS).write_bytes(msgspec.json.encode(facts))
+    directory = store / _segment(_RUN, run.run_id)
+    if directory.exists():
+        raise FileExistsError(f"{directory}: the store has this run already; remove it, or write to another store")
+    partial = store / f".{directory.name}"
+    partial.mkdir(parents=True)
+    try:
+        facts, units = split(run)
+        entries = tuple(_write_unit(partial, unit) for unit in units)
+        entry = _RunEntry(facts=complete(facts), checks=checks, units=entries)
+        (partial / _STORED).write_bytes(msgspec.json.encode(entry))
+        partial.rename(directory)
+    except BaseException:
+        shutil.rmtree(partial)
+        raise
     return directory
+
+
+def is_stored_run(directory: Path) -> bool:
+    """Whether a directory is one of a run in a store, whole or not."""
+    return directory.name.startswith(_RUN) and directory.is_dir()
 
 
 def stored_runs(store: Path) -> list[StoredRun]:
@@ -57,30 +110,64 @@ def stored_runs(store: Path) -> list[StoredRun]:
     Raises :class:`~highwater_pipeline.files.BadTable` for a run that was not written to its end, or
     where there is none.
     """
-    directories = sorted(store.glob("run_id=*"))
+    directories = sorted(store.glob(f"{_RUN}*"))
     if not directories:
-        raise BadTable(f"{store}: expected a store with directories run_id=…, found none")
-    return [_stored_run(directory) for directory in directories]
+        raise BadTable(f"{store}: expected a store with directories {_RUN}…, found none")
+    return [open_stored_run(directory) for directory in directories]
 
 
-def read_unit(facts: RunFacts, directory: Path) -> Unit:
-    """One unit of a stored run."""
-    history, events, replica_log = (
-        View.of(pq.read_table(directory / f"{name}.parquet", partitioning=None)) for name in _TABLES
-    )
-    return Unit(facts, _partition_of(directory), history, events, replica_log)
+def open_stored_run(directory: Path) -> StoredRun:
+    """One run of a store, by its directory.
 
-
-def _stored_run(directory: Path) -> StoredRun:
+    Raises :class:`~highwater_pipeline.files.BadTable` where it was not written to its end.
+    """
     try:
-        facts = msgspec.json.decode((directory / _FACTS).read_bytes(), type=RunFacts)
+        entry = msgspec.json.decode((directory / _STORED).read_bytes(), type=_RunEntry)
     except (OSError, msgspec.DecodeError) as error:
         raise BadTable(
-            f"{directory}: expected {_FACTS} of a run that was written to its end, found: {error}"
+            f"{directory}: expected {_STORED} of a run that was written to its end, found: {error}"
         ) from error
-    units: Sequence[Path] = sorted(directory.glob("partition=*"), key=_partition_of)
-    return StoredRun(facts, tuple(units))
+    units = (
+        StoredUnit(directory / _segment("partition=", one.partition), one.partition, one.rows) for one in entry.units
+    )
+    return StoredRun(entry.facts, entry.checks, tuple(units))
 
 
-def _partition_of(directory: Path) -> str:
-    return unquote(directory.name.partition("=")[2])
+def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
+    """One unit of a stored run.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
+    """
+    history, events, replica_log = (View.of(_read(unit, name)) for name in UNIT_SCHEMAS)
+    return Unit(facts, unit.partition, history, events, replica_log)
+
+
+def _write_unit(directory: Path, unit: Unit) -> _UnitEntry:
+    rows: dict[str, int] = {}
+    for name in UNIT_SCHEMAS:
+        table = getattr(unit, name).to_arrow()
+        write_parquet(directory / _segment("partition=", unit.partition) / f"{name}.parquet", table)
+        rows[name] = table.num_rows
+    return _UnitEntry(unit.partition, rows)
+
+
+def _read(unit: StoredUnit, name: str) -> pa.Table:
+    path, schema = unit.directory / f"{name}.parquet", UNIT_SCHEMAS[name]
+    try:
+        table = pq.read_table(path, partitioning=None)
+    except (OSError, pa.ArrowException) as error:
+        raise BadTable(f"{path}: expected a table of a store, found: {error}") from error
+    if (table.schema.names, table.schema.types) != (schema.names, schema.types):
+        raise BadTable(f"{path}: expected the columns {', '.join(schema.names)}, found {', '.join(table.schema.names)}")
+    if table.num_rows != unit.rows.get(name):
+        raise BadTable(f"{path}: expected {unit.rows.get(name)} rows, as {_STORED} says, found {table.num_rows}")
+    return table
+
+
+def _segment(prefix: str, name: str) -> str:
+    """A directory's name for a run or a partition: the name itself, or, if that is too long, how it begins and a
+    digest."""
+    quoted = quote(name, safe="")
+    if len(quoted) > _LONGEST:
+        quoted = f"{quoted[: _LONGEST - 33]}~{hashlib.sha256(name.encode()).hexdigest()[:32]}"
+    return prefix + quoted

@@ -248,3 +248,11 @@ def _read_by_checks(schema: pa.Schema) -> pa.Schema:
 def _numbered(table: pa.Table, *, first_row: int) -> pa.Table:
     table = table.drop_columns([name for name in _UNREAD if name in table.schema.names])
     return table.append_column("row", pa.array(np.arange(first_row, first_row + table.num_rows, dtype=np.int64)))
+
+
+UNIT_SCHEMAS: Final = {
+    "history": MICRO_OPERATIONS,
+    "events": _read_by_checks(NODE_EVENT),
+    "replica_log": _read_by_checks(REPLICA_LOG),
+}
+"""The tables of a :class:`Unit`, by the names of its fields."""

@@ -32,6 +32,13 @@ def test_a_store_is_judged_the_same(spark: Any, all_stories: list[Any], tmp_path
     assert on_spark == [judge_run(tables[name]).to_json() for name in names]
 
 
+def test_a_torn_store_is_an_error_in_a_task(spark: Any, story: Any, tmp_path: Path) -> None:
+    directory = write_units(story.send(1, at=0).poll((0, 1)).tables(), tmp_path)
+    (directory / "partition=orders-0" / "history.parquet").write_bytes(b"PAR1")
+    with pytest.raises(BadTable, match=r"history\.parquet: expected a table of a store"):
+        spark_judge_store(spark, tmp_path)
+
+
 def test_large_tables_travel_in_chunks(spark: Any, story: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The order of rows is the order of things: it survives being cut up, shuffled and put together."""
     rows = spark_module.CHUNK_ROWS + 5

@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "campaign": "Run many seeds of experiments in the simulator, and count.",
     "validate": "Check experiment files without running them.",
     "check": "Judge recorded runs again.",
+    "store": "Split recorded runs by partition, for Spark.",
     "replay": "Run a recorded experiment again and compare.",
     "shrink": "Find a small experiment that fails as a recorded run did.",
     "report": "Draw the report of a recorded run.",

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -26,10 +27,11 @@ from highwater_pipeline.anomalies import ON_REQUEST, REGISTER_CHECKS
 from highwater_pipeline.files import BadTable, write_parquet
 from highwater_pipeline.java import JavaNotFound
 from highwater_pipeline.jepsen import open_jepsen
-from highwater_pipeline.judge import judge_log_and_registers, judge_run
+from highwater_pipeline.judge import judge_log_and_registers, judge_run, judge_stored
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import check_registers
-from highwater_pipeline.settings import EVERY_TOPIC, Acks, Settings
+from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
+from highwater_pipeline.store import is_stored_run, open_stored_run
 from highwater_pipeline.tables import in_memory, load_run, open_run
 
 _STATUS = {"pass": Exit.OK, "fail": Exit.FAIL, "inconclusive": Exit.INCONCLUSIVE}
@@ -42,7 +44,9 @@ T = TypeVar("T")
 def check(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Run directories, directories of them, operations files, or patterns."),
+        typer.Argument(
+            metavar="PATH...", help="Run directories, directories of them, stores, operations files, or patterns."
+        ),
     ],
     written: Annotated[
         Format, typer.Option("--format", help="How operations files are written: by runs, or by Jepsen.")
@@ -84,7 +88,7 @@ def check(
     if master is not None and engine == "process":
         raise UsageError("--master is for Spark: leave out --engine process")
     settings = _settings(acks, idempotence, retention=retention)
-    asked, refused = _asked(paths, settings, written)
+    asked, refused = _asked(paths, settings, written, model)
     found: dict[str, tuple[Path, Judgement, dict[str, Any]]] = {}
     for history in (one for one in asked if isinstance(one, Path)):
         chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
@@ -110,7 +114,9 @@ def check(
     return max([*statuses, *(Exit.USAGE for _ in refused)], key=_WORST.index)
 
 
-def _asked(paths: Sequence[str], settings: Settings | None, written: Format) -> tuple[list[Path | str], dict[str, str]]:
+def _asked(
+    paths: Sequence[str], settings: Settings | None, written: Format, model: Model | None
+) -> tuple[list[Path | str], dict[str, str]]:
     """Return what ``paths`` name, each once and in order, and why some of it cannot be judged, by its name.
 
     A string is a name that is refused already. That is said before anything is judged, which may take minutes.
@@ -133,16 +139,18 @@ def _asked(paths: Sequence[str], settings: Settings | None, written: Format) -> 
                 continue
             asked[name] = history
             try:
-                _refuse_early(history, settings, written)
+                _refuse_early(history, settings, written, model)
             except UserError as error:
                 refuse(name, error)
     return list(asked.values()), refused
 
 
-def _refuse_early(history: Path, settings: Settings | None, written: Format) -> None:
+def _refuse_early(history: Path, settings: Settings | None, written: Format, model: Model | None) -> None:
     """Raise :class:`UsageError` for what is seen to be wrong without reading the history."""
     if history.is_file():
         return
+    if model == "register" and is_stored_run(history):
+        raise UsageError(f"{history}: a store has no registers; give check the run itself")
     if written != "highwater":
         raise UsageError(f"{history}: is a directory; --format {written} needs a file")
     if is_run_directory(history):
@@ -251,12 +259,32 @@ def _judge(
     settings: Settings | None,
 ) -> Judgement:
     try:
+        if is_stored_run(history):
+            return _judge_stored(history, engine, master, settings)
         if written == "jepsen-edn":
             return _judge_jepsen(history, model or "log", engine, master, settings)
         if engine == "process":
             return _judge_here(history, model, settings)
         return _judge_on_spark(history, model, master, settings)
     except (BadTable, OSError, JavaNotFound) as error:
+        raise UsageError(str(error)) from error
+
+
+def _judge_stored(history: Path, engine: Engine, master: str | None, settings: Settings | None) -> Judgement:
+    run = open_stored_run(history)
+    if settings is not None:
+        if run.facts.settings != UNKNOWN:
+            raise UsageError(
+                f"{history}: the store says what was promised; leave out --acks, --idempotence, --retention"
+            )
+        run = replace(run, facts=replace(run.facts, settings=settings))
+    if engine == "process":
+        return judge_stored(run)
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
+
+    try:
+        return spark.check_stored_on_spark(run, master)
+    except spark.SparkFailed as error:
         raise UsageError(str(error)) from error
 
 

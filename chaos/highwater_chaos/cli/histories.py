@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run_summary import is_run_directory
+from highwater_pipeline.store import is_stored_run
 from highwater_pipeline.tables import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
 
 _LEVELS: Final = 2
@@ -20,7 +21,8 @@ _TABLES: Final = (OPERATIONS_FILE, NODE_EVENTS_FILE, REPLICA_LOG_FILE)
 def histories_of(path: str) -> list[Path]:
     """Return all runs and files that a path names, each once, in order.
 
-    It is a run directory, a directory of such, a file, a pattern of any of them, or a ``file://`` address.
+    It is a run directory, a run of a store, a directory of such, a file, a pattern of any of them, or a ``file://``
+    address.
 
     Raises:
         UsageError: it names nothing.
@@ -32,6 +34,8 @@ def bytes_of(history: Path) -> int:
     """Return the size of the tables that checks read."""
     if history.is_file():
         return history.stat().st_size
+    if is_stored_run(history):
+        return sum(file.stat().st_size for file in history.glob("*/*.parquet"))
     files = [history / f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet")]
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -65,7 +69,7 @@ def _local(path: str) -> Path:
 
 def _is_one_run(directory: Path) -> bool:
     tables = (directory / f"{OPERATIONS_FILE}{suffix}" for suffix in (".jsonl", ".parquet"))
-    return is_run_directory(directory) or any(table.exists() for table in tables)
+    return is_stored_run(directory) or is_run_directory(directory) or any(table.exists() for table in tables)
 
 
 def _below(directory: Path, levels: int) -> Iterator[Path]:

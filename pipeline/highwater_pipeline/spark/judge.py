@@ -20,7 +20,7 @@ from highwater_pipeline.files import BadTable
 from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
-from highwater_pipeline.store import read_unit, stored_runs
+from highwater_pipeline.store import StoredRun, StoredUnit, read_unit, stored_runs
 from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import RunFacts, Unit, split
 from highwater_pipeline.view import View
@@ -80,21 +80,39 @@ def spark_judge(
     return _merged(len(paths), found, names)
 
 
-def spark_judge_store(spark: SparkSession, store: Path | str, checks: Sequence[str] | None = None) -> list[Judgement]:
-    """The judgements of all runs of a store (``highwater_pipeline.store``), in order of their directories' names.
+def check_stored_on_spark(run: StoredRun, master: str | None = None) -> Judgement:
+    """Judge a run of a store in a Spark session of its own; see :func:`spark_judge_stored`."""
+    with open_session(master) as spark:
+        return spark_judge_stored(spark, [run])[0]
+
+
+def spark_judge_store(spark: SparkSession, store: Path | str) -> list[Judgement]:
+    """The judgements of all runs of a store (``highwater_pipeline.store``), in order of their directories' names; see
+    :func:`spark_judge_stored`."""
+    return spark_judge_stored(spark, stored_runs(Path(store).absolute()))
+
+
+def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[Judgement]:
+    """The judgements of runs of a store, each by the checks that it was stored with.
 
     Each task reads the files of its own units, so that nothing is shuffled. The store must be readable from every
-    executor under the same path. Raises as :func:`spark_judge` does.
+    executor under the same path. Raises :class:`~highwater_pipeline.files.BadTable` as
+    :func:`~highwater_pipeline.judge.judge_stored` does.
     """
-    names = selected(checks)
-    runs = stored_runs(Path(store).absolute())
-    units = [(run, str(unit)) for run, stored in enumerate(runs) for unit in stored.units]
-    facts_json = [msgspec.json.encode(stored.facts) for stored in runs]
+    units = [(number, unit) for number, run in enumerate(runs) for unit in run.units]
     tasks = max(1, min(len(units), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
     rows = spark.range(0, len(units), 1, tasks)
-    found = rows.mapInArrow(_store_checker(units, facts_json, names), _FINDINGS).collect()
+    about = [(run.facts, run.checks) for run in runs]
+    found = rows.mapInArrow(_store_checker(units, about), _FINDINGS).collect()
+    _raise_first_error(found)
     judged = _units_by_run(found)
-    return [merge(stored.facts, judged.get(number, ()), names) for number, stored in enumerate(runs)]
+    return [merge(run.facts, judged.get(number, ()), run.checks) for number, run in enumerate(runs)]
+
+
+def _raise_first_error(found: Sequence[Any]) -> None:
+    errors = {row.run: bytes(row.payload).decode() for row in found if row.part == "error"}
+    if errors:
+        raise BadTable(errors[min(errors)])
 
 
 def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
@@ -105,9 +123,7 @@ def _units_by_run(found: Sequence[Any]) -> dict[int, list[UnitFindings]]:
 
 
 def _merged(runs: int, found: Sequence[Any], names: Sequence[str]) -> list[Judgement]:
-    errors = {row.run: bytes(row.payload).decode() for row in found if row.part == "error"}
-    if errors:
-        raise BadTable(errors[min(errors)])
+    _raise_first_error(found)
     facts = {row.run: msgspec.json.decode(row.facts, type=RunFacts) for row in found if row.part == "run"}
     units = _units_by_run([row for row in found if row.part == "findings"])
     return [merge(facts[number], units.get(number, ()), names) for number in range(runs)]
@@ -178,15 +194,18 @@ def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def _store_checker(
-    units: Sequence[tuple[int, str]], facts_json: Sequence[bytes], names: Sequence[str]
+    units: Sequence[tuple[int, StoredUnit]], about: Sequence[tuple[RunFacts, tuple[str, ...] | None]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():
-                run, path = units[number]
-                unit = read_unit(msgspec.json.decode(facts_json[run], type=RunFacts), Path(path))
-                found = msgspec.json.encode(check_unit(unit, names))
-                row = {"run": run, "part": "findings", "facts": facts_json[run], "payload": found}
+                run, unit = units[number]
+                facts, checks = about[run]
+                try:
+                    part, payload = "findings", msgspec.json.encode(check_unit(read_unit(facts, unit), checks))
+                except BadTable as error:
+                    part, payload = "error", str(error).encode()
+                row = {"run": run, "part": part, "facts": b"", "payload": payload}
                 yield pa.RecordBatch.from_pylist([row], schema=_FINDINGS_SCHEMA)
 
     return check
