@@ -13,7 +13,6 @@ from highwater_chaos.experiment import ChaosExperiment, load_experiment
 from highwater_chaos.judged_run import run_and_judge
 from highwater_runtime.controller.kraft import published
 
-
 KRAFT = "brokers: 2, controllers: 1"
 ZOOKEEPER = "mode: zookeeper, brokers: 2"
 
