@@ -85,8 +85,8 @@ EXPERIMENT = {
     "spec": {
         "timeout": "2m",
         "cluster": {"brokers": 3, "topics": [{"name": "orders", "partitions": 4, "replicationFactor": 3}]},
-        "workload": {"producers": 4, "rate": "100000/s", "consumers": 1},
-        "schedule": [{"wait": "15s"}],
+        "workload": {"producers": 4, "rate": "20000/s", "consumers": 1},
+        "schedule": [{"wait": "8s"}],
     },
 }
 
