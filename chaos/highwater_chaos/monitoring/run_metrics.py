@@ -207,10 +207,15 @@ class _NodeText:
         """The lines of each metric."""
         if self._text is None:
             given = ",".join(f'{name}="{_escaped(value)}"' for name, value in self._given.items())
+            braces: dict[tuple[tuple[str, str], ...], str] = {}
             lines: dict[str, list[str]] = {}
             for row in self._rows:
-                own = "".join(f',{name}="{_escaped(value)}"' for name, value in row.labels.items())
-                lines.setdefault(row.name, []).append(f"{row.name}{{{given}{own}}} {row.value!r}\n")
+                key = tuple(row.labels.items())
+                its = braces.get(key)
+                if its is None:
+                    own = "".join(f',{name}="{_escaped(value)}"' for name, value in key)
+                    its = braces[key] = f"{{{given}{own}}}"
+                lines.setdefault(row.name, []).append(f"{row.name}{its} {row.value!r}\n")
             self._text = {name: "".join(texts) for name, texts in lines.items()}
         return self._text
 
