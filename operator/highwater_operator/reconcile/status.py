@@ -3,9 +3,8 @@
 The conditions are used as those of a Deployment. ``Ready``: clients are served; it stays true during a rolling restart,
 which replaces one pod after the other. ``Progressing``: something is under way that the LogCluster asks for; if a pod
 does not become ready within :data:`DEADLINE`, or a rolling restart replaces none, it is false, with the reason
-``ProgressDeadlineExceeded``. ``Degraded``: somebody should look. What a rolling restart brings with it is no reason,
-nor is a pod that is down for less than :data:`DEADLINE`. If clients are not served for longer, that is one, whatever
-it is.
+``ProgressDeadlineExceeded``. ``Degraded``: somebody should look. What a rolling restart brings with it is no reason;
+neither is a pod that is down for less than :data:`DEADLINE`. That clients are not served for longer always is one.
 """
 
 from __future__ import annotations
