@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pipeline_stories.history import P0, Story, case
+from pipeline_stories.history import P0, TOPIC_ID, Story, case
 
 
 def _replicated(story: Story) -> Story:
     """Brokers 0 and 1 are in sync, and the second of two records is not committed yet."""
     story.send(1, at=0).under(exact_order=True, deletion=()).state([0, 1], offset=20)
+    known = {"partition": P0, "topic_id": TOPIC_ID}
     for broker in (0, 1):
-        story.event(f"broker-{broker}", "log-loaded", partition=P0, offset=0, end_offset=0, reason="created")
+        story.event(f"broker-{broker}", "log-loaded", **known, offset=0, end_offset=0, reason="created")
         story.event(f"broker-{broker}", "min-isr-set", partition=P0, min_isr=2)
-    node, isr = "broker-0", [0, 1]
-    story.event(
-        node, "became-leader", partition=P0, leader_epoch=0, partition_epoch=20, offset=0, end_offset=0, isr=isr
-    )
-    story.event("broker-1", "became-follower", partition=P0, leader=0, leader_epoch=0, offset=0, end_offset=0)
+    role = {**known, "leader_epoch": 0, "offset": 0, "end_offset": 0}
+    story.event("broker-0", "became-leader", **role, partition_epoch=20, isr=[0, 1], replicas=[0, 1, 2])
+    story.event("broker-1", "became-follower", **role, leader=0)
     story.appends(0, 0, 1, leader=True).appends(1, 0, 1).moves_hw(0, 1)
     return story.poll((0, 1)).appends(0, 1, 2, leader=True)
 
