@@ -194,8 +194,8 @@ ACKNOWLEDGEMENTS: Final = (
     Mutant(
         "min-isr-is-one",
         f"{_PARTITION}.configured",
-        "self.min_isr = min(self.context.min_isr(self.topic), len(self.replicas))",
-        "self.min_isr = 1",
+        "min_isr = min(self.context.min_isr(self.topic), len(self.replicas))",
+        "min_isr = 1",
         "min.insync.replicas is what was configured",
     ),
     Mutant(
