@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from highwater_pipeline.anomalies import CHECKS
@@ -41,3 +43,16 @@ def test_examples_name_rows_that_exist(case: Any) -> None:
             assert example["story"].endswith("."), example
             for row in example["rows"]:
                 assert 0 <= row["index"] < rows[row["table"]].num_rows
+
+
+def test_the_table_of_histories_in_the_docs(all_stories: list[Any]) -> None:
+    """Each anomaly is shown by a history that there is, with all that must be found in it and the reason."""
+    text = (Path(__file__).parents[2] / "docs" / "checks.md").read_text(encoding="utf-8")
+    lines = text.partition("## One history for each anomaly\n")[2].splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    assert [row[0].strip("`") for row in rows] == list(CHECKS)
+    told = {(" ".join(case.why.split()), tuple(sorted(case.anomalies.items()))) for case in all_stories}
+    for name, found, why in rows:
+        counts = re.findall(r"`([a-z-]+)`(?: \((\d+)\))?", found)
+        assert name.strip("`") in dict(counts)
+        assert (why, tuple(sorted((one, int(count or 1)) for one, count in counts))) in told, name

@@ -28,7 +28,10 @@ def store(
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="Write to this store; it may hold other runs already.")],
 ) -> int:
-    """Write recorded runs into a store, which 'check' judges without reading a run as a whole."""
+    """Split recorded runs by partition, for Spark.
+
+    Writes them into a store, which 'check' judges without reading a run as a whole.
+    """
     for history in dict.fromkeys(history for path in paths for history in histories_of(path)):
         if is_stored_run(history):
             raise UsageError(f"{history}: expected a run directory or an operations file, found a run of a store")
