@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily
@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from highwater_chaos.kube.kinds import Json
 from highwater_operator.metrics import REGISTRY
+from highwater_operator.resources import ChaosExperimentStatus
 
 VERDICTS: Final = Counter(
     "highwater_operator_experiments_completed",
@@ -77,16 +78,6 @@ def _family(name: str, what: str, labels: Sequence[str]) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"highwater_experiment_{name}", what, labels=labels)
 
 
-_PHASES: Final = (
-    "Pending",
-    "SettingUp",
-    "Steady",
-    "Injecting",
-    "Recovering",
-    "Judging",
-    "Aborting",
-    "Completed",
-    "Refused",
-)
+_PHASES: Final = tuple(one for one in get_args(ChaosExperimentStatus.model_fields["phase"].annotation) if one)
 EXPERIMENTS: Final = Experiments()
 REGISTRY.register(EXPERIMENTS)
