@@ -10,8 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-from highwater_runtime.host.metrics import CONTENT_TYPE
-
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _REQUEST_SECONDS: Final = 10.0
 """How long a client may take to send its request, or to read the response."""
 _LONGEST_WAIT: Final = 60.0
