@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -38,6 +39,7 @@ from highwater_operator.agent.settings import HELP, Settings
 from highwater_operator.agent.tls import ServerCertificate, read_again
 from highwater_operator.agent.volumes import Volumes, wanted_by
 
+_THREADS_END_WITHIN: Final = 2.0
 _TICK: Final = 0.5
 _ATTACH_EVERY: Final = 0.5
 _CERTIFICATE_AGAIN: Final = 10.0
@@ -68,7 +70,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MachineError, OSError) as error:
         log("the agent cannot work", error=str(error))
         return 1
+    _leave()
     return 0
+
+
+def _leave() -> None:
+    """Wait for threads, and end the process beside those that do not end: one may talk to a pod that never answers, and
+    an interpreter that is taken down beneath a thread may abort."""
+    until = time.monotonic() + _THREADS_END_WITHIN
+    others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+    for thread in others:
+        thread.join(max(0.0, until - time.monotonic()))
+    if any(thread.is_alive() for thread in others):
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def log(what: str, **details: object) -> None:
