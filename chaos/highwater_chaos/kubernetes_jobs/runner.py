@@ -76,7 +76,7 @@ class EarlyEnd:
         """From now on nothing is lost if the process ends."""
         self._is_kept = True
 
-    def told(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         """Take a signal that ends the pod: its node is drained, say, or the experiment deleted."""
         del frame
         if self._is_kept:
@@ -254,7 +254,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # The first process of a container has no default for it. What is in force is healed on the way out, as far as the
     # pod's grace goes; the operator does the rest.
     early_end = EarlyEnd()
-    signal.signal(signal.SIGTERM, early_end.told)
+    signal.signal(signal.SIGTERM, early_end.on_signal)
     runner = Runner(
         Kube(local_configuration(), manager=RUNNER_MANAGER, patience=RUNNER_PATIENCE),
         AgentSettings.from_environment(os.environ),

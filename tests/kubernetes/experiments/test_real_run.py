@@ -168,7 +168,7 @@ def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, t
     agent = real.agents[0]
     (fault,) = until(agent.in_force, "the fault", LONG)
     (early_end,) = real.early_ends
-    early_end.told(signal.SIGTERM, None)
+    early_end.on_signal(signal.SIGTERM, None)
     until(lambda: real.phase() == "Completed", "the verdict", LONG)
     status = real.status()
     why = "the run was ended early, in its phase 'fault': the runner's pod was asked to stop (SIGTERM)"
@@ -181,7 +181,7 @@ def test_a_runner_whose_pod_is_asked_to_stop_keeps_what_it_recorded(real: Any, t
     assert verdict["acknowledged"] > 0
     assert (directory / "dumps" / "replica_log.jsonl").stat().st_size > 0
     with pytest.raises(SystemExit):  # with all of it kept there is nothing to stay for
-        early_end.told(signal.SIGTERM, None)
+        early_end.on_signal(signal.SIGTERM, None)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
