@@ -106,8 +106,12 @@ def test_a_client_cannot_fetch_as_a_replica(cluster, connect, listener):
     topic = cluster.topic(f"replica-{listener.lower()}", 1)
     known = {"user": "alice", "password": "alice-secret"} if listener == "SASL" else {}
     clients = [connect(broker, listener, **known) for broker in cluster.brokers]
-    found = clients[0].ask(MetadataRequest(topics=None), 12)
-    (topic_id,) = {one.topic_id for one in found.topics if one.name == topic}
+
+    def ids():
+        return {one.topic_id for one in clients[0].ask(MetadataRequest(topics=None), 12).topics if one.name == topic}
+
+    cluster.until(ids, "the broker that is asked to know the topic")  # another has said that there are leaders
+    (topic_id,) = ids()
 
     def fetch(client, replica_id):
         partition = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)
@@ -120,11 +124,13 @@ def test_a_client_cannot_fetch_as_a_replica(cluster, connect, listener):
         response = client.ask(request, 15)
         return response.error_code, response.responses[0].partitions[0].error_code
 
+    def consumed():
+        return {fetch(client, -1)[1] for client in clients}
+
+    cluster.until(lambda: ErrorCode.NONE in consumed(), "the leader to lead")
+    assert ErrorCode.TOPIC_AUTHORIZATION_FAILED not in consumed()
     for client in clients:
         assert fetch(client, 1) == (ErrorCode.NONE, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    consumed = {fetch(client, -1)[1] for client in clients}
-    assert ErrorCode.NONE in consumed
-    assert ErrorCode.TOPIC_AUTHORIZATION_FAILED not in consumed
 
 
 def test_a_client_cannot_change_the_password_of_the_nodes(cluster):
