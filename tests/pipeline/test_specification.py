@@ -141,6 +141,23 @@ class History:
         """Broker 1 is elected for epoch 1, alone in the ISR."""
         return self.decides(1, 1, 1, [1])
 
+    def returns(self, hw: int) -> History:
+        """The leader's process is started again, and leads on in its epoch, as in ZooKeeper mode."""
+        self.broker(0, "log-loaded", 2, offset=0, end_offset=11, reason="recovered")
+        fields = {"leader_epoch": 0, "partition_epoch": 0, "replicas": [0, 1, 2], "isr": [0, 1, 2]}
+        return self.broker(0, "became-leader", 2, offset=hw, end_offset=11, **fields)
+
+    def left_behind(self) -> History:
+        """Broker 1 leads epoch 1, and its log starts at 10, where that of broker 0 ends at 8."""
+        self.broker(0, "log-loaded", 2, offset=0, end_offset=8, reason="recovered")
+        self.decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2], 5).follows(2, 1, 1, 10).moves(1, 10, 1)
+        self.broker(1, "log-start-moved", offset=0, end_offset=10, reason="retention-time")
+        return self.broker(0, "became-follower", 2, leader=1, leader_epoch=1, offset=0, end_offset=8)
+
+    def restarts_at(self, to: int) -> History:
+        """Broker 0 empties its log."""
+        return self.broker(0, "log-truncated", 2, leader_epoch=1, offset=to, end_offset=8, reason="restart-at")
+
     def fails_over(self) -> History:
         """Broker 1 leads epoch 1 and appends two records; broker 0 had appended two that nobody fetched."""
         self.appends(0, 10, 12, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2])
@@ -198,6 +215,7 @@ CASES: list[tuple[str, Tail, Tail]] = [
         lambda h: h.fails_over().appends(1, 12, 13, 1).appends(0, 12, 13, 1, "follower"),
     ),
     ("truncate", lambda h: h.fails_over().truncates(0, 10, 12, 1), lambda h: h.truncates(0, 8, 10, 0)),
+    ("truncate", lambda h: h.left_behind().restarts_at(10), lambda h: h.left_behind().restarts_at(11)),
     (
         "truncate-diverging",
         lambda h: h.fails_over().truncates(0, 10, 12, 1),
@@ -240,6 +258,12 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "follower-high-watermark",
         lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 5),
         lambda h: h.fetches().elects().leads(1, 1, 1, 11, [1], 4),
+    ),
+    # A leader that returns in its epoch has the high watermark of its checkpoint: its followers take that over.
+    (
+        "follower-high-watermark",
+        lambda h: h.fetches().returns(hw=3).elects().leads(1, 1, 1, 11, [1], 3),
+        lambda h: h.fetches().returns(hw=5).elects().leads(1, 1, 1, 11, [1], 3),
     ),
     # --- the leader ---
     ("high-watermark", lambda h: h.moves(0, 10, 0), lambda h: h.moves(0, 5, 0)),
@@ -287,6 +311,12 @@ CASES: list[tuple[str, Tail, Tail]] = [
             .broker(2, "became-follower", 2, leader=1, leader_epoch=1, offset=0, end_offset=8)
             .proposes(1, [1, 2], 1, 1)
         ),
+    ),
+    # Who begins again where the leader's log starts has what the leader has up to there.
+    (
+        "proposal-caught-up",
+        lambda h: h.left_behind().restarts_at(10).proposes(1, [1, 2, 0], 1, 1),
+        lambda h: h.left_behind().proposes(1, [1, 2, 0], 1, 1),
     ),
     (
         "proposal-end",

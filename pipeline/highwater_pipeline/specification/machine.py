@@ -204,11 +204,25 @@ class Machine:
                     f" the leader of epoch {epoch}",
                 )
         replica.log.cut(to)
+        if event["reason"] == "restart-at":
+            yield from self._restart_at(replica, led, to)
+            if epoch is not None:
+                replica.reached[epoch] = max(to, replica.reached.get(epoch, 0))
         if event["reason"] == "restart-at" or (replica.start is not None and to < replica.start):
             replica.log, replica.start = Lineage(), to
         if replica.high_watermark is not None:
             replica.high_watermark = min(replica.high_watermark, to)
         replica.end, replica.end_row = to, event["row"]
+
+    def _restart_at(self, replica: Replica, led: _Led | None, to: int) -> Broken:
+        """A follower begins again where its leader's log starts: what lies before is deleted there."""
+        leader = None if led is None else self._replicas.get(led.broker)
+        if self._exact and leader is not None and leader.start is not None and to > leader.start:
+            yield (
+                "truncate",
+                f"the log begins again at {to}, but that of broker {leader.broker}, the leader of epoch"
+                f" {replica.leader_epoch}, starts at {leader.start}",
+            )
 
     def _move_start(self, replica: Replica, event: Event) -> Broken:
         to = event["end_offset"]
@@ -262,6 +276,10 @@ class Machine:
         led = self._led.get(epoch)
         if led is not None and led.broker != replica.broker:
             yield "one-leader", f"a leadership in leader epoch {epoch}, which broker {led.broker} had led"
+        elif led is not None and event["offset"] < led.high_watermark_known_at(led.end + 1):
+            for member in self._replicas.values():  # its followers take over what it has now, as Kafka's do
+                if member.role == "follower" and member.leader_epoch == epoch:
+                    member.high_watermark = None
         replica.role, replica.leader, replica.leader_epoch = "leader", replica.broker, epoch
         replica.partition_epoch, replica.isr, replica.open = event["partition_epoch"], tuple(event["isr"]), None
         replica.high_watermark, replica.committed = event["offset"], None
