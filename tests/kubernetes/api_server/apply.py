@@ -98,6 +98,16 @@ def apply(schema: Schema, live: Json, config: Json, manager: Manager, now: str, 
     return _with_owners(new, owners)
 
 
+def without_a_change_of_times(live: Json, new: Json) -> Json:
+    """Return ``live`` if ``new`` differs only in times of ``managedFields``: as servers do, or no write would rest."""
+    entries = new["metadata"].get("managedFields", ())
+    times = {Manager(one["manager"], one["operation"], one.get("subresource", "")): one["time"] for one in entries}
+    owners = {
+        manager: owned._replace(time=times.get(manager, owned.time)) for manager, owned in owners_of(live).items()
+    }
+    return live if _with_owners(live, owners) == new else new
+
+
 def _merged(schema: Schema, live: Any, config: Any) -> Any:
     """Maps and keyed lists are merged by their keys; everything else is replaced."""
     if isinstance(live, dict) and isinstance(config, dict) and not schema.atomic_map:

@@ -234,6 +234,7 @@ class Operations:
         if not applied:
             manager = Manager(write.manager, "Update", subresource)
             new = server_side_apply.update(kind.schema, live, new, manager, kind.api_version, now_text())
+        new = server_side_apply.without_a_change_of_times(live, new)
         return self._commit(kind, (before.get("namespace", ""), before["name"]), new)
 
     @staticmethod
