@@ -147,6 +147,13 @@ class History:
         fields = {"leader_epoch": 0, "partition_epoch": 0, "replicas": [0, 1, 2], "isr": [0, 1, 2]}
         return self.broker(0, "became-leader", 2, offset=hw, end_offset=11, **fields)
 
+    def stops(self, number: int, incarnation: int, reason: str = "stop") -> History:
+        return self.broker(number, "node-stopped", incarnation, reason=reason)
+
+    def loads(self, number: int, incarnation: int, end: int) -> History:
+        """As after a clean stop."""
+        return self.broker(number, "log-loaded", incarnation, offset=0, end_offset=end, reason="clean")
+
     def left_behind(self) -> History:
         """Broker 1 leads epoch 1, and its log starts at 10, where that of broker 0 ends at 8."""
         self.broker(0, "log-loaded", 2, offset=0, end_offset=8, reason="recovered")
@@ -200,6 +207,13 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "load",
         lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=9, reason="recovered"),
         lambda h: h.broker(2, "log-loaded", 2, offset=0, end_offset=11, reason="recovered"),
+    ),
+    ("load", lambda h: h.stops(2, 1).loads(2, 2, 10), lambda h: h.stops(2, 1).loads(2, 2, 0)),
+    # Broker 2 has got another disk, and was stopped once before it had reported its logs.
+    (
+        "load",
+        lambda h: h.stops(2, 1, "power-loss").stops(2, 2).loads(2, 3, 0),
+        lambda h: h.stops(2, 1, "power-loss").loads(2, 2, 9).stops(2, 2).loads(2, 3, 0),
     ),
     ("append", lambda h: h.appends(0, 10, 12, 0), lambda h: h.appends(0, 11, 12, 0)),
     ("append", lambda h: h.appends(0, 10, 12, 0), lambda h: h.appends(0, 10, 12, 1)),

@@ -104,7 +104,7 @@ class Machine:
         yield from ()
 
     def _stop(self, replica: Replica, event: Event) -> Broken:
-        replica.stopped = event["reason"]
+        replica.stopped = event["reason"] if replica.loaded_in == event["incarnation"] else "before its log was loaded"
         replica.role = "none"
         yield from ()
 
@@ -133,6 +133,7 @@ class Machine:
             if end > was:
                 replica.log.extend(was, UNKNOWN)
         replica.start, replica.end, replica.end_row = start, end, event["row"]
+        replica.loaded_in = event["incarnation"]
 
     def _remove(self, replica: Replica, _event: Event) -> Broken:
         replica.forget_log()

@@ -14,7 +14,8 @@ Role = Literal["unknown", "none", "leader", "follower"]
 class Replica:
     """``high_watermark``: of a leader, what it has reported; of a follower, what it must have taken over at least.
     ``reached``: by leader epoch, how far this replica has been able to fetch from its leader. ``open``: the ISR that it
-    has proposed as leader. ``end_rows`` and ``role_row``: the events that show the log's end and the role."""
+    has proposed as leader. ``loaded_in``: the incarnation that reported its log last; ``stopped``: how that ended.
+    ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -31,6 +32,7 @@ class Replica:
     committed: int | None = None
     log: Lineage = field(default_factory=Lineage)
     reached: dict[int, int] = field(default_factory=dict)
+    loaded_in: int = 0
     stopped: str = ""
     end_row: int = -1
     role_row: int = -1
