@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.steps import CreateTopic, Step
 from highwater_pipeline.settings import EVERY_TOPIC, Settings
+from highwater_runtime.config import NodeConfig
+
+_LOSE_RESPONSES: Final = frozenset({"drop", "hold", "delay", "partition", "pause"})
+"""Faults by which a response may not come, or not for a while, though both nodes live on."""
 
 
 def settings_of(experiment: ChaosExperiment) -> Settings:
@@ -37,7 +42,23 @@ def settings_of(experiment: ChaosExperiment) -> Settings:
         compaction=tuple(sorted(compacting)),
         deletion=tuple(sorted(deletion)),
         unclean=tuple(sorted(unclean)),
+        lost_command_ms=_lost_command_ms(experiment),
     )
+
+
+def _lost_command_ms(experiment: ChaosExperiment) -> int:
+    """In ZooKeeper mode the controller sends a broker one command after the other, and waits for each response."""
+    cluster = experiment.spec.cluster
+    if cluster is None or cluster.mode != "zookeeper":
+        return 0
+    kinds: set[str] = set()
+    for step in _all_steps(experiment.spec.schedule):
+        if step.inject is not None:
+            kinds.update(step.inject.model_dump(exclude_none=True))
+        if step.random is not None:
+            kinds.update(step.random.faults)
+    default = NodeConfig().controller_socket_timeout_ms
+    return int(cluster.config.get("controller.socket.timeout.ms", default)) if kinds & _LOSE_RESPONSES else 0
 
 
 def _elects_uncleanly(config: Mapping[str, str]) -> bool:

@@ -22,7 +22,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``final_reads_cut_short``: the run's time was over before the final reads had reached every high watermark, so that
     a record may be unread though it is there. ``unclean`` names the topics that may get a leader from outside the ISR.
     ``exact_order``: the events of different nodes are recorded in the order in which they happened, as the simulator
-    does; otherwise only the order within each node is known.
+    does; otherwise only the order within each node is known. ``lost_command_ms``: how long a command of the controller
+    may wait behind one whose response was lost.
     """
 
     acks: Acks | None = None
@@ -33,6 +34,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     final_reads_cut_short: bool = False
     unclean: tuple[str, ...] | None = None
     exact_order: bool = False
+    lost_command_ms: int = 0
 
     def deletes(self, partition: str) -> bool | None:
         """Whether the settings let old records of a partition be deleted; None: not known."""

@@ -54,6 +54,7 @@ class NodeConfig:
     unclean_leader_election: bool = _prop("unclean.leader.election.enable", False)
 
     delete_topic_enable: bool = _prop("delete.topic.enable", True)
+    controller_socket_timeout_ms: int = _prop("controller.socket.timeout.ms", 30_000, least=10)
 
     # --- broker ---
     broker_heartbeat_interval_ms: int = _prop("broker.heartbeat.interval.ms", 2000, least=10)

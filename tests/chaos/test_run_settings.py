@@ -39,3 +39,21 @@ def test_topics_whose_records_the_schedule_may_delete(tmp_path: Path, step: str,
     file = tmp_path / "tiny.yaml"
     file.write_text(f"{TINY}    - {step}\n")
     assert settings_of(load_experiment(file)).retention == retention
+
+
+@pytest.mark.parametrize(
+    ("mode", "step", "lost_command_ms"),
+    [
+        ("zookeeper", "inject: {drop: {rpc: StopReplica, of: response}, for: 1s}", 30_000),
+        ("zookeeper", "random: {for: 10s, every: 1s, faults: {partition: 1}}", 30_000),
+        ("zookeeper", "random: {for: 10s, every: 1s, faults: {kill: 1}}", 0),
+        ("kraft", "random: {for: 10s, every: 1s, faults: {partition: 1}}", 0),
+    ],
+)
+def test_how_long_a_command_may_wait_behind_another(tmp_path: Path, mode: str, step: str, lost_command_ms: int) -> None:
+    file = tmp_path / "tiny.yaml"
+    text = TINY if mode == "kraft" else TINY.replace("controllers: 1", "mode: zookeeper")
+    file.write_text(
+        f"{text}    - {step}\n".replace("broker.session.timeout.ms: 1000, broker.heartbeat.interval.ms: 200, ", "")
+    )
+    assert settings_of(load_experiment(file)).lost_command_ms == lost_command_ms

@@ -59,6 +59,7 @@ def test_every_setting_has_its_promise(checks: Any) -> None:
         "final_reads_cut_short": "before the final reads were through",
         "unclean": "unclean.leader.election.enable",
         "exact_order": "backend `sim`",
+        "lost_command_ms": "controller.socket.timeout.ms",
     }
     assert set(words) == set(Settings.__struct_fields__)
     assert all(word in rows for word in words.values())

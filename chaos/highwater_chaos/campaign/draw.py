@@ -101,6 +101,7 @@ def _cluster(random: Random, mode: str) -> dict[str, Any]:
             config["metadata.log.max.record.bytes.between.snapshots"] = random.choice((1500, 4000))
     else:
         config["zookeeper.session.timeout.ms"] = max(session, 1500)
+        config["controller.socket.timeout.ms"] = 1000
     small = random.random() < 0.5
     if small:
         config["log.segment.bytes"] = random.choice((700, 4000, 20000))

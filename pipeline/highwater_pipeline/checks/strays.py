@@ -8,7 +8,9 @@ what it is assigned (``live-partition-deleted``).
 The trap: deleting takes time, and orders are late.
 
 * ``stray-partition`` judges only brokers that live at the end, by the last committed state of the partition. A broker
-  has :data:`PROMISED_NS` from the moment in which the replica was taken from it, or in which it was running again.
+  has :data:`PROMISED_NS` from the moment in which the replica was taken from it, or in which it was running again; and
+  where a response to the controller may have been lost, as much longer as the controller waits for one before it sends
+  the next command.
   A log that is set aside (``-stray``) is no stray any more: no reader and no restart sees it.
 * ``live-partition-deleted``: a removal is in order if at some time since the log came to this broker the committed
   state did not assign it, or the topic was deleted. A member of the ISR in the state in force never is in order: it
@@ -37,13 +39,14 @@ def stray_partition(unit: Unit) -> Finding:
     if not states or not logs:
         return NOTHING
     history = sorted(states, key=lambda state: state["metadata_offset"])
+    promised_ns = PROMISED_NS + unit.facts.settings.lost_command_ms * 1_000_000
     strays: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for broker, log in logs.items():
         since = _unassigned_since(history, broker)
         running = _running_since(events, broker)
         if since is None or running is None:
             continue
-        if unit.facts.last_event_ns - max(since["time_ns"], running) > PROMISED_NS:
+        if unit.facts.last_event_ns - max(since["time_ns"], running) > promised_ns:
             strays.append((log, since))
 
     def examples() -> Iterator[Example]:

@@ -49,6 +49,12 @@ def stray_log_stays(story: Story) -> None:
 
 
 @case("pass")
+def stray_log_while_a_command_may_wait(story: Story) -> None:
+    """The response to the command before may have been lost: for that long the controller waits."""
+    _later(_moved_while_away(story.under(lost_command_ms=2000, deletion=())), 11)
+
+
+@case("pass")
 def stray_log_is_young(story: Story) -> None:
     """It has run for nine seconds only, and has ten."""
     _later(_moved_while_away(story), 9)

@@ -442,7 +442,7 @@ class ActiveController:
             self._header,
             self._ports,
             self._responded,
-            timeout_ns=self.options.config.request_timeout_ms * MS,
+            timeout_ns=self.options.config.controller_socket_timeout_ms * MS,
         )
 
     def _live_brokers(self) -> list[UpdateMetadataBroker]:
