@@ -204,6 +204,26 @@ def test_a_stopped_replica_keeps_its_log_until_it_is_told_to_delete_it(make_orde
     c.until(lambda: c.replica(1) is None and "orders-0" not in c.directories(1))
 
 
+def test_a_topic_that_is_made_again_while_the_log_of_the_last_one_is_under_way_gets_its_replica(make_orders):
+    """Deleted and created again while a disk stalls: the broker must not lose the newest order (random seed 681)."""
+    c, _ = make_orders()
+    c.create_topic([0, 1, 2], "again")
+    c.delete_topic("again")
+    c.until(lambda: c.replica(1, "again-0") is None and "again-0" not in c.directories(1))
+    disk = c.sim.node("broker-1").disk
+    disk.set_stalled(True)
+    c.create_topic([0, 1, 2], "again")
+    c.run(0.5)
+    c.delete_topic("again")
+    c.run(0.5)
+    newest = c.create_topic([0, 1, 2], "again")
+    c.run(0.5)
+    disk.set_stalled(False)
+    c.until(lambda: c.replica(1, "again-0") is not None)
+    assert c.replica(1, "again-0").topic_id == newest
+    c.until(lambda: 1 in c.state("again")[0].isr)
+
+
 def test_a_full_list_sets_strays_aside_and_nothing_else(make_orders):
     c, orders = make_orders()
     c.create_topic([1, 0, 2], "kept")

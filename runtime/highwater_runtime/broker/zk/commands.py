@@ -180,8 +180,10 @@ class Commands:
         known = replicas.roles.get(key)
         if known is None:
             held = replicas.key_by_name(topic, state.partition_index)
-            # A full list says what there is; another command does not take away a partition of another topic id.
-            return ErrorCode.NONE if held is None or is_full else ErrorCode.INCONSISTENT_TOPIC_ID
+            # A full list says what there is; another command does not take away a partition of another topic id. One
+            # that was stopped has gone for the controller, though its log may still be under way.
+            is_free = held is None or held not in replicas.roles
+            return ErrorCode.NONE if is_free or is_full else ErrorCode.INCONSISTENT_TOPIC_ID
         if (state.leader_epoch, state.partition_epoch) < (known.state.leader_epoch, known.state.partition_epoch):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         return ErrorCode.NONE
