@@ -165,6 +165,14 @@ class History:
         """Broker 0 empties its log."""
         return self.broker(0, "log-truncated", 2, leader_epoch=1, offset=to, end_offset=8, reason="restart-at")
 
+    def goes_offline(self, end: int) -> History:
+        """The leader's log fails in the moment in which it acknowledges."""
+        self.moves(0, 10, 0).broker(0, "transition", reason="log-offline")
+        now = self.events.rows[-1]["time_ns"]
+        self.acknowledges(0, end)
+        self.events.rows[-1]["time_ns"] = now
+        return self
+
     def fails_over(self) -> History:
         """Broker 1 leads epoch 1 and appends two records; broker 0 had appended two that nobody fetched."""
         self.appends(0, 10, 12, 0).decides(1, 1, 1, [1, 2]).leads(1, 1, 1, 10, [1, 2])
@@ -344,6 +352,8 @@ CASES: list[tuple[str, Tail, Tail]] = [
     ),
     ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.acknowledges(0, 6)),
     ("acknowledge", lambda h: h.acknowledges(0, 5), lambda h: h.acknowledges(1, 5)),
+    ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(11)),
+    ("acknowledge", lambda h: h.goes_offline(10), lambda h: h.goes_offline(10).acknowledges(0, 10)),
     ("acknowledge", lambda h: h.shrinks([0, 1]).acknowledges(0, 5), lambda h: h.shrinks([0]).acknowledges(0, 5)),
 ]
 

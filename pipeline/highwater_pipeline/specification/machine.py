@@ -110,6 +110,7 @@ class Machine:
 
     def _other(self, replica: Replica, event: Event) -> Broken:
         if event["reason"] == "log-offline":
+            replica.offline_since = event["time_ns"] if replica.role == "leader" else None
             replica.role = "none"
             replica.end = None
         yield from ()
@@ -424,8 +425,9 @@ class Machine:
     def _acknowledge(self, replica: Replica, event: Event) -> Broken:
         start, end = event["offset"], event["end_offset"]
         what = f"[{start}, {end}) was acknowledged"
-        yield from self._as_leader(replica, event, "acknowledge", what)
-        if replica.role == "leader" and replica.high_watermark is not None and end > replica.high_watermark:
+        if replica.role != "none" or replica.offline_since != event["time_ns"]:
+            yield from self._as_leader(replica, event, "acknowledge", what)
+        if replica.role != "follower" and replica.high_watermark is not None and end > replica.high_watermark:
             yield "acknowledge", what
         if replica.isr is not None and replica.min_isr is not None and len(replica.isr) < replica.min_isr:
             yield "acknowledge", f"{what} with the ISR {list(replica.isr)}"

@@ -15,7 +15,8 @@ class Replica:
     """``high_watermark``: of a leader, what it has reported; of a follower, what it must have taken over at least.
     ``reached``: by leader epoch, how far this replica has been able to fetch from its leader. ``open``: the ISR that it
     has proposed as leader. ``loaded_in``: the incarnation that reported its log last; ``stopped``: how that ended.
-    ``end_row`` and ``role_row``: the events that show the log's end and the role."""
+    ``offline_since``: when its log failed while it led; in that moment it still acknowledges what passed its high
+    watermark just before. ``end_row`` and ``role_row``: the events that show the log's end and the role."""
 
     broker: int
     incarnation: int = 0
@@ -32,6 +33,7 @@ class Replica:
     committed: int | None = None
     log: Lineage = field(default_factory=Lineage)
     reached: dict[int, int] = field(default_factory=dict)
+    offline_since: int | None = None
     loaded_in: int = 0
     stopped: str = ""
     end_row: int = -1
