@@ -165,6 +165,11 @@ class History:
         """Broker 0 empties its log."""
         return self.broker(0, "log-truncated", 2, leader_epoch=1, offset=to, end_offset=8, reason="restart-at")
 
+    def starts_at(self, number: int, to: int) -> History:
+        """Everything is committed, and what is below ``to`` is deleted."""
+        self.appends(2, 10, 13, 1, "follower").moves(number, 13, 1)
+        return self.broker(number, "log-start-moved", offset=0, end_offset=to, reason="retention-size")
+
     def goes_offline(self, end: int) -> History:
         """The leader's log fails in the moment in which it acknowledges."""
         self.moves(0, 10, 0).broker(0, "transition", reason="log-offline")
@@ -235,6 +240,12 @@ CASES: list[tuple[str, Tail, Tail]] = [
         "log-matching",
         lambda h: h.fails_over().truncates(0, 10, 12, 1).appends(0, 10, 12, 1, "follower"),
         lambda h: h.fails_over().appends(1, 12, 13, 1).appends(0, 12, 13, 1, "follower"),
+    ),
+    # Where the leader has deleted what differs, the follower goes on, and deletes the same.
+    (
+        "log-matching",
+        lambda h: h.fails_over().appends(1, 12, 13, 1).starts_at(1, 12).appends(0, 12, 13, 1, "follower"),
+        lambda h: h.fails_over().appends(1, 12, 13, 1).starts_at(1, 11).appends(0, 12, 13, 1, "follower"),
     ),
     ("truncate", lambda h: h.fails_over().truncates(0, 10, 12, 1), lambda h: h.truncates(0, 8, 10, 0)),
     ("truncate", lambda h: h.left_behind().restarts_at(10), lambda h: h.left_behind().restarts_at(11)),

@@ -34,6 +34,13 @@ class Lineage:
             self.starts.pop()
             self.epochs.pop()
 
+    def forget_below(self, start: int) -> None:
+        """What was below ``start`` is deleted: it is not known any more."""
+        place = bisect_right(self.starts, start) - 1
+        if place >= 0:
+            del self.starts[:place], self.epochs[:place]
+            self.starts[0] = start
+
     def extend(self, start: int, epoch: int) -> None:
         """From ``start`` on, the log's records are of ``epoch``."""
         if not self.epochs or self.epochs[-1] != epoch:

@@ -179,13 +179,19 @@ class Machine:
                 f" offset {led.end}",
             )
         elif start > (replica.start or 0) and not self._compacted:
-            mine, its = replica.log.at(start - 1), led.epoch_at(start - 1)
+            mine, its = replica.log.at(start - 1), self._epoch_of_leader(led, start - 1)
             if UNKNOWN not in (mine, its) and mine != its:
                 yield (
                     "log-matching",
                     f"an append behind record {start - 1} of epoch {mine}, which is of epoch {its} in the log of broker"
                     f" {led.broker}, the leader of epoch {epoch}",
                 )
+
+    def _epoch_of_leader(self, led: _Led, offset: int) -> int:
+        """Epoch of the leader's record at ``offset``; −1 if that is not known, or the leader has deleted it."""
+        leader = self._replicas.get(led.broker)
+        deleted = leader is not None and leader.start is not None and offset < leader.start
+        return UNKNOWN if deleted else led.epoch_at(offset)
 
     def _truncate(self, replica: Replica, event: Event) -> Broken:
         to, end, epoch = event["offset"], event["end_offset"], event["leader_epoch"]
@@ -198,7 +204,7 @@ class Machine:
         led = self._led.get(epoch)
         may_truncate = replica.role in ("unknown", "follower") and event["reason"] != "restart-at"
         if led is not None and may_truncate and to < end and not self._compacted:
-            mine, its = replica.log.at(to), led.epoch_at(to)
+            mine, its = replica.log.at(to), self._epoch_of_leader(led, to)
             if UNKNOWN not in (mine, its) and mine == its and to >= (replica.start or 0):
                 yield (
                     "truncate-diverging",
@@ -235,6 +241,7 @@ class Machine:
         elif replica.role == "leader" and replica.high_watermark is not None and to > replica.high_watermark:
             yield "log-start", f"the log start moved to {to}, beyond the high watermark"
         replica.start = to
+        replica.log.forget_below(to)
 
     # --- its role -------------------------------------------------------------------------------------------------
 
