@@ -18,7 +18,6 @@ import msgspec
 
 from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
-from highwater_chaos.environment import environment
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.load import Load
 from highwater_chaos.run_result import RunResult
@@ -55,7 +54,6 @@ class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     wire: bool
     settings: Settings
     load: Load | None = None
-    environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class _File(_Written, frozen=True, kw_only=True):
@@ -91,7 +89,6 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
             exact_order=result.backend == "sim",
         ),
         load=result.load,
-        environment=environment(),
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],
     )

@@ -38,7 +38,7 @@ class Page(HTMLParser):
         self.attributes += [(tag, name, value or "") for name, value in attrs]
         if tag not in VOID:
             self.open.append(tag)
-        if tag == "li" and "ol" in self.open:
+        if tag == "li" and dict(attrs).get("class"):
             self.story.append((dict(attrs)["class"] or "", ""))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        if {"ol", "li"} <= set(self.open):
+        if "li" in self.open and self.story:
             self.story[-1] = (self.story[-1][0], self.story[-1][1] + data)
 
 
@@ -119,7 +119,7 @@ def test_inconclusive_reasons_stand_at_the_top(recording: Any, tmp_path: Path) -
     page = page_of(recording.write(tmp_path))
     assert "This run decides nothing (0 acknowledged records, 0 faults)." in page.text
     assert "NOT as expected: expected pass, found inconclusive" in page.text
-    assert page.text.index("no write was acknowledged") < page.text.index("fault in force")
+    assert page.text.index("no write was acknowledged") < page.text.index("Timeline")
 
 
 def test_an_unconfirmed_fault_says_so(recording: Any, tmp_path: Path) -> None:
@@ -158,10 +158,7 @@ def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
 def test_the_page_needs_nothing_from_elsewhere(kafka_14139: JudgedRun) -> None:
     html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
     page = Page(html)
-    loading = [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD]
-    assert {(tag, name) for tag, name, _ in loading} == {("a", "href")}
-    assert all(value.startswith("#") for _, _, value in loading), "only places of the page itself"
-    assert "style" not in {name for _, name, _ in page.attributes}, "the page's policy refuses such styles"
+    assert [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD] == []
     assert not re.search(r"https?://|@import|url\(|\bfetch\(|XMLHttpRequest|import\(", html)
     assert {"link", "iframe", "object", "embed"}.isdisjoint(page.tags)
 

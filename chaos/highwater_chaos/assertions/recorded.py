@@ -10,13 +10,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_chaos.assertions.phases import Span
@@ -75,20 +73,20 @@ class RecordedSamples:
         return self.store.names()
 
 
-def read_samples(directory: Path, metrics: frozenset[str] | None = None) -> RecordedSamples:
-    """The samples of a run directory; with ``metrics``, those of these alone.
+def read_samples(directory: Path) -> RecordedSamples:
+    """The samples of a run directory.
 
     Raises:
         OSError: it has none.
         ValueError: a file is torn.
     """
     table = pq.read_table(directory / "metrics" / "samples.parquet")
-    if metrics is not None:
-        table = table.filter(pc.is_in(table["name"].cast(pa.string()), pa.array(sorted(metrics), pa.string())))
     ends = _ends(directory / "events" / "nodes.jsonl")
     rows = _rows(table)
     times = sorted({row.time_ns // _NS for row in rows})
-    rounds = [at for at, after in zip_longest(times, times[1:]) if after is None or after - at > _ROUND_MS]
+    rounds = [
+        at for at, after in zip(times, [*times[1:], None], strict=True) if after is None or after - at > _ROUND_MS
+    ]
     return RecordedSamples(SeriesStore(series_of(rows, ends)), rounds)
 
 

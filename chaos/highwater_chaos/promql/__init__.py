@@ -22,7 +22,6 @@ from highwater_chaos.promql.language import (
     selectors,
 )
 from highwater_chaos.promql.narrowing import narrowed
-from highwater_chaos.promql.operators import is_comparison
 from highwater_chaos.promql.parse import parse
 from highwater_chaos.promql.series import Series, SeriesStore
 from highwater_chaos.promql.text import text_of
@@ -47,7 +46,6 @@ __all__ = [
     "Series",
     "SeriesStore",
     "holds",
-    "is_comparison",
     "is_never_empty",
     "is_scalar",
     "narrowed",

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Final, Generic, Literal, TypeVar
+from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
 
 import msgspec
 
-from highwater_chaos.assertions import PhaseRow
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
 
@@ -34,7 +33,6 @@ class BadRunFile(ValueError):  # noqa: N818 - what is wrong is the file
 
 class _Evidence(msgspec.Struct):
     what: str
-    time_ns: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class _EvidenceOfBoth(msgspec.Struct):
@@ -62,7 +60,6 @@ class _Example(msgspec.Struct):
     partition: str | None = None
     offset: int | None = None
     stack: str | None = None
-    time_ns: int | None = None
 
 
 class _Anomaly(msgspec.Struct):
@@ -167,16 +164,13 @@ class FileRows(Generic[Typed]):
 class RunFiles:
     """A run directory. Times are nanoseconds since the run began; rows are as their files write them, in their order,
     and can be gone through any number of times. Commits of single batches are not among the events: nothing of a report
-    is drawn from them. ``environment``: what the run said of the software and the machine that it ran on."""
+    is drawn from them."""
 
     verdict: Row
     operations: Iterable[Row]
     events: Iterable[Row]
     faults: Sequence[Row]
     experiment: str
-    phases: Sequence[PhaseRow] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    directory: Path | None = None
 
     @classmethod
     def read(cls, directory: Path) -> RunFiles:
@@ -187,32 +181,11 @@ class RunFiles:
             events=FileRows(directory / "events" / "nodes.jsonl", NODE_EVENT_ROWS, skip=b'"kind":"batch-committed"'),
             faults=_faults(directory / "faults.jsonl"),
             experiment=_text(directory / "experiment.yaml"),
-            phases=_phases(directory / "phases.jsonl"),
-            environment=_environment(directory / "run.json"),
-            directory=directory,
         )
 
 
 def _document(path: Path) -> Row:
     return _object(_read(path), path, None, msgspec.json.Decoder(_Verdict))
-
-
-def _phases(path: Path) -> Sequence[PhaseRow]:
-    """None where the run did not write them: a report is drawn of an older run too."""
-    if not path.exists():
-        return ()
-    check = msgspec.json.Decoder(PhaseRow)
-    return [_checked(line, path, number, check)[1] for number, line in enumerate(_read(path).splitlines(), start=1)]
-
-
-class _Run(msgspec.Struct):
-    """What a report shows of ``run.json``."""
-
-    environment: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-def _environment(path: Path) -> Mapping[str, str]:
-    return _checked(_read(path), path, None, msgspec.json.Decoder(_Run))[1].environment if path.exists() else {}
 
 
 def _faults(path: Path) -> Sequence[Row]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
 from highwater_chaos.experiment import parse_experiment
 from highwater_chaos.load import Load
-from highwater_chaos.report.conditions import conditions_of
-from highwater_chaos.report.document import document
-from highwater_chaos.report.excerpt import around
 from highwater_chaos.report.files import Row, RunFiles
-from highwater_chaos.report.lanes import COLORS, draw
 from highwater_chaos.report.story import Story, record_story
+from highwater_chaos.report.svg import COLORS, page_svg
 from highwater_chaos.report.timeline import fault_label, timeline_of
 from highwater_pipeline.anomalies import (
     AVAILABILITY,
@@ -31,10 +30,6 @@ from highwater_pipeline.judgement import NOT_JUDGED
 DESCRIPTION: Final = "highwater.dev/description"
 """The annotation in which an experiment says in a sentence what it shows."""
 
-_UNFOLDED: Final = 8
-"""Partitions that are shown first and unfolded, because something was found of them."""
-_MOMENTS: Final = 4
-_SAME_NS: Final = 1_000_000_000
 _STORIES: Final = 1
 """Records whose story is shown in full. Records of one run are mostly lost in the same way: others are only counted."""
 
@@ -62,16 +57,12 @@ def write_report(directory: Path, shown_as: Path | None = None) -> Path:
 def render(run: RunFiles, directory: Path) -> str:
     """The page's HTML."""
     experiment = parse_experiment(run.experiment, "experiment.yaml")
+    timeline = timeline_of(run)
+    environment = Environment(
+        loader=PackageLoader("highwater_chaos.report", "."), autoescape=True, undefined=StrictUndefined
+    )
     verdict = run.verdict
-    anomalies = list(_anomalies(verdict["anomalies"]))
-    stories = _stories(run)
-    found = frozenset(sorted({one for anomaly in anomalies for one in anomaly["partitions"]})[:_UNFOLDED])
-    timeline = timeline_of(run, found)
-    conditions = conditions_of(run, experiment)
-    moments = around(run, _moments(stories, anomalies, verdict["assertions"]))
-    assertions = [_assertion(one) for one in verdict["assertions"]]
-    return document(
-        "page.html.j2",
+    return environment.get_template("page.html.j2").render(
         name=experiment.metadata.name,
         description=experiment.metadata.annotations.get(DESCRIPTION, ""),
         verdict=verdict["verdict"],
@@ -82,61 +73,18 @@ def render(run: RunFiles, directory: Path) -> str:
         load=_load(verdict.get("load")),
         switches=sorted(experiment.cluster.switches.items()),
         inconclusive_reasons=verdict["inconclusiveReasons"],
-        anomalies=anomalies,
+        anomalies=list(_anomalies(verdict["anomalies"])),
         crashes=_crashes(run),
-        stories=stories,
-        timeline=draw(timeline, conditions, found),
-        brokers=[(f"broker-{n}", f"b{n % COLORS}") for n in range(min(experiment.cluster.brokers, COLORS))],
-        moments=[moment for moment in moments if moment.lines],
-        kinds=sorted(Counter(str(row["kind"]) for row in run.faults).items()),
+        stories=_stories(run),
+        timeline=Markup(page_svg(timeline)),  # noqa: S704 - built from numbers and escaped names
+        brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
         faults=[_fault(row) for row in run.faults],
-        clean=[name for name, outcome in verdict["checks"].items() if outcome == "ok"],
-        checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items() if outcome != "ok"],
-        assertions=assertions,
+        checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
+        assertions=[_assertion(one) for one in verdict["assertions"]],
         not_judged=[reason for reason in verdict["reasons"] if NOT_JUDGED in reason],
-        environment=list(run.environment.items()),
         replay=f"highwater replay {directory}\nhighwater run {directory}/experiment.yaml",
         experiment=run.experiment,
-        sections=[
-            (id_, text)
-            for id_, text, there in (
-                ("why", "Why inconclusive", verdict["inconclusiveReasons"]),
-                ("story", "Story", stories),
-                ("timeline", "Timeline", True),
-                ("found", "Found", anomalies),
-                ("logs", "Logs", any(moment.lines for moment in moments)),
-                ("assertions", "Assertions", assertions),
-                ("faults", "Faults", True),
-                ("checks", "Checks", True),
-                ("again", "Run it again", True),
-            )
-            if there
-        ],
     )
-
-
-def _moments(
-    stories: Sequence[Story], anomalies: Iterable[Mapping[str, Any]], assertions: Iterable[Row]
-) -> list[tuple[int, str]]:
-    """When to look at what nodes said: at what lost a record, at the first of each kind of anomaly, and where an
-    assertion broke. Of those that come at the same time, the first."""
-    wanted = [
-        (step.time_ns, f"{step.who} {step.text}")
-        for story in stories
-        for step in story.steps
-        if step.weight in ("cause", "bad") and step.who != "client"
-    ]
-    wanted += [(one["time_ns"], one["name"]) for one in anomalies if one["time_ns"] is not None]
-    wanted += [
-        (one["example"]["time_ns"], f"{one['name']} did not hold")
-        for one in assertions
-        if one["holds"] is False and one["example"] is not None
-    ]
-    chosen: list[tuple[int, str]] = []
-    for time_ns, what in wanted:
-        if len(chosen) < _MOMENTS and all(abs(time_ns - other) > _SAME_NS for other, _ in chosen):
-            chosen.append((time_ns, what))
-    return sorted(chosen)
 
 
 def _sentence(run: RunFiles, acked: int) -> str:
@@ -171,14 +119,8 @@ def _load(load: Row | None) -> str:
 
 def _anomalies(anomalies: Mapping[str, Row]) -> Iterator[Mapping[str, Any]]:
     for name, found in anomalies.items():
-        first = found["examples"][0] if found["examples"] else {}
-        yield {
-            "name": name,
-            "count": f"{found['count']:,}",
-            "story": first.get("story", ""),
-            "time_ns": first.get("time_ns"),
-            "partitions": [one["partition"] for one in found["examples"] if one.get("partition")],
-        }
+        story = found["examples"][0].get("story", "") if found["examples"] else ""
+        yield {"name": name, "count": f"{found['count']:,}", "story": story}
 
 
 def _crashes(run: RunFiles) -> list[Row]:
@@ -198,20 +140,21 @@ def _stories(run: RunFiles) -> list[Story]:
     return [record_story(run, key, offset, value) for (key, offset), value in list(lost.items())[:_STORIES]]
 
 
-def _fault(row: Row) -> Mapping[str, Any]:
+def _fault(row: Row) -> Mapping[str, str]:
     evidence = [item["what"] for side in ("inject", "heal") for item in row["evidence"][side]]
     return {
-        "injected": row["started_ns"] if row["injected_ns"] is None else row["injected_ns"],
-        "healed": row["healed_ns"],
+        "injected": _time(row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]),
+        "healed": _time(row["healed_ns"]),
         "kind": fault_label({**row, "targets": []}),
         "name": row["name"] or "",
         "targets": ", ".join(row["targets"]),
-        "confirmed": row["confirmed"],
-        "evidence": [row["error"]] if row["error"] and not row["confirmed"] else evidence,
+        "evidence": "; ".join(evidence)
+        if row["confirmed"]
+        else f"not confirmed: {row['error'] or '; '.join(evidence)}",
     }
 
 
-def _assertion(row: Row) -> Mapping[str, Any]:
+def _assertion(row: Row) -> Mapping[str, str]:
     outcome = {True: "held", False: "did not hold", None: "not judged"}[row["holds"]]
     example = row["example"]
     found = "" if example is None else ", ".join(f"{one['what']} = {one['value']}" for one in example["found"])
@@ -221,9 +164,13 @@ def _assertion(row: Row) -> Mapping[str, Any]:
         "when": f"{row['must']}, {row['during']}",
         "outcome": outcome,
         "weight": {True: "pass", False: "fail", None: "inconclusive"}[row["holds"]],
-        "at": None if example is None else example["time_ns"],
+        "at": "" if example is None else _time(example["time_ns"]),
         "found": found or ("its result was empty" if row["holds"] is False else row["reason"]),
     }
+
+
+def _time(time_ns: int | None) -> str:
+    return "–" if time_ns is None else f"{time_ns / 1e9:.3f} s"
 
 
 def _outcome(name: str, outcome: str) -> str:
@@ -235,4 +182,4 @@ def _outcome(name: str, outcome: str) -> str:
         **ON_REQUEST,
         **AVAILABILITY,
     }
-    return meanings.get(name, "failed") if outcome == "failed" else outcome
+    return {"ok": "found nothing", "failed": meanings.get(name, "failed")}.get(outcome, outcome)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from highwater_chaos.report.files import FileRows, Row, RunFiles
 
@@ -13,23 +12,18 @@ BUCKETS = 150
 """Columns of throughput and latency over the whole run."""
 _SLOTS = 3400
 """Number of distinct times in a lane of offsets: three to a pixel."""
-_POINTS = 60_000
-"""Steps of offsets of all partitions together, those with anomalies left out: what a page can hold."""
-_NAMED = 2
-"""Nodes that a fault's label names, where there are more."""
 _KEPT = 4000
 """Latencies of a bucket from which its quantiles are taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A state that held from ``start_ns`` until ``end_ns``. ``marks``: what was seen of it, and when."""
+    """A state that held from ``start_ns`` until ``end_ns``."""
 
     start_ns: int
     end_ns: int
     label: str
     kind: str
-    marks: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,16 +56,14 @@ class Timeline:
     """In ZooKeeper mode both are of the controller: its epochs, and the broker that it was, or ``no controller``."""
     quorum_name: str
     faults: list[Span]
-    phases: list[Span]
 
 
-def timeline_of(run: RunFiles, found: frozenset[str] = frozenset()) -> Timeline:
-    """Read the series of a run from its files, each of which is gone through once. ``found``: partitions of which
-    something was found, whose offsets are drawn as finely as a page can show them."""
+def timeline_of(run: RunFiles) -> Timeline:
+    """Read the series of a run from its files, each of which is gone through once."""
     end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"))
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     acked, failed, p50, p99 = _clients(run.operations, bucket_ns)
-    lanes, nodes, quorum = _Lanes(end_ns, found), _Nodes(end_ns), _Quorum()
+    lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
     for row in run.events:
         lanes.take(row)
         nodes.take(row)
@@ -89,7 +81,6 @@ def timeline_of(run: RunFiles, found: frozenset[str] = frozenset()) -> Timeline:
         quorum_leader=quorum.leaders,
         quorum_name="controller" if quorum.is_zookeeper else "quorum",
         faults=[_fault_span(row, end_ns) for row in run.faults],
-        phases=[Span(phase.start_ns, phase.end_ns, phase.name, "") for phase in run.phases],
     )
 
 
@@ -150,59 +141,21 @@ def _quantile(sample: _Sample | None, share: float) -> float | None:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-class _Detail:
-    """How finely offsets are kept. ``slot_ns`` doubles whenever there are more steps than a page can hold."""
-
-    def __init__(self, slot_ns: int, most: int | None) -> None:
-        self.slot_ns = slot_ns
-        self._most = most
-        self._kept: list[_Steps] = []
-        self._count = 0
-
-    def steps(self) -> _Steps:
-        made = _Steps(self)
-        self._kept.append(made)
-        return made
-
-    def count(self) -> None:
-        self._count += 1
-        while self._most is not None and self._count > self._most and self.slot_ns < 1 << 60:
-            self.slot_ns *= 2
-            self._count = sum(steps.thin() for steps in self._kept)
-
-
 class _Steps:
-    """One offset over time: of those that rise in one slot of time the first, every fall with what was before it, and
-    the last."""
+    """One offset over time, as finely as it can be drawn: of those that rise in one slot of time the first, every fall,
+    and the last."""
 
-    __slots__ = ("_detail", "_latest", "points")
+    __slots__ = ("_latest", "_slot_ns", "points")
 
-    def __init__(self, detail: _Detail) -> None:
+    def __init__(self, slot_ns: int) -> None:
         self.points: list[tuple[int, int]] = []
-        self._detail = detail
+        self._slot_ns = slot_ns
         self._latest: tuple[int, int] | None = None
 
     def add(self, time: int, value: int) -> None:
         before, self._latest = self._latest, (time, value)
-        slot = self._detail.slot_ns
-        if before is None or value < before[1]:
-            if before is not None and self.points[-1] != before:
-                self.points.append(before)
-        elif time // slot == self.points[-1][0] // slot:
-            return
-        self.points.append((time, value))
-        self._detail.count()
-
-    def thin(self) -> int:
-        """Keep what the present slots allow; returns how many that is."""
-        slot, kept = self._detail.slot_ns, self.points[:1]
-        for before, point in pairwise(self.points):
-            if point[1] < before[1]:
-                kept += [before, point] if kept[-1] != before else [point]
-            elif point[0] // slot != kept[-1][0] // slot:
-                kept.append(point)
-        self.points = kept
-        return len(kept)
+        if before is None or value < before[1] or time // self._slot_ns != self.points[-1][0] // self._slot_ns:
+            self.points.append((time, value))
 
     def all(self) -> list[tuple[int, int]]:
         return self.points if self._latest in (None, self.points[-1]) else [*self.points, self._latest]
@@ -211,10 +164,8 @@ class _Steps:
 class _Lanes:
     """Partitions over time."""
 
-    def __init__(self, end_ns: int, found: frozenset[str]) -> None:
-        slot_ns = max(1, end_ns // _SLOTS)
-        self._found = found
-        self._fine, self._coarse = _Detail(slot_ns, None), _Detail(slot_ns, _POINTS)
+    def __init__(self, end_ns: int) -> None:
+        self._slot_ns = max(1, end_ns // _SLOTS)
         self._lanes: dict[str, PartitionLane] = {}
         self._high_watermarks: dict[str, _Steps] = {}
         self._log_ends: dict[tuple[str, str], _Steps] = {}
@@ -235,22 +186,14 @@ class _Lanes:
                 lane.leader_epoch.append((time, row["leader_epoch"]))
                 lane.isr.append((time, row["isr"]))
             case "high-watermark":
-                if name not in self._high_watermarks:
-                    self._high_watermarks[name] = self._new_steps(name)
-                self._high_watermarks[name].add(time, row["offset"])
+                self._high_watermarks.setdefault(name, _Steps(self._slot_ns)).add(time, row["offset"])
             case "log-appended" | "log-loaded" | "log-cut":
                 self._log_end(name, row).add(time, row["end_offset"])
             case "log-truncated":
                 self._log_end(name, row).add(time, row["offset"])
 
     def _log_end(self, name: str, row: Row) -> _Steps:
-        key = name, row["node"]
-        if key not in self._log_ends:
-            self._log_ends[key] = self._new_steps(name)
-        return self._log_ends[key]
-
-    def _new_steps(self, partition: str) -> _Steps:
-        return (self._fine if partition in self._found else self._coarse).steps()
+        return self._log_ends.setdefault((name, row["node"]), _Steps(self._slot_ns))
 
     def drawn(self) -> list[PartitionLane]:
         """Those that have had a leader, by topic and index."""
@@ -341,13 +284,10 @@ class _Quorum:
 def _fault_span(row: Row, end_ns: int) -> Span:
     start = row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]
     end = end_ns if row["healed_ns"] is None else row["healed_ns"]
-    seen = [item for side in ("inject", "heal") for item in row["evidence"][side]]
-    marks = tuple((item["time_ns"], item["what"]) for item in seen if item.get("time_ns") is not None)
-    return Span(start, max(start, end), fault_label(row), row["kind"], marks)
+    return Span(start, max(start, end), fault_label(row), row["kind"])
 
 
 def fault_label(row: Row) -> str:
-    """``powerLoss broker-1``; what an RPC fault is about stands in its parameters. Of many nodes, some are named."""
-    rpc, targets = row["parameters"].get("rpc"), row["targets"]
-    named = targets if len(targets) <= _NAMED + 1 else [*targets[:_NAMED], f"{len(targets) - _NAMED} more"]
-    return " ".join([row["kind"], *([str(rpc)] if rpc else []), ", ".join(named)]).strip()
+    """``powerLoss broker-1``; what an RPC fault is about stands in its parameters."""
+    rpc = row["parameters"].get("rpc")
+    return " ".join([row["kind"], *([str(rpc)] if rpc else []), ", ".join(row["targets"])]).strip()
