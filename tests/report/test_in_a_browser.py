@@ -218,3 +218,112 @@ def test_the_theme_follows_the_system_until_one_is_chosen(tab: Tab, page: Path) 
 def test_it_is_read_in_one_column_on_a_phone(tab: Tab, page: Path) -> None:
     tab.open(page, width=390, height=844)
     assert tab.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "nothing runs out"
+
+
+CONTRAST = """
+(() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = text => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const light = color => {
+    const linear = one => one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4;
+    const [r, g, b] = color.map(one => linear(one / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ratio = (one, other) => {
+    const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
+    return (high + .05) / (low + .05);
+  };
+  const backdrop = element => {
+    const found = [];
+    for (let one = element; one; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      if (one instanceof HTMLElement) found.push(rgba(style.backgroundColor));
+      const rect = one.matches('svg.s') ? one.querySelector('rect') : null;
+      if (rect) found.push(rgba(getComputedStyle(rect).fill));
+    }
+    return found.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some(one => one.nodeType === 3 && one.data.trim());
+    const hidden = ['SCRIPT', 'STYLE', 'title'].includes(element.tagName) || !element.checkVisibility();
+    if (!own || hidden) continue;
+    const style = getComputedStyle(element), below = backdrop(element);
+    const color = over(rgba(element instanceof SVGElement ? style.fill : style.color), below);
+    if (ratio(color, below) < 4.5) poor.push(`${element.textContent}: ${ratio(color, below).toFixed(2)}`);
+  }
+  return poor;
+})()
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_has_the_contrast_of_wcag_aa(dark: bool, tab: Tab, loss: Any, tmp_path: Path) -> None:
+    for index in range(8):
+        changed = {"metadata_offset": 100 + index, "replicas": [0, index], "isr": [index], "leader": index}
+        changed |= {"leader_epoch": index, "partition": f"colors-{index}", "reason": "created"}
+        loss.event(5, "controller-0", "partition-changed", **changed)
+    tab.open(write_report(loss.lost(0, 5).write(tmp_path)), dark=dark)
+    tab.value("document.querySelectorAll('details').forEach(d => d.open = true)")
+    tab.settle()
+    assert tab.value("document.querySelectorAll('.leader text').length") >= 8
+    assert tab.value(CONTRAST) == []
+
+
+def test_what_is_drawn_has_names_and_what_is_pressed_has_words(tab: Tab, page: Path) -> None:
+    tab.open(page)
+    nameless = "[...document.querySelectorAll('svg[role=img]')].filter(s => !s.getAttribute('aria-label')).length"
+    assert tab.value(nameless) == 0
+    assert tab.value("document.querySelectorAll('table').length") > 3
+    bare = "[...document.querySelectorAll('table')].filter(t => !t.querySelector('th[scope=col]')).length"
+    assert tab.value(bare) == 0
+    levels = tab.value("[...document.querySelectorAll('h1, h2, h3')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert 1 not in levels[1:]
+    tree = tab.call("Accessibility.getFullAXTree")["nodes"]
+    buttons = [one for one in tree if one.get("role", {}).get("value") == "button"]
+    assert len(buttons) >= 6
+    assert all(one["name"]["value"] for one in buttons)
+    said = {one["name"]["value"] for one in tree if one.get("role", {}).get("value") == "image"}
+    assert any(text.startswith("leaders: broker 0, epoch 0 from 0.001 s") for text in said), said
+
+
+def test_the_command_is_copied(tab: Tab, page: Path) -> None:
+    tab.call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+    tab.open(page)
+    tab.value("document.querySelector('pre.copied').scrollIntoView({block: 'center'})")
+    button = box(tab, ".with-copy button")
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.mouse(kind, button["left"] + 5, button["top"] + 5, button="left")
+    tab.settle()
+    assert tab.value("document.querySelector('.with-copy button').textContent") == "Copied"
+    copied = tab.value("navigator.clipboard.readText()")
+    assert copied == f"highwater replay {page.parent}\nhighwater run {page.parent}/experiment.yaml"
+
+
+def test_a_zoom_of_a_long_run_still_draws(tab: Tab, recording: Any, tmp_path: Path) -> None:
+    """Ten minutes, as near as it goes: ticks and spans stay where they belong."""
+    recording.event(0, "broker-0", "node-started").event(300_000, "broker-0", "node-stopped", reason="kill", offset=0)
+    recording.event(600_000, "broker-0", "node-started")
+    tab.open(write_report(recording.write(tmp_path)))
+    tab.value("document.querySelector('.scroller').focus()")
+    for _ in range(14):
+        tab.key("+")
+    start, _, end = tab.value("document.querySelector('.range').textContent").replace(" s", "").partition(" to ")
+    assert float(end) - float(start) < 0.3
+    assert float(start) < 300 < float(end)
+    left, right, y = row(tab, "broker-0")
+    tab.mouse("mouseMoved", left + (right - left) / 2 + 30, y)
+    tab.settle()
+    assert "down (300.000 s to 600.000 s)" in tab.value("document.querySelector('.readout').textContent")
+    tab.mouse("mouseMoved", left + (right - left) / 2 - 30, y)
+    tab.settle()
+    assert "fenced (0.000 s to 300.000 s)" in tab.value("document.querySelector('.readout').textContent")
+    assert tab.value("document.querySelectorAll('.axis text').length") > 3

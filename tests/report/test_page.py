@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 from html import unescape
@@ -188,6 +189,17 @@ def test_the_promise_the_decision_and_the_fault_stand_first(kafka_14139: JudgedR
     assert re.search(r"The loss\s*[\d.]+ s\s*broker-1: became leader in epoch \d+", first)
     assert re.search(r"Fault in force then\s*[\d.]+ s\s*partition broker-0, broker-1", first)
     assert re.search(r"Last one before\s*[\d.]+ s\s*hold AlterPartition broker-0", first)
+
+
+def test_the_message_that_was_held_is_marked(kafka_14139: JudgedRun) -> None:
+    rows = [json.loads(line) for line in (kafka_14139.directory / "faults.jsonl").read_text().splitlines()]
+    (held,) = [row for row in rows if row["kind"] == "hold"]
+    (time_ns,) = held["evidence"]["inject"][0]["data"]["times_ns"]
+    assert held["injected_ns"] <= time_ns <= held["healed_ns"]
+    html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
+    (at,) = re.findall(r'class="m caught" x="([\d.]+)%"', html)
+    (end_ns,) = re.findall(r'data-end="(\d+)"', html)
+    assert float(at) / 100 * int(end_ns) == pytest.approx(time_ns, rel=1e-4)
 
 
 def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: JudgedRun) -> None:

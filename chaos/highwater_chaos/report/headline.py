@@ -70,8 +70,8 @@ def _broken(run: RunFiles) -> Iterator[Fact]:
         yield Fact("Also found", ", ".join(order[_ANOMALIES:]))
     for row in run.verdict["assertions"]:
         if row["holds"] is False:
-            at = None if row["example"] is None else row["example"]["time_ns"]
-            yield Fact("Assertion", f"did not hold: {row['promql']}", at, "bad", row["name"])
+            time_ns = None if row["example"] is None else row["example"]["time_ns"]
+            yield Fact("Assertion", f"did not hold: {row['promql']}", time_ns, "bad", row["name"])
 
 
 def _steps(stories: Sequence[Story]) -> Iterator[Fact]:

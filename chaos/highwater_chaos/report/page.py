@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.load import Load
+from highwater_chaos.report.asserted import series_of_assertions
+from highwater_chaos.report.excerpts import excerpts
 from highwater_chaos.report.files import Row, RunFiles
 from highwater_chaos.report.headline import headline_of, meaning_of
 from highwater_chaos.report.html import render_page
@@ -49,6 +51,8 @@ def render(run: RunFiles, directory: Path) -> str:
     """The page's HTML."""
     experiment = parse_experiment(run.experiment, "experiment.yaml")
     timeline = timeline_of(run)
+    if run.directory is not None:
+        timeline.assertions = series_of_assertions(experiment.spec, run.directory)
     stories = _stories(run)
     verdict = run.verdict
     return render_page(
@@ -68,6 +72,8 @@ def render(run: RunFiles, directory: Path) -> str:
         headline=headline_of(run, timeline, stories),
         stories=stories,
         timeline=draw(timeline),
+        excerpts=excerpts(run, timeline, stories),
+        environment=_environment(run, experiment),
         faults=[_fault(row) for row in run.faults],
         checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
         assertions=[_assertion(one) for one in verdict["assertions"]],
@@ -100,6 +106,18 @@ def _sentence(run: RunFiles, acked: int) -> str:
             return f"Nothing was lost, but {', '.join(failed)} did not hold: {under}."
         case _:
             return f"This run decides nothing ({under})."
+
+
+def _environment(run: RunFiles, experiment: ChaosExperiment) -> list[tuple[str, str]]:
+    """What the run ran on and with, as far as it was written down."""
+    cluster, verdict = experiment.cluster, run.verdict
+    sizes = f"{cluster.brokers} brokers, {cluster.controllers} controllers, mode {cluster.mode}"
+    rows = [("backend", verdict["backend"]), ("seed", str(verdict["seed"])), ("cluster", sizes)]
+    rows += [("software", cluster.runtime)]
+    switches = verdict.get("switches")
+    if isinstance(switches, dict) and switches:
+        rows.append(("switches", ", ".join(f"{name}={value}" for name, value in switches.items())))
+    return [*rows, *((name, value) for name, value in run.environment.items() if isinstance(value, str))]
 
 
 def _load(load: Row | None) -> str:

@@ -278,9 +278,7 @@ def _leader(lane: PartitionLane, x: TimeScale, *, is_found: bool) -> Track:
         name = f"broker {leader}, epoch {epoch}" if leader >= 0 else f"no leader, epoch {epoch}"
         body += span(x, start, end, f"leader {color_of(leader)}" if leader >= 0 else "leader down", name)
         said.append(f"{name} from {_time(start)}")
-    return Track(
-        lane.name, 15, _markup(body), "something was found" if is_found else "", "leaders: " + "; ".join(said[:30])
-    )
+    return Track(lane.name, 15, _markup(body), "an anomaly" if is_found else "", "leaders: " + "; ".join(said[:30]))
 
 
 def _isr(lane: PartitionLane, x: TimeScale) -> Track:

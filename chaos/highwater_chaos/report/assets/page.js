@@ -71,6 +71,17 @@
     around.append(pre, button);
   }
 
+  /** Scroll an excerpt to the moment that it is about. @param {Element} excerpt */
+  function showMoment(excerpt) {
+    const then = /** @type {HTMLElement | null} */ (excerpt.querySelector(".then"));
+    const box = excerpt.querySelector(".log");
+    if (then && box) box.scrollTop = then.offsetTop - box.clientHeight / 2;
+  }
+
   offerThemes();
+  document.querySelectorAll("details.plain").forEach(excerpt => {
+    showMoment(excerpt);
+    excerpt.addEventListener("toggle", () => showMoment(excerpt), { once: true });
+  });
   document.querySelectorAll("pre.copied").forEach(pre => offerCopy(/** @type {HTMLElement} */ (pre)));
 })();
