@@ -20,6 +20,7 @@ from highwater_chaos.assertions import PhaseRow, phase_rows
 from highwater_chaos.backends.protocol import InvariantViolation
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.load import Load
+from highwater_chaos.run_environment import environment_here
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_settings import settings_of
 from highwater_pipeline.settings import Settings
@@ -54,6 +55,9 @@ class _Written(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     wire: bool
     settings: Settings
     load: Load | None = None
+    environment: dict[str, str] = {}
+    began_unix_ns: int | None = None
+    """When run time began, by the clock by which nodes write their logs; None in the simulator."""
 
 
 class _File(_Written, frozen=True, kw_only=True):
@@ -89,6 +93,8 @@ def summary_of(experiment: ChaosExperiment, result: RunResult, *, wire: bool) ->
             exact_order=result.backend == "sim",
         ),
         load=result.load,
+        environment=environment_here(),
+        began_unix_ns=None if result.backend == "sim" else result.began_unix_ns,
         faults=[record.to_dict() for record in result.faults],
         phases=[PhaseRow(phase.name, phase.start_ns, phase.end_ns) for phase in result.phases],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 
 from highwater_chaos.report.files import RunFiles
 from highwater_pipeline.rows import EVENT_FIELDS
+
+sys.path.insert(0, str(Path(__file__).parent))  # for ``import headless_browser``
 
 EXPERIMENT = """\
 apiVersion: highwater.dev/v1alpha1

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 import shutil
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -158,9 +162,44 @@ def test_names_are_only_text(loss: Any, tmp_path: Path) -> None:
 def test_the_page_needs_nothing_from_elsewhere(kafka_14139: JudgedRun) -> None:
     html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD] == []
+    loading = [found for found in page.attributes if found[1] in ATTRIBUTES_THAT_LOAD]
+    assert {value for *_, value in loading} == {"#timeline"}, "a place in the page itself"
+    assert not [found for found in page.attributes if found[1] == "style"], "the policy would not let it act"
+    html = html.replace('"http://www.w3.org/2000/svg"', "")  # a name, which nothing is loaded from
     assert not re.search(r"https?://|@import|url\(|\bfetch\(|XMLHttpRequest|import\(", html)
     assert {"link", "iframe", "object", "embed"}.isdisjoint(page.tags)
+
+
+def test_the_policy_allows_this_script_and_no_other(kafka_14139: JudgedRun) -> None:
+    html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    allowed = dict(one.split(" ", 1) for one in unescape(policy).split("; "))
+    for tag, directive in (("script", "script-src"), ("style", "style-src")):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert allowed[directive] == f"'sha256-{digest}'"
+    assert allowed["default-src"] == "'none'"
+
+
+def test_the_promise_the_decision_and_the_fault_stand_first(kafka_14139: JudgedRun) -> None:
+    html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
+    first = Page(html[html.index("<dl") : html.index("</dl>") + 5]).text
+    assert re.search(r"Broken promise\s*lost-write: a value .* \([\d,]+ found, in orders-0\)", first)
+    assert re.search(r"The wrong decision\s*[\d.]+ s\s*controller-\d: accepted ISR .* is registered under", first)
+    assert re.search(r"The loss\s*[\d.]+ s\s*broker-1: became leader in epoch \d+", first)
+    assert re.search(r"Fault in force then\s*[\d.]+ s\s*partition broker-0, broker-1", first)
+    assert re.search(r"Last one before\s*[\d.]+ s\s*hold AlterPartition broker-0", first)
+
+
+def test_the_message_that_was_held_is_marked(kafka_14139: JudgedRun) -> None:
+    rows = [json.loads(line) for line in (kafka_14139.directory / "faults.jsonl").read_text().splitlines()]
+    (held,) = [row for row in rows if row["kind"] == "hold"]
+    (time_ns,) = held["evidence"]["inject"][0]["data"]["times_ns"]
+    assert held["injected_ns"] <= time_ns <= held["healed_ns"]
+    html = (kafka_14139.directory / "report.html").read_text(encoding="utf-8")
+    (at,) = re.findall(r'class="m caught" x="([\d.]+)%"', html)
+    (end_ns,) = re.findall(r'data-end="(\d+)"', html)
+    assert float(at) / 100 * int(end_ns) == pytest.approx(time_ns, rel=1e-4)
 
 
 def test_a_real_loss_names_the_decision_that_was_wrong(kafka_14139: JudgedRun) -> None:

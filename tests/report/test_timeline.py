@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from highwater_chaos.report.svg import page_svg
 from highwater_chaos.report.timeline import BUCKETS, fault_label, timeline_of
+from highwater_chaos.report.tracks import Drawn, Folder, Track, draw
 
 MS = 1_000_000
 
@@ -61,11 +61,11 @@ def test_throughput_and_latency_by_bucket(recording: Any) -> None:
     recording.op(100, 1, "invoke", "send", (None, 3)).op(150, 1, "info", "send", (None, 3))
     recording.op(150, 2, "ok", "poll", (0, 1))
     timeline = timeline_of(recording.files())
-    assert timeline.bucket_ns == 1 * MS
-    assert (sum(timeline.acked), timeline.acked[10]) == (2, 2), "records, at the time of their acknowledgement"
+    assert timeline.bucket_ns == MS // 2
+    assert (sum(timeline.acked), timeline.acked[20]) == (2, 2), "records, at the time of their acknowledgement"
     assert (sum(timeline.failed), timeline.failed[BUCKETS]) == (1, 1)
-    assert timeline.latency_p50[10] == timeline.latency_p99[10] == 10.0
-    assert timeline.latency_p50[11] is None
+    assert timeline.latency_p50[20] == timeline.latency_p99[20] == 10.0
+    assert timeline.latency_p50[21] is None
 
 
 def test_the_quorum_by_epoch(recording: Any) -> None:
@@ -91,15 +91,52 @@ def test_a_fault_on_messages_names_them() -> None:
     assert fault_label(row) == "hold AlterPartition broker-0"
 
 
+def rows(drawn: Drawn) -> list[Track]:
+    """Every row, those of folders too."""
+
+    def below(node: Track | Folder) -> list[Track]:
+        return [node] if isinstance(node, Track) else [node.head, *(row for one in node.tracks for row in below(one))]
+
+    return [row for node in drawn.tracks for row in below(node)]
+
+
 def test_a_run_without_anything_is_drawn_too(recording: Any) -> None:
-    drawn = page_svg(timeline_of(recording.files()))
-    assert drawn.startswith("<svg ")
-    assert drawn.endswith("</svg>")
+    assert [row.label for row in rows(draw(timeline_of(recording.files())))] == [
+        "faults",
+        "acknowledged/s",
+        "latency p50, p99",
+        "quorum",
+    ]
 
 
-def test_every_lane_is_drawn(loss: Any) -> None:
+def test_every_track_is_drawn(loss: Any) -> None:
     loss.event(0, "broker-0", "node-started")
-    drawn = page_svg(timeline_of(loss.files()))
-    for text in ("orders-0 leader", "HW, log ends", "acknowledged/s", "quorum", ">broker-0<", "kill broker-0"):
-        assert text in drawn
-    assert drawn.count('class="band"') == drawn.count('class="fault"') == 3
+    loss.fault("hold", 5, 9, "broker-0", parameters={"rpc": "Fetch"})
+    drawn = draw(timeline_of(loss.files()))
+    labels = [row.label for row in rows(drawn)]
+    assert labels == [
+        *("faults", "message faults", "acknowledged/s", "latency p50, p99", "broker-0"),
+        *("orders-0", "ISR", "HW, log ends", "quorum"),
+    ]
+    assert drawn.bands.count("<rect") == 4
+    bodies = {row.label: row.body for row in rows(drawn)}
+    assert bodies["faults"].count('class="s fault"') == 3
+    assert "hold Fetch broker-0" in bodies["message faults"]
+    assert "broker 1, epoch 1" in bodies["orders-0"]
+    # 91 ms are 100,000 units: the log end of broker-0 rises to 1 at 11 ms, and that is the value.
+    assert 'data-name="log end of broker-0" d="M12088 -1h87912"' in bodies["HW, log ends"]
+
+
+def test_partitions_without_findings_fold_into_one(recording: Any) -> None:
+    for index in range(30):
+        changed = {"metadata_offset": index, "replicas": [0, 1], "isr": [0], "leader": 0, "leader_epoch": 0}
+        changed |= {"partition": f"orders-{index}", "reason": "created"}
+        recording.event(1, "controller-0", "partition-changed", **changed)
+    recording.event(9, "broker-0", "node-started")
+    recording.verdict["anomalies"]["unseen"] = {"count": 1, "examples": [{"partition": "orders-7", "story": "gone"}]}
+    folders = [node for node in draw(timeline_of(recording.files())).tracks if isinstance(node, Folder)]
+    assert [(node.head.label, node.is_open, len(node.tracks)) for node in folders] == [
+        ("orders-7", True, 2),
+        ("29 partitions", False, 29),
+    ]
+    assert folders[1].head.note == "up to 29 with a short ISR"

@@ -8,13 +8,14 @@ and says nothing of it, and when its node's process ends; a node that just does 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from highwater_chaos.assertions.phases import Span
@@ -38,6 +39,8 @@ _ROUND_MS: Final = 250
 """Samples that come closer after each other than this belong to one round of asking every node."""
 _STOPPED: Final = b'"node-stopped"'
 _NS: Final = 1_000_000
+_ASKED: Final = {"time_ns": pa.int64(), "node": pa.string(), "incarnation": pa.int32()}
+"""By what a sample says when a process was asked."""
 
 Process = tuple[str, int]
 """A node's name and incarnation."""
@@ -73,8 +76,8 @@ class RecordedSamples:
         return self.store.names()
 
 
-def read_samples(directory: Path) -> RecordedSamples:
-    """The samples of a run directory.
+def read_samples(directory: Path, names: Collection[str] | None = None) -> RecordedSamples:
+    """The samples of a run directory. ``names``: only of these metrics, beside what tells when nodes were asked.
 
     Raises:
         OSError: it has none.
@@ -82,12 +85,24 @@ def read_samples(directory: Path) -> RecordedSamples:
     """
     table = pq.read_table(directory / "metrics" / "samples.parquet")
     ends = _ends(directory / "events" / "nodes.jsonl")
-    rows = _rows(table)
+    rows = _rows(table if names is None else _of(table, names))
     times = sorted({row.time_ns // _NS for row in rows})
     rounds = [
         at for at, after in zip(times, [*times[1:], None], strict=True) if after is None or after - at > _ROUND_MS
     ]
     return RecordedSamples(SeriesStore(series_of(rows, ends)), rounds)
+
+
+def _of(table: pa.Table, names: Collection[str]) -> pa.Table:
+    """The samples of these metrics, and one of each time at which a process was asked: by those others end."""
+    table = table.combine_chunks()
+    kept = pc.is_in(table["name"].cast(pa.string()), value_set=pa.array(sorted(names), pa.string())).to_pylist()
+    asked = zip(*(table[name].cast(kind).to_pylist() for name, kind in _ASKED.items()), strict=True)
+    before: tuple[Any, ...] | None = None
+    for index, process in enumerate(asked):
+        kept[index] = kept[index] or process != before
+        before = process
+    return table.filter(pa.array(kept, pa.bool_()))
 
 
 class Taken(Protocol):

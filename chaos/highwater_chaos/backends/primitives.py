@@ -10,7 +10,7 @@ run ends. Methods that act on a node raise ``KeyError`` for an unknown one, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
@@ -188,6 +188,14 @@ class AppliesRpcRules(Protocol):
     def rule_left(self, name: str) -> str | None:
         """Probe, after :meth:`remove_rule`: ask the nodes for the rules that they apply. Returns what is left of this
         one (in force, or messages held back), or None. A node that cannot be asked is something left."""
+
+
+@runtime_checkable
+class NotesCatches(Protocol):
+    """A backend with :class:`AppliesRpcRules` that knows when rules acted. No fault needs it; reports show it."""
+
+    def rule_times(self, name: str) -> Sequence[int]:
+        """When the rule acted upon a message, in ns of run time, in order; of many, the first ones."""
 
 
 @runtime_checkable

@@ -348,6 +348,10 @@ class SimBackend:
         """What it has caught."""
         return self._rules[name].caught if name in self._rules else 0
 
+    def rule_times(self, name: str) -> Sequence[int]:
+        """When it caught them."""
+        return tuple(self._rules[name].caught_at) if name in self._rules else ()
+
     def remove_rule(self, name: str) -> None:
         """Heal it."""
         if name in self._rules:

@@ -22,7 +22,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self, TypeVar
 
-from highwater_chaos.backends.primitives import PRIMITIVES, AppliesRpcRules, CutsLinks, Primitive, RpcRule
+from highwater_chaos.backends.primitives import (
+    PRIMITIVES,
+    AppliesRpcRules,
+    CutsLinks,
+    NotesCatches,
+    Primitive,
+    RpcRule,
+)
 from highwater_chaos.backends.protocol import Backend, BackendError
 from highwater_chaos.backends.view import ClusterView
 from highwater_chaos.experiment import Cluster
@@ -261,6 +268,14 @@ class FaultContext:
             return 0
         backend = self.using(AppliesRpcRules)
         return sum(backend.rule_matches(rule) for rule in rules)
+
+    def caught_at(self) -> list[int]:
+        """When they did so, in ns of run time; empty if the backend does not know."""
+        backend = self.backend
+        if not isinstance(backend, NotesCatches):
+            return []
+        rules = [self.key(touch) for touch in self.record.intent if touch.kind == "rule"]
+        return sorted(time for rule in rules for time in backend.rule_times(rule))
 
     def key(self, touch: Touch) -> str:
         """By which the backend knows a cut or a rule."""

@@ -209,8 +209,10 @@ class MessageFault(Fault):
         # Known exactly only once the rule catches nothing more.
         caught = context.caught()
         context.record.idle = caught == 0
+        times = context.caught_at()
+        known = {"times_ns": times} if times else {}
         for touch in context.record.intent:
-            context.saw(touch, f"caught {caught} {self.rpc} {self.of}s", caught > 0, caught=caught)
+            context.saw(touch, f"caught {caught} {self.rpc} {self.of}s", caught > 0, caught=caught, **known)
         yield Sleep(0)
 
     def probe(self, context: FaultContext, touch: Touch) -> Seen:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from highwater_chaos.experiment import ChaosExperiment
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.report.files import Row, RunFiles
-from highwater_chaos.report.svg import page_svg
+from highwater_chaos.report.html import render_page
 from highwater_chaos.report.timeline import Timeline, timeline_of
+from highwater_chaos.report.tracks import draw
 
 _SECOND: Final = 1_000_000_000
 _MS: Final = 1_000_000
@@ -86,14 +84,8 @@ def compare(first: Path, second: Path) -> Comparison:
 
 def render(comparison: Comparison) -> str:
     """Return the page: one file, without anything from elsewhere."""
-    environment = Environment(
-        loader=PackageLoader("highwater_chaos.report", "."), autoescape=True, undefined=StrictUndefined
-    )
-    drawn = [
-        Markup(page_svg(timeline).replace('id="timeline"', 'class="timeline"', 1))  # noqa: S704 - numbers, escaped names
-        for timeline in comparison.timelines
-    ]
-    return environment.get_template("compare.html.j2").render(comparison=comparison, drawn=drawn)
+    drawn = [draw(timeline) for timeline in comparison.timelines]
+    return render_page("compare.html.j2", comparison=comparison, drawn=drawn)
 
 
 def _side(directory: Path) -> _Side:

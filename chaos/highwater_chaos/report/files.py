@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Generic, Literal, TypeVar
 
@@ -17,6 +17,7 @@ import msgspec
 
 from highwater_pipeline.rows import NODE_EVENT_ROWS, OPERATION_ROWS, RowKind
 from highwater_pipeline.rows import Row as Typed
+from highwater_pipeline.tables import RUN_FILE
 
 Row = Mapping[str, Any]
 Checked = TypeVar("Checked")
@@ -24,6 +25,8 @@ _TAIL: Final = 1 << 16
 """Bytes in which the last line of a file is looked for."""
 _SHOWN: Final = 160
 """Bytes of a bad line that an error shows."""
+_VIOLATIONS: Final = 1000
+_PHASES: Final = "phases.jsonl"
 _DECODE: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
@@ -35,8 +38,12 @@ class _Evidence(msgspec.Struct):
     what: str
 
 
+class _InjectEvidence(_Evidence):
+    data: dict[str, Any] | None = None
+
+
 class _EvidenceOfBoth(msgspec.Struct):
-    inject: list[_Evidence]
+    inject: list[_InjectEvidence]
     heal: list[_Evidence]
 
 
@@ -85,6 +92,27 @@ class _Assertion(msgspec.Struct):
     reason: str
     holds: bool | None
     example: _Broken | None
+
+
+class _Phase(msgspec.Struct):
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+class _Violation(msgspec.Struct):
+    name: str
+    time_ns: int
+    subject: str
+    what: str
+
+
+class _Summary(msgspec.Struct, rename="camel"):
+    """What a report shows of ``run.json``."""
+
+    violations: list[_Violation] = []
+    environment: dict[str, str] = {}
+    began_unix_ns: int | None = None
 
 
 class _Expected(msgspec.Struct, rename="camel"):
@@ -171,16 +199,36 @@ class RunFiles:
     events: Iterable[Row]
     faults: Sequence[Row]
     experiment: str
+    phases: Sequence[Row] = ()
+    violations: Sequence[Row] = ()
+    """Invariants that the backend saw broken, at most :data:`_VIOLATIONS` of them."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What the run ran on, by its name; empty if it was not written down."""
+    began_unix_ns: int | None = None
+    """When run time began, by the clock that nodes write into their logs; None in the simulator."""
+    directory: Path | None = None
+    """Where logs and samples are; None: there are none."""
 
     @classmethod
     def read(cls, directory: Path) -> RunFiles:
         """Read a run directory; raises :class:`BadRunFile` where a file is missing or torn."""
+        summary: Row = {}
+        if (directory / RUN_FILE).exists():
+            summary = _object(_read(directory / RUN_FILE), directory / RUN_FILE, None, msgspec.json.Decoder(_Summary))
+        phases: Sequence[Row] = ()
+        if (directory / _PHASES).exists():
+            phases = _rows(directory / _PHASES, msgspec.json.Decoder(_Phase))
         return cls(
             verdict=_document(directory / "verdict.json"),
             operations=FileRows(directory / "history" / "operations.jsonl", OPERATION_ROWS),
             events=FileRows(directory / "events" / "nodes.jsonl", NODE_EVENT_ROWS, skip=b'"kind":"batch-committed"'),
-            faults=_faults(directory / "faults.jsonl"),
+            faults=_rows(directory / "faults.jsonl", msgspec.json.Decoder(_Fault)),
             experiment=_text(directory / "experiment.yaml"),
+            phases=phases,
+            violations=summary.get("violations", ())[:_VIOLATIONS],
+            environment=summary.get("environment", {}),
+            began_unix_ns=summary.get("beganUnixNs"),
+            directory=directory,
         )
 
 
@@ -188,8 +236,7 @@ def _document(path: Path) -> Row:
     return _object(_read(path), path, None, msgspec.json.Decoder(_Verdict))
 
 
-def _faults(path: Path) -> Sequence[Row]:
-    check = msgspec.json.Decoder(_Fault)
+def _rows(path: Path, check: msgspec.json.Decoder[Any]) -> Sequence[Row]:
     return [_object(line, path, number, check) for number, line in enumerate(_read(path).splitlines(), start=1)]
 
 

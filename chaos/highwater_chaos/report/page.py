@@ -8,23 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from highwater_chaos.experiment import parse_experiment
+from highwater_chaos.experiment import ChaosExperiment, parse_experiment
 from highwater_chaos.load import Load
+from highwater_chaos.report.asserted import series_of_assertions
+from highwater_chaos.report.excerpts import excerpts
 from highwater_chaos.report.files import Row, RunFiles
+from highwater_chaos.report.headline import headline_of, meaning_of
+from highwater_chaos.report.html import render_page
 from highwater_chaos.report.story import Story, record_story
-from highwater_chaos.report.svg import COLORS, page_svg
 from highwater_chaos.report.timeline import fault_label, timeline_of
-from highwater_pipeline.anomalies import (
-    AVAILABILITY,
-    CHECKS,
-    CLIENT_CHECKS_ON_REQUEST,
-    ON_REQUEST,
-    QUORUM_INVARIANTS,
-    REGISTER_CHECKS,
-)
+from highwater_chaos.report.tracks import draw
 from highwater_pipeline.judgement import NOT_JUDGED
 
 DESCRIPTION: Final = "highwater.dev/description"
@@ -58,11 +51,12 @@ def render(run: RunFiles, directory: Path) -> str:
     """The page's HTML."""
     experiment = parse_experiment(run.experiment, "experiment.yaml")
     timeline = timeline_of(run)
-    environment = Environment(
-        loader=PackageLoader("highwater_chaos.report", "."), autoescape=True, undefined=StrictUndefined
-    )
+    if run.directory is not None:
+        timeline.assertions = series_of_assertions(experiment.spec, run.directory)
+    stories = _stories(run)
     verdict = run.verdict
-    return environment.get_template("page.html.j2").render(
+    return render_page(
+        "report.html.j2",
         name=experiment.metadata.name,
         description=experiment.metadata.annotations.get(DESCRIPTION, ""),
         verdict=verdict["verdict"],
@@ -75,9 +69,11 @@ def render(run: RunFiles, directory: Path) -> str:
         inconclusive_reasons=verdict["inconclusiveReasons"],
         anomalies=list(_anomalies(verdict["anomalies"])),
         crashes=_crashes(run),
-        stories=_stories(run),
-        timeline=Markup(page_svg(timeline)),  # noqa: S704 - built from numbers and escaped names
-        brokers=[(f"broker-{n}", COLORS[n % len(COLORS)]) for n in range(experiment.cluster.brokers)],
+        headline=headline_of(run, timeline, stories),
+        stories=stories,
+        timeline=draw(timeline),
+        excerpts=excerpts(run, timeline, stories),
+        environment=_environment(run, experiment),
         faults=[_fault(row) for row in run.faults],
         checks=[(name, _outcome(name, outcome)) for name, outcome in verdict["checks"].items()],
         assertions=[_assertion(one) for one in verdict["assertions"]],
@@ -112,6 +108,18 @@ def _sentence(run: RunFiles, acked: int) -> str:
             return f"This run decides nothing ({under})."
 
 
+def _environment(run: RunFiles, experiment: ChaosExperiment) -> list[tuple[str, str]]:
+    """What the run ran on and with, as far as it was written down."""
+    cluster, verdict = experiment.cluster, run.verdict
+    sizes = f"{cluster.brokers} brokers, {cluster.controllers} controllers, mode {cluster.mode}"
+    rows = [("backend", verdict["backend"]), ("seed", str(verdict["seed"])), ("cluster", sizes)]
+    rows += [("software", cluster.runtime)]
+    switches = verdict.get("switches")
+    if isinstance(switches, dict) and switches:
+        rows.append(("switches", ", ".join(f"{name}={value}" for name, value in switches.items())))
+    return [*rows, *((name, value) for name, value in run.environment.items() if isinstance(value, str))]
+
+
 def _load(load: Row | None) -> str:
     """What was asked of producers and what came of it; empty if there were none, or if it was not written down."""
     return "" if load is None else Load.from_dict(load).sentence()
@@ -140,11 +148,11 @@ def _stories(run: RunFiles) -> list[Story]:
     return [record_story(run, key, offset, value) for (key, offset), value in list(lost.items())[:_STORIES]]
 
 
-def _fault(row: Row) -> Mapping[str, str]:
+def _fault(row: Row) -> Mapping[str, Any]:
     evidence = [item["what"] for side in ("inject", "heal") for item in row["evidence"][side]]
     return {
-        "injected": _time(row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]),
-        "healed": _time(row["healed_ns"]),
+        "injected": row["started_ns"] if row["injected_ns"] is None else row["injected_ns"],
+        "healed": row["healed_ns"],
         "kind": fault_label({**row, "targets": []}),
         "name": row["name"] or "",
         "targets": ", ".join(row["targets"]),
@@ -154,7 +162,7 @@ def _fault(row: Row) -> Mapping[str, str]:
     }
 
 
-def _assertion(row: Row) -> Mapping[str, str]:
+def _assertion(row: Row) -> Mapping[str, Any]:
     outcome = {True: "held", False: "did not hold", None: "not judged"}[row["holds"]]
     example = row["example"]
     found = "" if example is None else ", ".join(f"{one['what']} = {one['value']}" for one in example["found"])
@@ -164,22 +172,10 @@ def _assertion(row: Row) -> Mapping[str, str]:
         "when": f"{row['must']}, {row['during']}",
         "outcome": outcome,
         "weight": {True: "pass", False: "fail", None: "inconclusive"}[row["holds"]],
-        "at": "" if example is None else _time(example["time_ns"]),
+        "at": None if example is None else example["time_ns"],
         "found": found or ("its result was empty" if row["holds"] is False else row["reason"]),
     }
 
 
-def _time(time_ns: int | None) -> str:
-    return "–" if time_ns is None else f"{time_ns / 1e9:.3f} s"
-
-
 def _outcome(name: str, outcome: str) -> str:
-    meanings = {
-        **CHECKS,
-        **CLIENT_CHECKS_ON_REQUEST,
-        **REGISTER_CHECKS,
-        **QUORUM_INVARIANTS,
-        **ON_REQUEST,
-        **AVAILABILITY,
-    }
-    return {"ok": "found nothing", "failed": meanings.get(name, "failed")}.get(outcome, outcome)
+    return {"ok": "found nothing", "failed": meaning_of(name)}.get(outcome, outcome)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from highwater_chaos.report.files import FileRows, Row, RunFiles
 
-BUCKETS = 150
+BUCKETS = 300
 """Columns of throughput and latency over the whole run."""
 _SLOTS = 3400
 """Number of distinct times in a lane of offsets: three to a pixel."""
@@ -16,14 +17,47 @@ _KEPT = 4000
 """Latencies of a bucket from which its quantiles are taken."""
 
 
+MESSAGE_FAULTS: Final = frozenset({"hold", "drop", "delay", "duplicate"})
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A state that held from ``start_ns`` until ``end_ns``."""
+    """A state that held from ``start_ns`` until ``end_ns``. ``caught``: when a fault of messages acted on one, as far
+    as it is known."""
 
     start_ns: int
     end_ns: int
     label: str
     kind: str
+    caught: tuple[int, ...] = ()
+
+    @property
+    def of_messages(self) -> bool:
+        """Whether it is a fault that interferes with messages."""
+        return self.kind in MESSAGE_FAULTS
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that was found at an instant. ``weight``: ``bad``, or ``doubt`` for what is only not judged."""
+
+    time_ns: int
+    text: str
+    weight: str = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What an assertion looks at, over its phase: ``lines`` by name, each value held until the next; ``bounds`` that
+    the condition has; ``broken``: when the condition was not as it must be. ``summary``: the same in words."""
+
+    name: str
+    lines: Mapping[str, Sequence[tuple[int, float | None]]]
+    bounds: tuple[float, ...]
+    broken: tuple[tuple[int, int], ...]
+    phase: tuple[Span, ...]
+    note: str
+    summary: str
 
 
 @dataclass(slots=True)
@@ -56,11 +90,17 @@ class Timeline:
     """In ZooKeeper mode both are of the controller: its epochs, and the broker that it was, or ``no controller``."""
     quorum_name: str
     faults: list[Span]
+    phases: list[Span] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    affected: frozenset[str] = frozenset()
+    """Partitions in which something was found."""
+    assertions: list[Series] = field(default_factory=list)
 
 
 def timeline_of(run: RunFiles) -> Timeline:
     """Read the series of a run from its files, each of which is gone through once."""
-    end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"))
+    phases_end = max((row["end_ns"] for row in run.phases), default=0)
+    end_ns = max(1, _last(run.events, "time_ns"), _last(run.operations, "time"), phases_end)
     bucket_ns = max(1, -(-end_ns // BUCKETS))
     acked, failed, p50, p99 = _clients(run.operations, bucket_ns)
     lanes, nodes, quorum = _Lanes(end_ns), _Nodes(end_ns), _Quorum()
@@ -81,7 +121,34 @@ def timeline_of(run: RunFiles) -> Timeline:
         quorum_leader=quorum.leaders,
         quorum_name="controller" if quorum.is_zookeeper else "quorum",
         faults=[_fault_span(row, end_ns) for row in run.faults],
+        phases=[Span(row["start_ns"], row["end_ns"], row["name"], "phase") for row in run.phases],
+        marks=sorted(_marks(run), key=lambda mark: mark.time_ns),
+        affected=_affected(run),
     )
+
+
+def _marks(run: RunFiles) -> Iterator[Mark]:
+    """Broken invariants that the verdict counts, each once for what it is about, and where assertions did not hold."""
+    seen: set[tuple[str, str]] = set()  # membership only, never iterated
+    for row in _counted(run):
+        if (row["name"], row["subject"]) not in seen:
+            seen.add((row["name"], row["subject"]))
+            yield Mark(row["time_ns"], f"{row['name']} {row['subject']}: {row['what']}")
+    for row in run.verdict["assertions"]:
+        if row["holds"] is False and row["example"] is not None:
+            yield Mark(row["example"]["time_ns"], f"assertion {row['name']} did not hold")
+
+
+def _counted(run: RunFiles) -> list[Row]:
+    """Broken invariants, without those that no check was asked for."""
+    return [row for row in run.violations if row["name"] in run.verdict["anomalies"]]
+
+
+def _affected(run: RunFiles) -> frozenset[str]:
+    found = {row["subject"] for row in _counted(run)}
+    for anomaly in run.verdict["anomalies"].values():
+        found |= {example["partition"] for example in anomaly["examples"] if example.get("partition")}
+    return frozenset(found)
 
 
 def _last(rows: Iterable[Row], field: str) -> int:
@@ -284,7 +351,19 @@ class _Quorum:
 def _fault_span(row: Row, end_ns: int) -> Span:
     start = row["started_ns"] if row["injected_ns"] is None else row["injected_ns"]
     end = end_ns if row["healed_ns"] is None else row["healed_ns"]
-    return Span(start, max(start, end), fault_label(row), row["kind"])
+    start, end = min(start, end_ns), min(end, end_ns)
+    return Span(start, max(start, end), fault_label(row), row["kind"], _caught(row, end_ns))
+
+
+def _caught(row: Row, end_ns: int) -> tuple[int, ...]:
+    """When the rule caught messages, from its evidence; each instant once."""
+    times = dict.fromkeys(
+        time
+        for item in row["evidence"]["inject"]
+        for time in (item.get("data") or {}).get("times_ns", ())
+        if isinstance(time, int) and 0 <= time <= end_ns
+    )
+    return tuple(times)
 
 
 def fault_label(row: Row) -> str:

@@ -33,7 +33,7 @@ from highwater_runtime.sim.connection import (
 )
 from highwater_runtime.sim.loop import EventLoop
 from highwater_runtime.sim.process import Process
-from highwater_runtime.sim.rules import Cut, RpcRule, SlowLink, api_name, can_be_released, is_open
+from highwater_runtime.sim.rules import NOTED, Cut, RpcRule, SlowLink, api_name, can_be_released, is_open
 from highwater_runtime.sim.trace import SimTrace
 
 Connections = dict[tuple[Endpoint, str], Connection]
@@ -223,6 +223,8 @@ class Fabric:
         for rule in self.rules:
             if rule.matches(connection, call, direction) and (rule.probability >= 1 or self._draw() < rule.probability):
                 rule.caught += 1
+                if len(rule.caught_at) < NOTED:
+                    rule.caught_at.append(self.loop.now)
                 return rule
         return None
 

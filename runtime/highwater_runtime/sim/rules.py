@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from highwater_runtime.sim.connection import Connection, ConnectionState, Pair, RpcDirection, SimRequest, is_dead
 
@@ -28,6 +28,10 @@ class SlowLink:
     caught: int = 0
 
 
+NOTED: Final = 100
+"""Catches of one rule whose times are kept."""
+
+
 @dataclass(eq=False, slots=True)
 class RpcRule:
     """What happens to the RPCs that match."""
@@ -43,6 +47,8 @@ class RpcRule:
     """Catch at most so many."""
     probability: float = 1.0
     caught: int = 0
+    caught_at: list[int] = field(default_factory=list)
+    """When it caught the first :data:`NOTED` of them (ns)."""
     released: int = 0
     """Held messages that went on their way after all."""
     lost: int = 0

@@ -1,0 +1,124 @@
+"""What a reader must see first: which promise was broken, where, and which faults were in force when it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from highwater_chaos.report.files import RunFiles
+from highwater_chaos.report.story import Step, Story
+from highwater_chaos.report.timeline import Timeline
+from highwater_pipeline.anomalies import (
+    AVAILABILITY,
+    CHECKS,
+    CLIENT_CHECKS_ON_REQUEST,
+    ON_REQUEST,
+    QUORUM_INVARIANTS,
+    REGISTER_CHECKS,
+)
+
+_MEANINGS: Final = {
+    **CHECKS,
+    **CLIENT_CHECKS_ON_REQUEST,
+    **REGISTER_CHECKS,
+    **QUORUM_INVARIANTS,
+    **ON_REQUEST,
+    **AVAILABILITY,
+}
+_ANOMALIES: Final = 4
+_FAULTS: Final = 6
+_FOUND_FIRST: Final = ("lost-write", "committed-loss", "unseen")
+"""What matters most to those who wrote records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: a term and what there is to say of it. ``time_ns``: when, if that is one instant; ``weight``: of a
+    story's step; ``name``: what it is about."""
+
+    term: str
+    text: str
+    time_ns: int | None = None
+    weight: str = "plain"
+    name: str = ""
+
+
+def meaning_of(check: str) -> str:
+    """Return what it means that a check found something."""
+    return _MEANINGS.get(check, "failed")
+
+
+def headline_of(run: RunFiles, timeline: Timeline, stories: Sequence[Story]) -> list[Fact]:
+    """Return what stands at the top of the page, in order."""
+    facts = [*_broken(run), *_steps(stories)]
+    decisive = _decisive(timeline, stories)
+    if facts and decisive is not None:
+        facts += _in_force(timeline, decisive)
+    return facts or _held(run)
+
+
+def _broken(run: RunFiles) -> Iterator[Fact]:
+    anomalies = run.verdict["anomalies"]
+    order = sorted(anomalies, key=lambda name: (name not in _FOUND_FIRST, list(anomalies).index(name)))
+    for name in order[:_ANOMALIES]:
+        found = anomalies[name]
+        where = list(dict.fromkeys(one["partition"] for one in found["examples"] if one.get("partition")))
+        at = f", in {', '.join(where[:3])}{' and more' if len(where) > 3 else ''}" if where else ""
+        yield Fact("Broken promise", f"{meaning_of(name)} ({found['count']:,} found{at})", None, "bad", name)
+    if len(order) > _ANOMALIES:
+        yield Fact("Also found", ", ".join(order[_ANOMALIES:]))
+    for row in run.verdict["assertions"]:
+        if row["holds"] is False:
+            time_ns = None if row["example"] is None else row["example"]["time_ns"]
+            yield Fact("Assertion", f"did not hold: {row['promql']}", time_ns, "bad", row["name"])
+
+
+def _steps(stories: Sequence[Story]) -> Iterator[Fact]:
+    for story in stories:
+        for weight, term in (("cause", "The wrong decision"), ("bad", "The loss")):
+            step = _first(story, weight)
+            if step is not None:
+                yield Fact(term, f"{step.who}: {step.text}", step.time_ns, weight)
+
+
+def _first(story: Story, weight: str) -> Step | None:
+    return next((step for step in story.steps if step.weight == weight), None)
+
+
+def _decisive(timeline: Timeline, stories: Sequence[Story]) -> int | None:
+    """When it went wrong: the wrong decision, the loss, or what was found first."""
+    for weight in ("cause", "bad"):
+        for story in stories:
+            if (step := _first(story, weight)) is not None:
+                return step.time_ns
+    return timeline.marks[0].time_ns if timeline.marks else None
+
+
+def _in_force(timeline: Timeline, time_ns: int) -> Iterator[Fact]:
+    lasting = [fault for fault in timeline.faults if fault.start_ns <= time_ns < fault.end_ns]
+    for fault in lasting[:_FAULTS]:
+        yield Fact("Fault in force then", f"{fault.label}, until {_time(fault.end_ns)}", fault.start_ns, "fault")
+    if len(lasting) > _FAULTS:
+        yield Fact("Fault in force then", f"and {len(lasting) - _FAULTS} more")
+    over = [fault for fault in timeline.faults if fault.end_ns <= time_ns]
+    if over:
+        last = max(over, key=lambda fault: fault.end_ns)
+        yield Fact("Last one before", f"{last.label}, until {_time(last.end_ns)}", last.start_ns, "fault")
+
+
+def _held(run: RunFiles) -> list[Fact]:
+    outcomes = list(run.verdict["checks"].values())
+    facts = []
+    if outcomes:
+        others = len(outcomes) - outcomes.count("ok")
+        text = f"{outcomes.count('ok')} checks found nothing" + (f"; {others} were not judged" if others else "")
+        facts.append(Fact("Promises", text, weight="good"))
+    if assertions := run.verdict["assertions"]:
+        held = sum(row["holds"] is True for row in assertions)
+        facts.append(Fact("Assertions", f"{held} of {len(assertions)} held", weight="good"))
+    return facts
+
+
+def _time(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f} s"

@@ -1,0 +1,33 @@
+"""What a run runs on: versions and the machine, for those who wonder why another machine came to something else."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+
+def environment_here() -> dict[str, str]:
+    """Return what this process runs on, by name, in the order in which a report shows it."""
+    return {
+        "highwater": _version(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processors": str(os.cpu_count() or "unknown"),
+        "memory": _memory(),
+    }
+
+
+def _version() -> str:
+    try:
+        return version("highwater")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _memory() -> str:
+    try:
+        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError):
+        return "unknown"
+    return f"{size / 2**30:.1f} GiB"

@@ -1,0 +1,93 @@
+"""Assertions with what they look at: the series, the bound, and when it was broken, by a real run's samples."""
+
+from __future__ import annotations
+
+import pytest
+
+from highwater_chaos.assertions.phases import read_phases
+from highwater_chaos.assertions.recorded import read_samples
+from highwater_chaos.experiment.load import parse_experiment
+from highwater_chaos.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.promql import parse
+from highwater_chaos.report.asserted import series_of_assertions
+from highwater_chaos.report.timeline import Series
+
+OFFLINE = "max(kafka_controller_kafkacontroller_offlinepartitionscount)"
+FILE = f"""
+apiVersion: highwater.dev/v1alpha1
+kind: ChaosExperiment
+metadata: {{name: offline}}
+spec:
+  seed: 7
+  timeout: 3m
+  cluster:
+    brokers: 2
+    controllers: 1
+    config: {{broker.session.timeout.ms: 2000}}
+    topics: [{{name: orders, assignment: [[0]]}}]
+  workload: {{producers: 1, rate: 20/s}}
+  schedule:
+    - inject: {{kill: {{target: {{broker: 0}}, restartAfter: 8s}}}}
+    - wait: 12s
+  assertions:
+    - {{name: always-led, promql: "{OFFLINE} == 0", during: fault}}
+    - {{name: never-more, promql: "{OFFLINE} > 3", during: fault, never: true}}
+    - {{use: offline-partitions-recover}}
+    - {{name: both, promql: "{OFFLINE} < 5 and sum(kafka_server_replicamanager_leadercount) >= 0", during: fault}}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    """The only replica of a partition is away for eight seconds."""
+    experiment = parse_experiment(FILE, "offline.yaml")
+    return run_and_judge(experiment, "sim", tmp_path_factory.mktemp("runs"), lambda _: None, varied={}, wire=False)
+
+
+@pytest.fixture(scope="module")
+def drawn(run: JudgedRun) -> dict[str, Series]:
+    """By the assertion's name."""
+    spec = parse_experiment(FILE, "offline.yaml").spec
+    return {one.name: one for one in series_of_assertions(spec, run.directory)}
+
+
+def test_it_is_broken_when_the_verdict_says_so(run: JudgedRun, drawn: dict[str, Series]) -> None:
+    outcomes = {one["name"]: one for one in run.verdict["assertions"]}
+    series = drawn["always-led"]
+    assert outcomes["always-led"]["holds"] is False
+    ((start, end),) = series.broken
+    assert start == outcomes["always-led"]["example"]["time_ns"]
+    assert 3e9 < end - start < 10e9, "from the end of the session until the broker is back"
+    assert series.bounds == (0.0,)
+    assert {value for _, value in series.lines[OFFLINE]} == {0.0, 1.0, None}
+    ones = [time for time, value in series.lines[OFFLINE] if value == 1.0]
+    assert start == ones[0]
+
+
+def test_what_held_is_not_broken(drawn: dict[str, Series]) -> None:
+    assert drawn["never-more"].broken == ()
+    assert drawn["never-more"].bounds == (3.0,)
+    assert drawn["offline-partitions-recover"].broken == ()
+    assert "it held first at" in drawn["offline-partitions-recover"].summary
+    assert list(drawn["both"].lines) == [OFFLINE, "sum(kafka_server_replicamanager_leadercount)"]
+    assert drawn["both"].bounds == (5.0, 0.0)
+
+
+def test_series_lie_within_their_phase(run: JudgedRun, drawn: dict[str, Series]) -> None:
+    phase = read_phases(run.directory)["fault"]
+    times = [time for time, _ in drawn["always-led"].lines[OFFLINE]]
+    assert phase.start_ms * 1_000_000 <= times[0]
+    assert times[-1] == phase.end_ms * 1_000_000
+    assert drawn["always-led"].lines[OFFLINE][-1][1] is None, "the line ends there"
+
+
+def test_samples_of_a_few_metrics_answer_as_all_do(run: JudgedRun) -> None:
+    """A series ends when its node was asked and says nothing of it, whatever else was asked for."""
+    everything = read_samples(run.directory)
+    some = read_samples(run.directory, ["kafka_controller_kafkacontroller_offlinepartitionscount"])
+    assert list(some.rounds_ms) == list(everything.rounds_ms)
+    expression = parse("kafka_controller_kafkacontroller_offlinepartitionscount")
+    for span in read_phases(run.directory).values():
+        for at in everything.instants(expression, span):
+            assert some.at(expression, span, at) == everything.at(expression, span, at)
+    assert len(some.metric_names()) < len(everything.metric_names())
