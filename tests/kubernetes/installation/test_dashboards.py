@@ -13,7 +13,10 @@ from .conftest import CHART, MONITORING, ROOT
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("highwater_dashboards", ROOT / "scripts" / "dashboards.py")
+    folder = ROOT / "scripts" / "dashboards"
+    spec = importlib.util.spec_from_file_location(
+        "highwater_dashboards", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -26,7 +29,7 @@ def test_they_are_current(generator):
     made = {f"{board.uid}.json": generator.build(board) for board in generator.BOARDS}
     for folder in (CHART / "dashboards", MONITORING):
         written = {path.name: path.read_text() for path in folder.glob("*.json")}
-        assert written == made, "write them anew: .venv/bin/python scripts/dashboards.py"
+        assert written == made, "write them anew: .venv/bin/python -m scripts.dashboards"
 
 
 def test_a_config_map_takes_them(generator):

@@ -1,0 +1,25 @@
+"""The Grafana dashboards that ship: ``python -m scripts.dashboards`` writes them; a test compares.
+
+They are written to the chart and, since kustomize reads no files from outside its folder, beside the manifests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from .campaign import CAMPAIGN
+from .cluster import CLUSTER
+from .experiment import EXPERIMENT
+from .grafana import build
+from .quorum import QUORUM
+from .zookeeper import ZOOKEEPER
+
+__all__ = ["BOARDS", "FOLDERS", "build"]
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+FOLDERS: Final = (
+    _ROOT / "helm" / "highwater" / "dashboards",
+    _ROOT / "manifests" / "components" / "monitoring",
+)
+BOARDS: Final = (CLUSTER, QUORUM, ZOOKEEPER, EXPERIMENT, CAMPAIGN)
