@@ -98,6 +98,11 @@ def checks() -> Document:
 
 
 @pytest.fixture(scope="session")
+def tables() -> Document:
+    return Document(ROOT / "docs" / "tables.md")
+
+
+@pytest.fixture(scope="session")
 def protocol() -> Document:
     return Document(ROOT / "docs" / "protocol.md")
 
