@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
 import pyarrow.parquet as pq
@@ -53,8 +54,10 @@ def test_it_counts_and_keeps_what_failed(highwater: Any) -> None:
     table = pq.read_table("c/results.parquet").to_pylist()
     assert [one["seed"] for one in table if one["verdict"] == "fail"] == failing
     page = Path("c/campaign.html").read_text(encoding="utf-8")
-    assert f'href="{Path(example["run"]).relative_to("c").as_posix()}/report.html"'.replace("=", "%3D") or page
+    run = quote(Path(example["run"]).relative_to("c").as_posix())
+    assert f'href="{run}/report.html"' in page
     assert "transitions of the protocol were reached" in page
+    page = page.replace('"http://www.w3.org/2000/svg"', "").replace("http-equiv", "")
     assert "http" not in page, "the page needs nothing from elsewhere"
 
 

@@ -19,6 +19,50 @@ CHROMIUM = next(
 )
 """Where the browser is; None: there is none."""
 
+POOR_CONTRAST = """
+(() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = text => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+  const light = color => {
+    const linear = one => one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4;
+    const [r, g, b] = color.map(one => linear(one / 255));
+    return .2126 * r + .7152 * g + .0722 * b;
+  };
+  const ratio = (one, other) => {
+    const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
+    return (high + .05) / (low + .05);
+  };
+  const backdrop = element => {
+    const found = [];
+    for (let one = element; one; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      if (one instanceof HTMLElement) found.push(rgba(style.backgroundColor));
+      const rect = one.matches('svg.s') ? one.querySelector('rect') : null;
+      if (rect) found.push(rgba(getComputedStyle(rect).fill));
+    }
+    return found.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll('body *')) {
+    const own = [...element.childNodes].some(one => one.nodeType === 3 && one.data.trim());
+    const hidden = ['SCRIPT', 'STYLE', 'title'].includes(element.tagName) || !element.checkVisibility();
+    if (!own || hidden) continue;
+    const style = getComputedStyle(element), below = backdrop(element);
+    const color = over(rgba(element instanceof SVGElement ? style.fill : style.color), below);
+    if (ratio(color, below) < 4.5) poor.push(`${element.textContent}: ${ratio(color, below).toFixed(2)}`);
+  }
+  return poor;
+})()
+"""
+"""A script that returns each text whose contrast is below 4.5, with its contrast."""
+
 
 class Tab:
     """One page. What its console reports as errors, and exceptions of its script, are in ``complaints``; URLs that it
@@ -33,6 +77,11 @@ class Tab:
         self.responses: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+
+    def forget(self) -> None:
+        """Forget what was complained of and asked for."""
+        for found in (self.complaints, self.requests, self.responses):
+            found.clear()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Ask the browser and return what it answers."""

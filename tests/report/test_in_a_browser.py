@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headless_browser import CHROMIUM, Tab, browser
+from headless_browser import CHROMIUM, POOR_CONTRAST, Tab, browser
 
 from highwater_chaos.report import write_report
 
@@ -26,8 +26,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 @pytest.fixture
 def tab(started: Tab) -> Iterator[Tab]:
     """A tab whose page complained of nothing and asked for nothing but itself."""
-    started.complaints.clear()
-    started.requests.clear()
+    started.forget()
     yield started
     assert started.complaints == []
     assert [url for url in started.requests if not url.endswith("report.html")] == []
@@ -193,8 +192,7 @@ def test_the_policy_stops_a_script_that_got_in(tab: Tab, page: Path) -> None:
     assert not [url for url in tab.responses if url.endswith("/x")], "nor loads a picture"
     refused = [text for text in tab.complaints if "Content Security Policy" in text]
     assert len(refused) >= 2, tab.complaints
-    tab.complaints.clear()
-    tab.requests.clear()
+    tab.forget()
 
 
 def test_the_theme_follows_the_system_until_one_is_chosen(tab: Tab, page: Path) -> None:
@@ -220,50 +218,6 @@ def test_it_is_read_in_one_column_on_a_phone(tab: Tab, page: Path) -> None:
     assert tab.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), "nothing runs out"
 
 
-CONTRAST = """
-(() => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = text => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = text;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
-  };
-  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
-  const light = color => {
-    const linear = one => one <= .04045 ? one / 12.92 : ((one + .055) / 1.055) ** 2.4;
-    const [r, g, b] = color.map(one => linear(one / 255));
-    return .2126 * r + .7152 * g + .0722 * b;
-  };
-  const ratio = (one, other) => {
-    const [high, low] = [light(one), light(other)].sort((a, b) => b - a);
-    return (high + .05) / (low + .05);
-  };
-  const backdrop = element => {
-    const found = [];
-    for (let one = element; one; one = one.parentElement) {
-      const style = getComputedStyle(one);
-      if (one instanceof HTMLElement) found.push(rgba(style.backgroundColor));
-      const rect = one.matches('svg.s') ? one.querySelector('rect') : null;
-      if (rect) found.push(rgba(getComputedStyle(rect).fill));
-    }
-    return found.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
-  };
-  const poor = [];
-  for (const element of document.querySelectorAll('body *')) {
-    const own = [...element.childNodes].some(one => one.nodeType === 3 && one.data.trim());
-    const hidden = ['SCRIPT', 'STYLE', 'title'].includes(element.tagName) || !element.checkVisibility();
-    if (!own || hidden) continue;
-    const style = getComputedStyle(element), below = backdrop(element);
-    const color = over(rgba(element instanceof SVGElement ? style.fill : style.color), below);
-    if (ratio(color, below) < 4.5) poor.push(`${element.textContent}: ${ratio(color, below).toFixed(2)}`);
-  }
-  return poor;
-})()
-"""
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_has_the_contrast_of_wcag_aa(dark: bool, tab: Tab, loss: Any, tmp_path: Path) -> None:
     for index in range(8):
@@ -274,7 +228,7 @@ def test_text_has_the_contrast_of_wcag_aa(dark: bool, tab: Tab, loss: Any, tmp_p
     tab.value("document.querySelectorAll('details').forEach(d => d.open = true)")
     tab.settle()
     assert tab.value("document.querySelectorAll('.leader text').length") >= 8
-    assert tab.value(CONTRAST) == []
+    assert tab.value(POOR_CONTRAST) == []
 
 
 def test_what_is_drawn_has_names_and_what_is_pressed_has_words(tab: Tab, page: Path) -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from highwater_chaos.campaign.detection import Row, seeds_needed
 from highwater_chaos.campaign.examples import Example
 from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
 from highwater_chaos.campaign.seed import Outcome
 from highwater_chaos.campaign.store import PAGE
+from highwater_chaos.report.html import render_page
 from highwater_pipeline.transitions import CATALOGUE, unreached
 
 _QUESTIONS: Final = 30
@@ -33,14 +32,14 @@ def write_page(
     examples: Sequence[tuple[Example, Outcome]],
 ) -> Path:
     """Write the page into the campaign's directory; returns its path."""
-    environment = Environment(
-        loader=PackageLoader("highwater_chaos.campaign", "."), autoescape=True, undefined=StrictUndefined
-    )
     reached = Counter(name for one in outcomes for name in one.transitions)
     missing = unreached(reached)
     questions = [one for one in outcomes if one.verdict in ("error", "inconclusive")]
     wrong = [row for row in rows if not row.as_expected]
-    text = environment.get_template("campaign.html.j2").render(
+    text = render_page(
+        "campaign.html.j2",
+        package="highwater_chaos.campaign",
+        folder=".",
         title=title,
         verdict="pass" if not wrong else next((row.verdict for row in wrong if row.verdict != "pass"), "fail"),
         sentence=sentence_of(rows),
@@ -54,6 +53,7 @@ def write_page(
         ],
         more=max(0, len(questions) - _QUESTIONS),
         coverage=f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions of the protocol were reached.",
+        never=[name for name in CATALOGUE if not reached[name]],
         transitions=[
             {
                 "name": name,

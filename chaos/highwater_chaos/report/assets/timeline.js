@@ -79,6 +79,8 @@
       this.curves = new Map();
       this.due = false;
       this.dragged = false;
+      /** Is called when another part of the run is in sight. */
+      this.changed = () => {};
       find(".tools").hidden = false;
       this.listen(find(".tools"));
       this.update();
@@ -338,6 +340,7 @@
       requestAnimationFrame(() => {
         this.due = false;
         this.update();
+        this.changed();
       });
     }
 
@@ -417,9 +420,27 @@
     }
   }
 
+  /** Let several timelines, of runs that are compared, show the same time. @param {Timeline[]} views */
+  function together(views) {
+    /** @type {Timeline | null} The one that leads: where the pointer or the focus was last. */
+    let leader = null;
+    for (const view of views) {
+      for (const kind of ["pointerdown", "wheel", "focusin", "pointerenter"]) {
+        view.section.addEventListener(kind, () => (leader = view), { passive: true });
+      }
+      view.changed = () => {
+        if (leader !== view) return;
+        const { from, to } = view.sight;
+        const others = views.filter(other => other !== view);
+        others.forEach(other => other.show((from * view.end) / other.end, (to * view.end) / other.end));
+      };
+    }
+  }
+
   const views = [...document.querySelectorAll("section.timeline")].map(section => {
     return new Timeline(/** @type {HTMLElement} */ (section));
   });
+  together(views);
   document.addEventListener("click", event => {
     const link = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("a[data-at]"));
     if (!link || views.length === 0) return;
