@@ -20,7 +20,7 @@ help:
 
 setup: $(VENV)/.complete
 
-$(VENV)/.complete: pyproject.toml locks/dev.txt locks/jdk.txt locks/uv.txt scripts/setup
+$(VENV)/.complete: pyproject.toml locks/dev.txt locks/jdk.txt locks/uv.txt locks/s3-server.txt scripts/setup
 	@sh scripts/setup $(VENV)
 
 demo: setup

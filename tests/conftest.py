@@ -11,16 +11,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
+import threading
+import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from highwater_pipeline.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 
 SHORT_NS = 2_000_000_000
@@ -31,6 +37,7 @@ SPARK = (
     "campaign/test_on_spark.py",
     "cli/test_campaign.py",
     "cli/test_check.py",
+    "cli/test_remote.py",
     "kubernetes/experiments/test_judging_on_spark.py",
     "linearizability/test_spark.py",
     "pipeline/test_spark.py",
@@ -257,3 +264,48 @@ def interop_java(kafka_jars: str, tmp_path_factory: pytest.TempPathFactory) -> l
     compiler = ["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
     subprocess.run([*compiler, "-cp", kafka_jars, "-d", str(classes), str(source)], check=True, timeout=120)
     return ["java", *JVM, "-cp", f"{kafka_jars}:{classes}", "Interop"]
+
+
+@dataclass(frozen=True)
+class ObjectStore:
+    """A server that speaks S3, on loopback, with one bucket."""
+
+    endpoint: str
+    bucket: str
+    environment: dict[str, str]
+
+    @property
+    def address(self) -> str:
+        return f"s3a://{self.bucket}"
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[ObjectStore]:
+    """A real server, a program of its own, on a port that the system chose."""
+    program = Path(sys.prefix) / "s3-server" / "bin" / "moto_server"
+    if not program.exists():
+        pytest.skip("needs a server that speaks S3: make setup")
+    with subprocess.Popen([program, "-H", "127.0.0.1", "-p", "0"], stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        endpoint = next(found[0] for line in server.stderr if (found := re.search(r"http://127.0.0.1:\d+", line)))
+        threading.Thread(target=server.stderr.read, daemon=True).start()  # a line for each request
+        environment = {
+            "AWS_ACCESS_KEY_ID": "AKIAHIGHWATERTEST",
+            "AWS_SECRET_ACCESS_KEY": "not-to-be-seen-anywhere",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": endpoint,
+        }
+        urllib.request.urlopen(urllib.request.Request(f"{endpoint}/runs-of-highwater", method="PUT")).close()
+        try:
+            yield ObjectStore(endpoint, "runs-of-highwater", environment)
+        finally:
+            server.kill()
+
+
+@pytest.fixture
+def s3(s3_server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
+    """The same, with this process's environment set for it."""
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    _filesystem.cache_clear()  # another test's endpoint
+    return s3_server

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from highwater_chaos.assertions import ask_prometheus, judge_assertions, read_phases, write_answers
 from highwater_chaos.backends import make_backend
 from highwater_chaos.engine import run_experiment
-from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec
+from highwater_chaos.experiment import ChaosExperiment, ExperimentSpec, load_experiment
 from highwater_chaos.junit import write_junit
 from highwater_chaos.live_run import LiveRun
 from highwater_chaos.report import write_report
@@ -20,10 +20,14 @@ from highwater_chaos.run_directory import new_run_directory, new_spool_directory
 from highwater_chaos.run_log import logged_to
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_summary import read_summary, summary_of, write_summary
+from highwater_chaos.user_error import UserError
 from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
+from highwater_pipeline.remote import AnyPath
+from highwater_pipeline.store import write_units
 from highwater_pipeline.tables import load_run, open_run
+from highwater_pipeline.units import RunFacts
 from highwater_runtime.sim import frozen_collector
 
 
@@ -134,7 +138,7 @@ def judge_recordings(experiment: ChaosExperiment, directory: Path) -> Judgement:
     return judge_log_and_registers(load_run(directory), experiment.spec.checks)
 
 
-def judge_on_spark(experiment: ChaosExperiment, directory: Path, master: str | None = None) -> Judgement:
+def judge_on_spark(experiment: ChaosExperiment, directory: AnyPath, master: str | None = None) -> Judgement:
     """The same on Spark (``master`` None: all cores of this machine).
 
     Raises:
@@ -146,3 +150,37 @@ def judge_on_spark(experiment: ChaosExperiment, directory: Path, master: str | N
     no_registers = experiment.spec.workload.metadata is None
     judge = spark.check_on_spark if no_registers else spark.check_log_and_registers_on_spark
     return judge(directory, master, experiment.spec.checks)
+
+
+class HasRegisters(UserError):  # noqa: N818 - says what it has
+    """A run whose clients operated on registers, which a store does not hold."""
+
+
+def store_run(directory: Path, store: AnyPath) -> AnyPath:
+    """Split a run directory by partition and write it into a store; returns the run's directory there.
+
+    Raises:
+        HasRegisters: a store does not hold them.
+        FileExistsError: the store has that run already.
+        BadSummary, BadTable: the run directory is not whole.
+    """
+    spec = load_experiment(directory / "experiment.yaml").spec
+    if spec.workload.metadata is not None:
+        raise HasRegisters(f"{directory}: has registers, which a store does not hold; give check the run itself")
+    known = tuple(_known_to_the_run(spec, directory))
+
+    def complete(facts: RunFacts) -> RunFacts:
+        return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
+
+    return write_units(open_run(directory), store, tuple(spec.checks), complete)
+
+
+def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:
+    """Yield a sentence for each thing that the tables do not say and that no pass is compatible with."""
+    summary = read_summary(directory)
+    yield from summary.inconclusive_reasons
+    for one in summary.violations:
+        yield f"{one.name}, which a store does not hold, was found while it ran: {one.what}"
+    for assertion in judge_assertions(spec, directory):
+        if assertion.holds is not True:
+            yield f"an assertion, which a store does not hold, is not met: {assertion.reason}"

@@ -23,6 +23,7 @@ from highwater_chaos.load import Load
 from highwater_chaos.run_environment import environment_here
 from highwater_chaos.run_result import RunResult
 from highwater_chaos.run_settings import settings_of
+from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.tables import OPERATIONS_FILE, RUN_FILE
 
@@ -108,7 +109,7 @@ def write_summary(directory: Path, summary: RunSummary) -> None:
     (directory / RUN_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=2) + b"\n")
 
 
-def is_run_directory(directory: Path) -> bool:
+def is_run_directory(directory: AnyPath) -> bool:
     """Whether a directory is one that a run left, whole or not, and not one of tables that others recorded."""
     return any((directory / name).exists() for name in _WRITTEN_BY_RUNS)
 

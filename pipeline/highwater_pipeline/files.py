@@ -15,6 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.rows import Row, RowKind
 
 _SHOWN: Final = 160
@@ -28,7 +29,7 @@ class BadTable(ValueError):  # noqa: N818 - what is wrong is the table
     """A file is not the table that it should be; the message says where, what was expected and what was found."""
 
 
-def read_jsonl(path: Path, kind: RowKind[Row], run_id: str) -> pa.Table:
+def read_jsonl(path: AnyPath, kind: RowKind[Row], run_id: str) -> pa.Table:
     """A JSON Lines file as an Arrow table of ``kind.schema``; ``run_id`` stands where lines name none.
 
     It is read in parts, so that it takes little more memory than the table.
@@ -38,7 +39,7 @@ def read_jsonl(path: Path, kind: RowKind[Row], run_id: str) -> pa.Table:
     return _together(jsonl_parts(path, kind, run_id), kind)
 
 
-def jsonl_parts(path: Path, kind: RowKind[Row], run_id: str) -> Iterator[pa.Table]:
+def jsonl_parts(path: AnyPath, kind: RowKind[Row], run_id: str) -> Iterator[pa.Table]:
     """As :func:`read_jsonl`, but yield the table in parts of some megabytes."""
     with path.open("rb") as file:
         yield from _parse(file, kind, run_id, str(path))
@@ -132,7 +133,7 @@ def write_jsonl(path: Path, rows: Iterable[Row]) -> None:
         file.writelines(encode(row) + b"\n" for row in rows)
 
 
-def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
+def read_parquet(path: AnyPath, kind: RowKind[Row]) -> pa.Table:
     """A Parquet file as an Arrow table of ``kind.schema``.
 
     A column that may be null may be missing. Raises :class:`BadTable` where the columns or their types are others, or a
@@ -141,10 +142,11 @@ def read_parquet(path: Path, kind: RowKind[Row]) -> pa.Table:
     return _together(parquet_parts(path, kind), kind)
 
 
-def parquet_parts(path: Path, kind: RowKind[Row]) -> Iterator[pa.Table]:
+def parquet_parts(path: AnyPath, kind: RowKind[Row]) -> Iterator[pa.Table]:
     """As :func:`read_parquet`, but yield the table in parts."""
     try:
-        with pq.ParquetFile(path) as file:
+        where, filesystem = arrow_of(path)
+        with pq.ParquetFile(where, filesystem=filesystem) as file:
             _columns_fit(path, {field.name: field.type for field in file.schema_arrow}, kind)
             for batch in file.iter_batches(_PART_ROWS):
                 yield _cast(path, pa.Table.from_batches([batch]), kind)
@@ -152,7 +154,7 @@ def parquet_parts(path: Path, kind: RowKind[Row]) -> Iterator[pa.Table]:
         raise BadTable(f"{path}: expected a Parquet file, found: {error}") from error
 
 
-def _columns_fit(path: Path, found: dict[str, pa.DataType], kind: RowKind[Row]) -> None:
+def _columns_fit(path: AnyPath, found: dict[str, pa.DataType], kind: RowKind[Row]) -> None:
     for field in kind.schema:
         if field.name not in found and not field.nullable:
             raise BadTable(f"{path}: expected a column `{field.name}`, found {', '.join(sorted(found))}")
@@ -161,7 +163,7 @@ def _columns_fit(path: Path, found: dict[str, pa.DataType], kind: RowKind[Row]) 
             raise BadTable(f"{path}: expected columns {', '.join(kind.schema.names)}, found `{name}` too")
 
 
-def _cast(path: Path, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
+def _cast(path: AnyPath, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
     for field in kind.schema:
         if field.name not in table.schema.names:  # as a line may leave it out
             table = table.append_column(field, pa.nulls(table.num_rows, field.type))
@@ -171,10 +173,20 @@ def _cast(path: Path, table: pa.Table, kind: RowKind[Row]) -> pa.Table:
         raise BadTable(f"{path}: expected the columns of {kind.name}, found: {error}") from error
 
 
-def write_parquet(path: Path, table: pa.Table) -> None:
+def write_parquet(path: AnyPath, table: pa.Table) -> None:
     """Write a table as one Parquet file, replacing it; its directory is made where it is missing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, path, compression="zstd")
+    make_parent(path)
+    where, filesystem = arrow_of(path)
+    with reaching(path):
+        pq.write_table(table, where, filesystem=filesystem, compression="zstd")
+
+
+def make_parent(path: AnyPath) -> None:
+    """Make the directory of a file where it is missing."""
+    if isinstance(path, RemotePath):
+        path.parent.make_directory()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
 
 
 def _shown(line: bytes) -> str:

@@ -9,8 +9,10 @@ kernel sees. So each Spark task reads the files of its own units, and nothing is
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from highwater_pipeline.files import BadTable, write_parquet
+from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
 from highwater_pipeline.view import View
@@ -52,7 +55,7 @@ class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 class StoredUnit:
     """Where one unit of a store lies, and how many rows each of its tables has."""
 
-    directory: Path
+    directory: AnyPath
     partition: str
     rows: dict[str, int]
 
@@ -69,10 +72,10 @@ class StoredRun:
 
 def write_units(
     run: RunTables | RunParts,
-    store: Path,
+    store: AnyPath,
     checks: tuple[str, ...] | None = None,
     complete: Callable[[RunFacts], RunFacts] = lambda facts: facts,
-) -> Path:
+) -> AnyPath:
     """Split a run and write it into ``store``; returns the run's directory, which has its name when it is whole.
 
     Of a run that is read part by part no more is in memory than :func:`~highwater_pipeline.units.split` says.
@@ -83,40 +86,62 @@ def write_units(
         BadTable: the run cannot be read.
     """
     directory = store / _segment(_RUN, run.run_id)
+    exists = FileExistsError(f"{directory}: the store has this run already; remove it, or write to another store")
+    if isinstance(directory, RemotePath):
+        # Nothing can be renamed there: the run is whole when it has this file, which is written last.
+        if (directory / _STORED).exists():
+            raise exists
+        _write_run(run, directory, checks, complete)
+        return directory
     if directory.exists():
-        raise FileExistsError(f"{directory}: the store has this run already; remove it, or write to another store")
-    partial = store / f".{directory.name}"
-    partial.mkdir(parents=True)
+        raise exists
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
-        facts, units = split(run)
-        entries = tuple(_write_unit(partial, unit) for unit in units)
-        entry = _RunEntry(facts=complete(facts), checks=checks, units=entries)
-        (partial / _STORED).write_bytes(msgspec.json.encode(entry))
-        partial.rename(directory)
+        _write_run(run, partial, checks, complete)
+        partial.chmod(0o755)
+        try:
+            partial.rename(directory)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):  # another process was faster
+                raise exists from error
+            raise
     except BaseException:
         shutil.rmtree(partial)
         raise
     return directory
 
 
-def is_stored_run(directory: Path) -> bool:
+def _write_run(
+    run: RunTables | RunParts,
+    directory: AnyPath,
+    checks: tuple[str, ...] | None,
+    complete: Callable[[RunFacts], RunFacts],
+) -> None:
+    facts, units = split(run)
+    entries = tuple(_write_unit(directory, unit) for unit in units)
+    entry = _RunEntry(facts=complete(facts), checks=checks, units=entries)
+    (directory / _STORED).write_bytes(msgspec.json.encode(entry))
+
+
+def is_stored_run(directory: AnyPath) -> bool:
     """Whether a directory is one of a run in a store, whole or not."""
     return directory.name.startswith(_RUN) and directory.is_dir()
 
 
-def stored_runs(store: Path) -> list[StoredRun]:
+def stored_runs(store: AnyPath) -> list[StoredRun]:
     """The runs of a store, in order of their names.
 
     Raises :class:`~highwater_pipeline.files.BadTable` for a run that was not written to its end, or
     where there is none.
     """
-    directories = sorted(store.glob(f"{_RUN}*"))
+    directories: list[AnyPath] = sorted(store.glob(f"{_RUN}*"), key=str)
     if not directories:
         raise BadTable(f"{store}: expected a store with directories {_RUN}…, found none")
     return [open_stored_run(directory) for directory in directories]
 
 
-def open_stored_run(directory: Path) -> StoredRun:
+def open_stored_run(directory: AnyPath) -> StoredRun:
     """One run of a store, by its directory.
 
     Raises :class:`~highwater_pipeline.files.BadTable` where it was not written to its end.
@@ -142,7 +167,7 @@ def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
     return Unit(facts, unit.partition, history, events, replica_log)
 
 
-def _write_unit(directory: Path, unit: Unit) -> _UnitEntry:
+def _write_unit(directory: AnyPath, unit: Unit) -> _UnitEntry:
     rows: dict[str, int] = {}
     for name in UNIT_SCHEMAS:
         table = getattr(unit, name).to_arrow()
@@ -154,7 +179,8 @@ def _write_unit(directory: Path, unit: Unit) -> _UnitEntry:
 def _read(unit: StoredUnit, name: str) -> pa.Table:
     path, schema = unit.directory / f"{name}.parquet", UNIT_SCHEMAS[name]
     try:
-        table = pq.read_table(path, partitioning=None)
+        where, filesystem = arrow_of(path)
+        table = pq.read_table(where, filesystem=filesystem, partitioning=None)
     except (OSError, pa.ArrowException) as error:
         raise BadTable(f"{path}: expected a table of a store, found: {error}") from error
     if (table.schema.names, table.schema.types) != (schema.names, schema.types):

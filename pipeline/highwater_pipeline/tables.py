@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Generic
 
 import msgspec
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 
 from highwater_pipeline.files import BadTable, jsonl_parts, parquet_parts
 from highwater_pipeline.micro_operations import pair
+from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.rows import FAULT_ROWS, NODE_EVENT_ROWS, OPERATION_ROWS, REPLICA_LOG_ROWS, Row, RowKind
 from highwater_pipeline.settings import UNKNOWN, Settings
 
@@ -89,7 +89,7 @@ class RunTables:
         )
 
 
-def load_run(run_dir: Path | str, settings: Settings | None = None) -> RunTables:
+def load_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunTables:
     """Read a run directory into memory, all at once; see :func:`open_run`, whose errors are raised here."""
     return in_memory(open_run(run_dir, settings))
 
@@ -116,7 +116,7 @@ def _whole(parts: Iterable[pa.Table], kind: RowKind[Row]) -> pa.Table:
     return pa.concat_tables([kind.schema.empty_table(), *parts]).combine_chunks()
 
 
-def open_run(run_dir: Path | str, settings: Settings | None = None) -> RunParts:
+def open_run(run_dir: AnyPath | str, settings: Settings | None = None) -> RunParts:
     """Open a run directory: ``history/operations``, ``events/nodes``, ``dumps/replica_log`` and ``faults``, each as
     ``.jsonl`` or ``.parquet``, ``events/recorded.json``, and the settings in ``run.json`` (``settings`` where given).
     Only the history must be there; a file is taken for a history alone.
@@ -124,7 +124,7 @@ def open_run(run_dir: Path | str, settings: Settings | None = None) -> RunParts:
     Raises ``FileNotFoundError`` where it is not, :class:`~highwater_pipeline.files.BadTable` where a file is not
     strictly what it should be.
     """
-    directory = Path(run_dir)
+    directory = located(run_dir)
     if directory.is_file():
         file = _File(directory, OPERATION_ROWS)
         run_id = file.run_id() or directory.stem
@@ -159,7 +159,7 @@ def open_run(run_dir: Path | str, settings: Settings | None = None) -> RunParts:
 class _File(Generic[Row]):
     """One table of a run."""
 
-    path: Path
+    path: AnyPath
     kind: RowKind[Row]
 
     def run_id(self) -> str | None:
@@ -184,14 +184,14 @@ class _File(Generic[Row]):
             yield part
 
 
-def _find(directory: Path, name: str, kind: RowKind[Row]) -> _File[Row] | None:
+def _find(directory: AnyPath, name: str, kind: RowKind[Row]) -> _File[Row] | None:
     lines, parquet = directory / f"{name}.jsonl", directory / f"{name}.parquet"
     if lines.exists() and parquet.exists():
         raise BadTable(f"{directory}: expected {name} once, found it as .jsonl and as .parquet")
     return _File(lines, kind) if lines.exists() else _File(parquet, kind) if parquet.exists() else None
 
 
-def _recorded_events(path: Path) -> RecordedEvents | None:
+def _recorded_events(path: AnyPath) -> RecordedEvents | None:
     if not path.exists():
         return None
     try:
@@ -200,7 +200,7 @@ def _recorded_events(path: Path) -> RecordedEvents | None:
         raise BadTable(f"{path}: expected the kinds of events that were recorded, and why: {error}") from error
 
 
-def _settings(path: Path) -> Settings:
+def _settings(path: AnyPath) -> Settings:
     if not path.exists():
         return UNKNOWN
     try:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -16,7 +17,7 @@ import typer
 from highwater_chaos.assertions import judge_assertions
 from highwater_chaos.cli.choices import Engine, Format, Model
 from highwater_chaos.cli.exits import Exit, UsageError
-from highwater_chaos.cli.histories import bytes_of, histories_of
+from highwater_chaos.cli.histories import at_hand, bytes_of, histories_of
 from highwater_chaos.experiment import load_experiment
 from highwater_chaos.judged_run import judge_on_spark, judge_recordings, write_verdict
 from highwater_chaos.report import BadRunFile
@@ -30,6 +31,7 @@ from highwater_pipeline.jepsen import open_jepsen
 from highwater_pipeline.judge import judge_log_and_registers, judge_run, judge_stored
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import check_registers
+from highwater_pipeline.remote import AnyPath
 from highwater_pipeline.settings import EVERY_TOPIC, UNKNOWN, Acks, Settings
 from highwater_pipeline.store import is_stored_run, open_stored_run
 from highwater_pipeline.tables import in_memory, load_run, open_run
@@ -45,7 +47,8 @@ def check(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH...", help="Run directories, directories of them, stores, operations files, or patterns."
+            metavar="PATH...",
+            help="Run directories, directories of them, stores, operations files, patterns, or addresses (s3://…).",
         ),
     ],
     written: Annotated[
@@ -89,23 +92,30 @@ def check(
         raise UsageError("--master is for Spark: leave out --engine process")
     settings = _settings(acks, idempotence, retention=retention)
     asked, refused = _asked(paths, settings, written, model)
-    found: dict[str, tuple[Path, Judgement, dict[str, Any]]] = {}
-    for history in (one for one in asked if isinstance(one, Path)):
-        chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
-        began = time.monotonic()
-        print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
-        try:
-            judgement = _judge(history, written, model, chosen, master, settings)
-            verdict = _verdict(history, judgement, model)
-        except UserError as error:
-            refused[str(history)] = str(error)
-            print(error, file=sys.stderr)
-            continue
-        start = ", Spark's start included" if chosen == "spark" else ""
-        print(f"judged in {time.monotonic() - began:.1f} s{start}", file=sys.stderr)
-        found[str(history)] = history, judgement, verdict
-        if not as_json:
-            _print(judgement.run_id, verdict)
+    found: dict[str, tuple[AnyPath, Judgement, dict[str, Any]]] = {}
+    with ExitStack() as session:
+        together: dict[str, Judgement] = {}
+        for history in (one for one in asked if not isinstance(one, str)):
+            chosen: Engine = engine or ("spark" if master is not None or bytes_of(history) > _FOR_SPARK else "process")
+            began = time.monotonic()
+            print(f"judging {history}{' on Spark' if chosen == 'spark' else ''}", file=sys.stderr)
+            try:
+                if chosen == "spark":
+                    _start_spark(session, master)
+                    if str(history) not in together and settings is None:
+                        together |= _judge_stored_together(asked, history)
+                judgement, verdict = _found(
+                    history, written, model, chosen, master, settings, together.get(str(history))
+                )
+            except UserError as error:
+                refused[str(history)] = str(error)
+                print(error, file=sys.stderr)
+                continue
+            start = ", Spark's start included" if chosen == "spark" and not found else ""
+            print(f"judged in {time.monotonic() - began:.1f} s{start}", file=sys.stderr)
+            found[str(history)] = history, judgement, verdict
+            if not as_json:
+                _print(judgement.run_id, verdict)
     if as_json and (found or len(asked) > 1):
         names = [str(one) for one in asked]
         rows = [_row(*found[name]) if name in found else _row_of_refused(name, refused[name]) for name in names]
@@ -116,12 +126,12 @@ def check(
 
 def _asked(
     paths: Sequence[str], settings: Settings | None, written: Format, model: Model | None
-) -> tuple[list[Path | str], dict[str, str]]:
+) -> tuple[list[AnyPath | str], dict[str, str]]:
     """Return what ``paths`` name, each once and in order, and why some of it cannot be judged, by its name.
 
     A string is a name that is refused already. That is said before anything is judged, which may take minutes.
     """
-    asked: dict[str, Path | str] = {}
+    asked: dict[str, AnyPath | str] = {}
     refused: dict[str, str] = {}
 
     def refuse(name: str, error: UserError) -> None:
@@ -145,7 +155,7 @@ def _asked(
     return list(asked.values()), refused
 
 
-def _refuse_early(history: Path, settings: Settings | None, written: Format, model: Model | None) -> None:
+def _refuse_early(history: AnyPath, settings: Settings | None, written: Format, model: Model | None) -> None:
     """Raise :class:`UsageError` for what is seen to be wrong without reading the history."""
     if history.is_file():
         return
@@ -154,14 +164,15 @@ def _refuse_early(history: Path, settings: Settings | None, written: Format, mod
     if written != "highwater":
         raise UsageError(f"{history}: is a directory; --format {written} needs a file")
     if is_run_directory(history):
-        _refuse(lambda: ensure_judgeable(history))
+        if isinstance(history, Path):  # else as soon as its files are here
+            _refuse(lambda: ensure_judgeable(history))
         if settings is not None:
             raise UsageError(
                 f"{history}: its run.json says what was promised; leave out --acks, --idempotence, --retention"
             )
 
 
-def _row(history: Path, judgement: Judgement, found: Mapping[str, Any]) -> dict[str, Any]:
+def _row(history: AnyPath, judgement: Judgement, found: Mapping[str, Any]) -> dict[str, Any]:
     """A run in the JSON document."""
     shown = {name: found[name] for name in ("verdict", "reasons", "anomalies", "checks", "assertions")}
     unseen: int | None = None  # not known
@@ -206,19 +217,19 @@ def _settings(acks: Acks | None, idempotence: bool | None, *, retention: bool) -
     return Settings(acks, idempotence, retention=deleting, compaction=())
 
 
-def _verdict(history: Path, judgement: Judgement, model: str | None) -> dict[str, Any]:
+def _verdict(history: AnyPath, judgement: Judgement, model: str | None, *, keep: bool = True) -> dict[str, Any]:
     """As ``verdict.json`` has it: of a run directory by what ``run`` knew too, its inconclusive_reasons and broken
     invariants.
 
-    A run directory that was never judged has its verdict and report from now on.
+    A run directory that was never judged has its verdict and report from now on; with ``keep`` false it is a copy.
     """
-    if not is_run_directory(history):
+    if not isinstance(history, Path) or not is_run_directory(history):
         return _of_recordings(judgement)
     summary = _refuse(lambda: read_summary(history))
     if model is not None:  # of one model alone, whatever else the run was asked
         return of_one_model(judgement, summary)
     experiment = load_experiment(history / "experiment.yaml")
-    if not (history / "verdict.json").exists():
+    if keep and not (history / "verdict.json").exists():
         found = _refuse(lambda: write_verdict(history, experiment, judgement))
         print(f"written: {history}/verdict.json, junit.xml and report.html", file=sys.stderr)
         return found
@@ -250,27 +261,79 @@ def _of_recordings(judgement: Judgement, inconclusive_reasons: Sequence[str] = (
     return {**found, "verdict": verdict, "reasons": reasons, "inconclusiveReasons": because, "assertions": []}
 
 
+def _start_spark(session: ExitStack, master: str | None) -> None:
+    """Start the session that all of this command's runs are judged in, unless it is there."""
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
+
+    try:
+        session.enter_context(spark.open_session(master))
+    except (JavaNotFound, spark.SparkFailed) as error:
+        raise UsageError(str(error)) from error
+
+
+def _judge_stored_together(asked: Sequence[AnyPath | str], first: AnyPath) -> dict[str, Judgement]:
+    """Judge all runs of a store, ``first`` one of them, in one job; nothing if one of them cannot be judged, so that
+    each says what is wrong with it."""
+    if not is_stored_run(first):
+        return {}
+    from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
+
+    names = [one for one in asked if not isinstance(one, str) and one.parent == first.parent and is_stored_run(one)]
+    try:
+        return dict(zip(map(str, names), spark.spark_judge_stored_at(names), strict=True))
+    except (BadTable, OSError):
+        return {}
+
+
+def _found(
+    history: AnyPath,
+    written: Format,
+    model: Model | None,
+    engine: Engine,
+    master: str | None,
+    settings: Settings | None,
+    judged: Judgement | None,
+) -> tuple[Judgement, dict[str, Any]]:
+    """Return the judgement of a history, unless it is ``judged`` already, and the verdict.
+
+    Of what is elsewhere, a copy is judged here; of a run directory Spark judges the recordings where they are.
+    """
+    try:
+        stored = is_stored_run(history)
+        copied = not stored and (engine == "process" or written != "highwater" or is_run_directory(history))
+        if not copied:
+            judgement = judged or _judge(history, history, written, model, engine, master, settings)
+            return judgement, _verdict(history, judgement, model)
+        with at_hand(history) as here:
+            judgement = _judge(history, here, written, model, engine, master, settings)
+            return judgement, _verdict(here, judgement, model, keep=here == history)
+    except OSError as error:
+        raise UsageError(str(error)) from error
+
+
 def _judge(
-    history: Path,
+    history: AnyPath,
+    here: AnyPath,
     written: Format,
     model: Model | None,
     engine: Engine,
     master: str | None,
     settings: Settings | None,
 ) -> Judgement:
+    """Judge a history, of which ``here`` is a copy or itself."""
     try:
         if is_stored_run(history):
             return _judge_stored(history, engine, master, settings)
         if written == "jepsen-edn":
-            return _judge_jepsen(history, model or "log", engine, master, settings)
+            return _judge_jepsen(Path(str(here)), model or "log", engine, master, settings)
         if engine == "process":
-            return _judge_here(history, model, settings)
-        return _judge_on_spark(history, model, master, settings)
+            return _judge_here(here, model, settings)
+        return _judge_on_spark(history, here, model, master, settings)
     except (BadTable, OSError, JavaNotFound) as error:
         raise UsageError(str(error)) from error
 
 
-def _judge_stored(history: Path, engine: Engine, master: str | None, settings: Settings | None) -> Judgement:
+def _judge_stored(history: AnyPath, engine: Engine, master: str | None, settings: Settings | None) -> Judgement:
     run = open_stored_run(history)
     if settings is not None:
         if run.facts.settings != UNKNOWN:
@@ -288,18 +351,20 @@ def _judge_stored(history: Path, engine: Engine, master: str | None, settings: S
         raise UsageError(str(error)) from error
 
 
-def _judge_here(history: Path, model: Model | None, settings: Settings | None) -> Judgement:
+def _judge_here(history: AnyPath, model: Model | None, settings: Settings | None) -> Judgement:
     if model == "register" and history.is_dir():  # it is not known what a crashed node withstood
         return judge_log_and_registers(load_run(history), list(REGISTER_CHECKS))
     if model == "register":
         return check_registers(load_run(history))
-    if model is None and (history / "experiment.yaml").is_file():
+    if model is None and isinstance(history, Path) and (history / "experiment.yaml").is_file():
         # As ``run`` judged it.
         return judge_recordings(load_experiment(history / "experiment.yaml"), history)
     return judge_run(open_run(history, settings))
 
 
-def _judge_on_spark(history: Path, model: Model | None, master: str | None, settings: Settings | None) -> Judgement:
+def _judge_on_spark(
+    history: AnyPath, here: AnyPath, model: Model | None, master: str | None, settings: Settings | None
+) -> Judgement:
     from highwater_pipeline import spark  # noqa: PLC0415 - PySpark takes a second to import
 
     try:
@@ -307,8 +372,8 @@ def _judge_on_spark(history: Path, model: Model | None, master: str | None, sett
             return spark.check_log_and_registers_on_spark(history, master, list(REGISTER_CHECKS))
         if model == "register":
             return spark.check_registers_on_spark(history, master)
-        if model is None and (history / "experiment.yaml").is_file():
-            return judge_on_spark(load_experiment(history / "experiment.yaml"), history, master)
+        if model is None and isinstance(here, Path) and (here / "experiment.yaml").is_file():
+            return judge_on_spark(load_experiment(here / "experiment.yaml"), history, master)
         return spark.check_on_spark(history, master, settings=settings)
     except spark.SparkFailed as error:
         raise UsageError(str(error)) from error
@@ -324,7 +389,7 @@ def _judge_jepsen(
         # Spark reads tables; the file's name is the run's.
         table = Path(folder) / f"{history.stem}.parquet"
         write_parquet(table, in_memory(run).operations)
-        return _judge_on_spark(table, model, master, settings)
+        return _judge_on_spark(table, table, model, master, settings)
 
 
 def _print(run_id: str, found: Mapping[str, Any]) -> None:

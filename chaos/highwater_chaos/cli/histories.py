@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import glob
+import shutil
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 from highwater_chaos.cli.exits import UsageError
 from highwater_chaos.run_summary import is_run_directory
+from highwater_pipeline.remote import AnyPath, BadAddress, RemotePath, located, parent_of_pattern
 from highwater_pipeline.store import is_stored_run
 from highwater_pipeline.tables import NODE_EVENTS_FILE, OPERATIONS_FILE, REPLICA_LOG_FILE
 
@@ -18,20 +21,60 @@ _LEVELS: Final = 2
 _TABLES: Final = (OPERATIONS_FILE, NODE_EVENTS_FILE, REPLICA_LOG_FILE)
 
 
-def histories_of(path: str) -> list[Path]:
+def histories_of(path: str) -> list[AnyPath]:
     """Return all runs and files that a path names, each once, in order.
 
-    It is a run directory, a run of a store, a directory of such, a file, a pattern of any of them, or a ``file://``
-    address.
+    It is a run directory, a run of a store, a directory of such, a file, a pattern of any of them, or an address
+    (``file://``, ``s3://``, ``s3a://``, ``hdfs://``).
 
     Raises:
-        UsageError: it names nothing.
+        UsageError: it names nothing, or the store cannot be asked.
     """
-    return list(dict.fromkeys(_named(path)))
+    try:
+        place = located(path)
+        named = _named_in_store(place) if isinstance(place, RemotePath) else _named(path, place)
+        return list(dict.fromkeys(named))
+    except (BadAddress, OSError) as error:
+        raise UsageError(str(error)) from error
 
 
-def bytes_of(history: Path) -> int:
+@contextmanager
+def at_hand(history: AnyPath) -> Iterator[Path]:
+    """A file or a run directory as local files: itself, or a copy that is gone when the block ends.
+
+    Raises:
+        UsageError: it cannot be copied.
+    """
+    if not isinstance(history, RemotePath):
+        yield history
+        return
+    with tempfile.TemporaryDirectory(prefix="highwater-copy-") as folder:
+        copy = Path(folder) / history.name
+        try:
+            files = [history] if history.is_file() else [file for file, _ in history.files()]
+            for file in files:
+                relative = file.key.relative_to(history.key)
+                if ".." in relative.parts:
+                    raise UsageError(f"{file}: expected the files of a run, found a name with '..'")
+                target = copy / relative
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with file.open() as source, target.open("wb") as destination:
+                    shutil.copyfileobj(source, destination, 1 << 20)
+        except OSError as error:
+            raise UsageError(str(error)) from error
+        yield copy
+
+
+def bytes_of(history: AnyPath) -> int:
     """Return the size of the tables that checks read."""
+    if isinstance(history, RemotePath):
+        tables = tuple(f"{name}{suffix}" for name in _TABLES for suffix in (".jsonl", ".parquet"))
+        stored = is_stored_run(history)
+        return history.size() or sum(
+            size
+            for file, size in history.files()
+            if (stored and file.suffix == ".parquet") or str(file).endswith(tables)
+        )
     if history.is_file():
         return history.stat().st_size
     if is_stored_run(history):
@@ -40,8 +83,20 @@ def bytes_of(history: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _named(path: str) -> list[Path]:
-    local = _local(path)
+def _named_in_store(path: RemotePath) -> list[AnyPath]:
+    above, pattern = parent_of_pattern(path)
+    matches = list(above.glob(pattern)) if pattern else [path] if path.exists() else []
+    if not matches:
+        RemotePath(path.scheme, path.bucket, PurePosixPath()).look_up()
+        raise UsageError(f"{path}: no such file or directory")
+    found: list[AnyPath] = []
+    for match in matches:
+        one = match.is_file() or _is_one_run(match)
+        found += [match] if one else list(_below(match, _LEVELS)) or [match]
+    return found
+
+
+def _named(path: str, local: Path) -> list[AnyPath]:
     if local.is_dir() and not _is_one_run(local):
         return list(_below(local, _LEVELS)) or [local]  # what reads it says why it is no run
     if local.exists():
@@ -49,30 +104,15 @@ def _named(path: str) -> list[Path]:
     matches = [Path(name) for name in sorted(glob.glob(str(local)))]  # noqa: PTH207 - absolute patterns too
     if not matches:
         raise UsageError(f"{path}: no such file or directory")
-    return [one for match in matches for one in _named(str(match))]
+    return [one for match in matches for one in _named(str(match), match)]
 
 
-def _local(path: str) -> Path:
-    if "://" not in path:
-        return Path(path)
-    try:
-        address = urlsplit(path)
-    except ValueError as error:
-        raise UsageError(f"{path}: expected a path or a file:// address: {error}") from error
-    if address.scheme != "file" or address.netloc not in ("", "localhost"):
-        raise UsageError(
-            f"{path}: expected a path or a file:// address, found {address.scheme}://{address.netloc}: copy the run"
-            " here first, or mount the store"
-        )
-    return Path(unquote(address.path))
-
-
-def _is_one_run(directory: Path) -> bool:
+def _is_one_run(directory: AnyPath) -> bool:
     tables = (directory / f"{OPERATIONS_FILE}{suffix}" for suffix in (".jsonl", ".parquet"))
     return is_stored_run(directory) or is_run_directory(directory) or any(table.exists() for table in tables)
 
 
-def _below(directory: Path, levels: int) -> Iterator[Path]:
+def _below(directory: AnyPath, levels: int) -> Iterator[AnyPath]:
     for child in sorted(one for one in directory.iterdir() if one.is_dir()):
         if _is_one_run(child):
             yield child

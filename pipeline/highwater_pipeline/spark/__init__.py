@@ -1,6 +1,12 @@
 """Schedules the check kernels on Spark: on this machine by default, on any master by name."""
 
-from highwater_pipeline.spark.judge import check_on_spark, check_stored_on_spark, spark_judge, spark_judge_store
+from highwater_pipeline.spark.judge import (
+    check_on_spark,
+    check_stored_on_spark,
+    spark_judge,
+    spark_judge_store,
+    spark_judge_stored_at,
+)
 from highwater_pipeline.spark.registers import (
     check_log_and_registers_on_spark,
     check_registers_on_spark,
@@ -18,4 +24,5 @@ __all__ = [
     "spark_check_registers",
     "spark_judge",
     "spark_judge_store",
+    "spark_judge_stored_at",
 ]

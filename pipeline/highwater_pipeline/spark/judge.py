@@ -8,7 +8,6 @@ The driver sees findings, which are few, and merges them exactly as the process 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +17,10 @@ from pyspark.sql import SparkSession
 from highwater_pipeline.checks import check_unit
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judgement import Judgement, UnitFindings, merge, selected
+from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
-from highwater_pipeline.store import StoredRun, StoredUnit, read_unit, stored_runs
+from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
 from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import RunFacts, Unit, split
 from highwater_pipeline.view import View
@@ -49,7 +49,7 @@ _TABLES: Final = ("history", "events", "replica_log")
 
 
 def check_on_spark(
-    run_dir: Path | str,
+    run_dir: AnyPath | str,
     master: str | None = None,
     checks: Sequence[str] | None = None,
     settings: Settings | None = None,
@@ -62,7 +62,7 @@ def check_on_spark(
 
 def spark_judge(
     spark: SparkSession,
-    run_dirs: Sequence[Path | str],
+    run_dirs: Sequence[AnyPath | str],
     checks: Sequence[str] | None = None,
     settings: Settings | None = None,
 ) -> list[Judgement]:
@@ -73,7 +73,7 @@ def spark_judge(
     name in ``checks`` that is not a check's.
     """
     names = selected(checks)
-    paths = [str(Path(run_dir).absolute()) for run_dir in run_dirs]
+    paths = [str(located(run_dir).absolute()) for run_dir in run_dirs]
     tasks = max(1, min(len(paths), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
     chunks = spark.range(0, len(paths), 1, tasks).mapInArrow(_loader(paths, settings), _CHUNKS)
     found = chunks.groupBy("run", "partition").applyInArrow(_checker(names), _FINDINGS).collect()
@@ -86,10 +86,19 @@ def check_stored_on_spark(run: StoredRun, master: str | None = None) -> Judgemen
         return spark_judge_stored(spark, [run])[0]
 
 
-def spark_judge_store(spark: SparkSession, store: Path | str) -> list[Judgement]:
+def spark_judge_store(spark: SparkSession, store: AnyPath | str) -> list[Judgement]:
     """The judgements of all runs of a store (``highwater_pipeline.store``), in order of their directories' names; see
     :func:`spark_judge_stored`."""
-    return spark_judge_stored(spark, stored_runs(Path(store).absolute()))
+    return spark_judge_stored(spark, stored_runs(located(store).absolute()))
+
+
+def spark_judge_stored_at(directories: Sequence[AnyPath]) -> list[Judgement]:
+    """The judgements of runs of a store by their directories, in the session that is active.
+
+    Raises :class:`~highwater_pipeline.files.BadTable` as :func:`spark_judge_stored` does.
+    """
+    with open_session() as spark:
+        return spark_judge_stored(spark, [open_stored_run(directory) for directory in directories])
 
 
 def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[Judgement]:

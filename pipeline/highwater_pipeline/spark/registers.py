@@ -8,7 +8,6 @@ does that judges alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -21,6 +20,7 @@ from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.linearizability import KeyVerdict, Limits, check_key
 from highwater_pipeline.linearizability.judge import RegisterFacts, facts_of, merge_keys
 from highwater_pipeline.linearizability.registers import REGISTER_HISTORY, register_history
+from highwater_pipeline.remote import AnyPath, located
 from highwater_pipeline.spark.judge import spark_judge
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.tables import load_run
@@ -35,7 +35,7 @@ _FINDINGS: Final = "part string, payload binary"
 _FINDINGS_SCHEMA: Final = pa.schema([("part", pa.string()), ("payload", pa.binary())])
 
 
-def check_registers_on_spark(path: Path | str, master: str | None = None, limits: Limits | None = None) -> Judgement:
+def check_registers_on_spark(path: AnyPath | str, master: str | None = None, limits: Limits | None = None) -> Judgement:
     """Judge the registers of a run directory, or of an operations file, in a Spark session of its own; see
     :func:`spark_check_registers` and :func:`~highwater_pipeline.spark.session.open_session` for what may be raised."""
     with open_session(master) as spark:
@@ -43,7 +43,7 @@ def check_registers_on_spark(path: Path | str, master: str | None = None, limits
 
 
 def check_log_and_registers_on_spark(
-    run_dir: Path | str, master: str | None = None, checks: Sequence[str] | None = None
+    run_dir: AnyPath | str, master: str | None = None, checks: Sequence[str] | None = None
 ) -> Judgement:
     """Judge a run directory whose workload operated on registers too, in a Spark session of its own: equal to
     :func:`~highwater_pipeline.judge.judge_log_and_registers`."""
@@ -54,12 +54,12 @@ def check_log_and_registers_on_spark(
         )
 
 
-def spark_check_registers(spark: SparkSession, path: Path | str, limits: Limits | None = None) -> Judgement:
+def spark_check_registers(spark: SparkSession, path: AnyPath | str, limits: Limits | None = None) -> Judgement:
     """The judgement of a run's registers, equal to that of ``check_registers``.
 
     Raises :class:`~highwater_pipeline.files.BadTable` for a history that cannot be read.
     """
-    rows = spark.range(0, 1, 1, 1).mapInArrow(_loader(str(Path(path).absolute())), _ROWS)
+    rows = spark.range(0, 1, 1, 1).mapInArrow(_loader(str(located(path).absolute())), _ROWS)
     found = rows.groupBy("key").applyInArrow(_checker(limits or Limits()), _FINDINGS).collect()
     errors = [bytes(row.payload).decode() for row in found if row.part == "error"]
     if errors:
