@@ -140,9 +140,13 @@ class Tab:
         self.settle()
 
     def first_paint_ms(self) -> float:
-        """From the start of navigation, by the browser's own entry."""
-        entries = self.value("JSON.stringify(performance.getEntriesByType('paint').map(e => [e.name, e.startTime]))")
-        return dict(json.loads(entries))["first-contentful-paint"]
+        """From the start of navigation to the first content, by the browser's own entry."""
+        return float(
+            self.value(
+                "new Promise(done => new PerformanceObserver(list => list.getEntriesByName('first-contentful-paint')"
+                ".forEach(entry => done(entry.startTime))).observe({type: 'paint', buffered: true}))"
+            )
+        )
 
     def screenshot(self, path: Path, *, whole: bool = False) -> None:
         """Write a PNG of what is in sight, or of the whole page."""

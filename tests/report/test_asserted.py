@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from highwater_chaos.assertions.phases import read_phases
+from highwater_chaos.assertions.phases import Span, read_phases
 from highwater_chaos.assertions.recorded import read_samples
+from highwater_chaos.backends.protocol import MetricRow
 from highwater_chaos.experiment.load import parse_experiment
 from highwater_chaos.judged_run import JudgedRun, run_and_judge
+from highwater_chaos.metric_samples import MetricSamples
 from highwater_chaos.promql import parse
 from highwater_chaos.report.asserted import series_of_assertions
 from highwater_chaos.report.timeline import Series
@@ -81,13 +85,20 @@ def test_series_lie_within_their_phase(run: JudgedRun, drawn: dict[str, Series])
     assert drawn["always-led"].lines[OFFLINE][-1][1] is None, "the line ends there"
 
 
-def test_samples_of_a_few_metrics_answer_as_all_do(run: JudgedRun) -> None:
-    """A series ends when its node was asked and says nothing of it, whatever else was asked for."""
-    everything = read_samples(run.directory)
-    some = read_samples(run.directory, ["kafka_controller_kafkacontroller_offlinepartitionscount"])
-    assert list(some.rounds_ms) == list(everything.rounds_ms)
-    expression = parse("kafka_controller_kafkacontroller_offlinepartitionscount")
-    for span in read_phases(run.directory).values():
-        for at in everything.instants(expression, span):
-            assert some.at(expression, span, at) == everything.at(expression, span, at)
-    assert len(some.metric_names()) < len(everything.metric_names())
+def test_a_series_ends_also_if_only_its_metric_is_read(tmp_path: Path) -> None:
+    """Broker 0 is asked again a second later and says nothing of the metric: it is gone, whatever else is read."""
+    second = 1_000_000_000
+    samples = MetricSamples()
+    samples.extend(
+        [MetricRow(second, "broker-0", 1, "wanted", {}, 4.0), MetricRow(second, "broker-0", 1, "other", {}, 1.0)]
+    )
+    samples.extend([MetricRow(2 * second, "broker-0", 1, "other", {}, 2.0)])
+    samples.write(tmp_path / "metrics" / "samples.parquet")
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "nodes.jsonl").write_text("")
+    span = Span(0, 3000)
+    for names in (None, ["wanted"]):
+        found = read_samples(tmp_path, names)
+        assert list(found.rounds_ms) == [1000, 2000]
+        assert [one.value for one in found.at(parse("wanted"), span, 1000)] == [4.0]
+        assert found.at(parse("wanted"), span, 2000) == []

@@ -140,3 +140,18 @@ def test_partitions_without_findings_fold_into_one(recording: Any) -> None:
         ("29 partitions", False, 29),
     ]
     assert folders[1].head.note == "up to 29 with a short ISR"
+
+
+def test_of_thousands_of_partitions_those_with_most_changes_are_drawn(recording: Any) -> None:
+    for index in range(2000):
+        for change in range(3 if index == 1234 else 1):
+            changed = {"metadata_offset": 3 * index + change, "replicas": [0, 1], "isr": [0], "leader": change}
+            changed |= {"leader_epoch": change, "partition": f"orders-{index}", "reason": "created"}
+            recording.event(1 + change, "controller-0", "partition-changed", **changed)
+    recording.event(90, "broker-0", "node-started")
+    (folder,) = [node for node in draw(timeline_of(recording.files())).tracks if isinstance(node, Folder)]
+    assert folder.head.label == "2000 partitions, the 300 with most changes"
+    assert folder.head.note == "up to 2000 with a short ISR", "all are counted"
+    drawn = [one.head.label for one in folder.tracks if isinstance(one, Folder)]
+    assert len(drawn) == 300
+    assert "orders-1234" in drawn

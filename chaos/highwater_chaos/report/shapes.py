@@ -74,6 +74,12 @@ def mark(x: TimeScale, time: int, css: str, text: str) -> str:
     return f'<svg class="m {css}" x="{x.percent(time)}%"><title>{escape(text)}</title>{diamond}</svg>'
 
 
+def notch(x: TimeScale, time: int, css: str, text: str, y: int) -> str:
+    """Return a small mark at the bottom of a row, which begins at ``y``."""
+    triangle = '<path d="M-4 15L0 9L4 15Z"/>'
+    return f'<svg class="m {css}" x="{x.percent(time)}%" y="{y}"><title>{escape(text)}</title>{triangle}</svg>'
+
+
 def tick(x: TimeScale, time: int, text: str) -> str:
     """Return a tick of the axis."""
     css = "" if time else ' class="first"'
@@ -83,6 +89,12 @@ def tick(x: TimeScale, time: int, text: str) -> str:
 def band(x: TimeScale, start: int, end: int) -> str:
     """Return a stretch of time through all tracks."""
     return f'<rect x="{x.percent(start)}%" width="{max(0.08, 100 * (end - start) / x.end_ns):.5g}%" height="100%"/>'
+
+
+def line(x: TimeScale, start: int, end: int, css: str) -> str:
+    """Return a thin line below a span."""
+    width = f"{max(0.06, 100 * (end - start) / x.end_ns):.5g}"
+    return f'<rect class="under {css}" x="{x.percent(start)}%" y="15" width="{width}%" height="3"/>'
 
 
 def curves(paths: Iterable[str], top: float) -> str:

@@ -22,7 +22,9 @@ from highwater_chaos.report.shapes import (
     duration_ticks,
     held,
     level,
+    line,
     mark,
+    notch,
     room_of,
     running_on,
     span,
@@ -38,8 +40,12 @@ _SINGLE: Final = 12
 """Partitions that stand by themselves, at most; of more, those without findings fold into one. Nodes likewise."""
 _POINTS: Final = 60_000
 """Points of all curves of offsets together, more or less, which bounds the page."""
-_FEW, _MANY = 200, 3000
+_FEW, _MANY = 40, 3000
 """Points of one of them, at least and at most."""
+_SPANS: Final = 25_000
+"""Leaders and ISRs that are drawn of partitions without findings, at most."""
+_FOLDED: Final = 300
+"""Partitions without findings that are drawn one by one, at most."""
 _ROW: Final = 17
 
 
@@ -135,7 +141,7 @@ def _faults(timeline: Timeline, x: TimeScale) -> Iterator[Track]:
                 rows.append([])
             rows[row].append(taken)
             body.append(running_on(x, one.start_ns, one.end_ns, "fault", one.label, shown, row * _ROW))
-            body += [mark(x, time, "caught", f"{one.label}: acted on a message") for time in one.caught]
+            body += [notch(x, time, "caught", f"{one.label}: acted on a message", row * _ROW) for time in one.caught]
         said = "; ".join(f"{one.label}, {_time(one.start_ns)} to {_time(one.end_ns)}" for one in spans[:30])
         note = "" if spans else "none"
         yield Track(name, max(16, _ROW * len(rows)), _markup("".join(body)), note, said or "none", "faults")
@@ -256,14 +262,26 @@ def _partitions(timeline: Timeline, x: TimeScale) -> Iterator[Folder]:
             yield _partition(lane, x, points, is_open=len(lanes) <= _OPEN and not affected)
         return
     if others:
-        folders = tuple(_partition(lane, x, points, is_open=False) for lane in others)
+        folders = tuple(_partition(lane, x, points, is_open=False) for lane in _busiest(others))
         short, leaderless = [], []
         for lane in others:
             short += [(start, end) for start, end, isr in held(lane.isr, x.end_ns) if len(isr) < len(lane.replicas)]
             leaderless += [(start, end) for start, end, leader in held(lane.leader, x.end_ns) if leader < 0]
-        label = f"{len(others)} partitions"
+        left_out = len(others) - len(folders)
+        label = f"{len(others)} partitions" + (f", the {len(folders)} with most changes" if left_out else "")
         spans = {"short": short, "leaderless": leaderless}
         yield Folder(_counted(label, "with a short ISR", spans, len(others), x), folders, is_open=False)
+
+
+def _busiest(lanes: Sequence[PartitionLane]) -> list[PartitionLane]:
+    """Those with the most changes, in their order, as far as :data:`_SPANS` goes: a page may be about thousands."""
+    left, kept = _SPANS, set[str]()
+    for lane in sorted(lanes, key=lambda lane: (-len(lane.leader), lane.name)):
+        left -= 2 * len(lane.leader)
+        if left < 0 or len(kept) == _FOLDED:
+            break
+        kept.add(lane.name)
+    return [lane for lane in lanes if lane.name in kept]
 
 
 def _partition(lane: PartitionLane, x: TimeScale, points: int, *, is_open: bool, is_found: bool = False) -> Folder:
@@ -278,7 +296,11 @@ def _leader(lane: PartitionLane, x: TimeScale, *, is_found: bool) -> Track:
         name = f"broker {leader}, epoch {epoch}" if leader >= 0 else f"no leader, epoch {epoch}"
         body += span(x, start, end, f"leader {color_of(leader)}" if leader >= 0 else "leader down", name)
         said.append(f"{name} from {_time(start)}")
-    return Track(lane.name, 15, _markup(body), "an anomaly" if is_found else "", "leaders: " + "; ".join(said[:30]))
+    # What is folded shows below the leader when the ISR was short.
+    short = (one for one in held(lane.isr, x.end_ns) if len(one[2]) < len(lane.replicas))
+    body += "".join(line(x, start, end, "short") for start, end, _ in short)
+    note = "an anomaly" if is_found else ""
+    return Track(lane.name, 18, _markup(body), note, f"leaders: {'; '.join(said[:30])}")
 
 
 def _isr(lane: PartitionLane, x: TimeScale) -> Track:
