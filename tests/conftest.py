@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import importlib.util
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import threading
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,12 +28,14 @@ from hypothesis import HealthCheck, settings
 from highwater_pipeline.remote import _filesystem
 from highwater_runtime.sim.garbage import freeze_collector
 
+ROOT = Path(__file__).parents[1]
 SHORT_NS = 2_000_000_000
 WAITING = ("apache_kafka", "drivers", "host", "interop", "kubernetes", "local", "machine", "security")
 """Folders whose tests mostly wait: for processes, servers, deadlines."""
 SPARK = (
     "assertions/test_runs.py",
     "campaign/test_on_spark.py",
+    "campaign/test_standalone.py",
     "cli/test_campaign.py",
     "cli/test_check.py",
     "cli/test_remote.py",
@@ -282,24 +283,27 @@ class ObjectStore:
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[ObjectStore]:
     """A real server, a program of its own, on a port that the system chose."""
-    program = Path(sys.prefix) / "s3-server" / "bin" / "moto_server"
-    if not program.exists():
+    if not (Path(sys.prefix) / "s3-server" / "bin" / "moto_server").exists():
         pytest.skip("needs a server that speaks S3: make setup")
-    with subprocess.Popen([program, "-H", "127.0.0.1", "-p", "0"], stderr=subprocess.PIPE, text=True) as server:
-        assert server.stderr is not None
-        endpoint = next(found[0] for line in server.stderr if (found := re.search(r"http://127.0.0.1:\d+", line)))
-        threading.Thread(target=server.stderr.read, daemon=True).start()  # a line for each request
-        environment = {
-            "AWS_ACCESS_KEY_ID": "AKIAHIGHWATERTEST",
-            "AWS_SECRET_ACCESS_KEY": "not-to-be-seen-anywhere",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": endpoint,
-        }
-        urllib.request.urlopen(urllib.request.Request(f"{endpoint}/runs-of-highwater", method="PUT")).close()
-        try:
-            yield ObjectStore(endpoint, "runs-of-highwater", environment)
-        finally:
-            server.kill()
+    with _benchmark("spark_cluster").s3_server() as environment:
+        yield ObjectStore(environment["AWS_ENDPOINT_URL"], "runs-of-highwater", environment)
+
+
+def _benchmark(name: str) -> ModuleType:
+    """A module of ``benchmarks``, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"benchmark_{name}", ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def spark_cluster() -> ModuleType:
+    """``benchmarks/spark_cluster.py``: a standalone master and workers that share nothing with the driver but S3."""
+    return _benchmark("spark_cluster")
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from highwater_chaos.verdict import verdict_of
 from highwater_pipeline.judge import judge_log_and_registers, judge_run
 from highwater_pipeline.judgement import Judgement
 from highwater_pipeline.remote import AnyPath
-from highwater_pipeline.store import write_units
+from highwater_pipeline.store import open_stored_run, stored_directory, write_units
 from highwater_pipeline.tables import load_run, open_run
-from highwater_pipeline.units import RunFacts
+from highwater_pipeline.units import RunFacts, split
 from highwater_runtime.sim import frozen_collector
 
 
@@ -72,10 +72,12 @@ def run_and_judge(
         return write_judged(experiment, result, parent, name, wire=wire)
 
 
-def run_and_forget(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResult, dict[str, Any]]:
+def run_and_forget(
+    experiment: ChaosExperiment, *, wire: bool, keep: Callable[[Path], None] = lambda _directory: None
+) -> tuple[RunResult, dict[str, Any]]:
     """Run ``experiment`` in the simulator and judge it from files that are gone afterwards, for those who run many.
 
-    Returns what the run left behind and the content of ``verdict.json``.
+    ``keep`` may copy them before. Returns what the run left behind and the content of ``verdict.json``.
 
     Raises:
         BackendCannotError: the simulator cannot do what the experiment needs.
@@ -86,7 +88,9 @@ def run_and_forget(experiment: ChaosExperiment, *, wire: bool) -> tuple[RunResul
         write_run(directory, experiment, result, wire=wire)
         summary = read_summary(directory)
         assertions = judge_assertions(experiment.spec, directory)
-        return result, verdict_of(experiment, summary, judge_recordings(experiment, directory), assertions)
+        verdict = verdict_of(experiment, summary, judge_recordings(experiment, directory), assertions)
+        keep(directory)
+        return result, verdict
 
 
 def write_judged(experiment: ChaosExperiment, result: RunResult, parent: Path, name: str, *, wire: bool) -> JudgedRun:
@@ -156,8 +160,10 @@ class HasRegisters(UserError):  # noqa: N818 - says what it has
     """A run whose clients operated on registers, which a store does not hold."""
 
 
-def store_run(directory: Path, store: AnyPath) -> AnyPath:
+def store_run(directory: Path, store: AnyPath, *, again: bool = False) -> AnyPath:
     """Split a run directory by partition and write it into a store; returns the run's directory there.
+
+    ``again``: the same run may be there already, for it may have been run twice.
 
     Raises:
         HasRegisters: a store does not hold them.
@@ -172,7 +178,14 @@ def store_run(directory: Path, store: AnyPath) -> AnyPath:
     def complete(facts: RunFacts) -> RunFacts:
         return replace(facts, inconclusive_reasons=tuple(dict.fromkeys((*facts.inconclusive_reasons, *known))))
 
-    return write_units(open_run(directory), store, tuple(spec.checks), complete)
+    try:
+        return write_units(open_run(directory), store, tuple(spec.checks), complete)
+    except FileExistsError:
+        run = open_run(directory)
+        there = stored_directory(store, run.run_id)
+        if again and open_stored_run(there).facts == complete(split(run)[0]):
+            return there
+        raise
 
 
 def _known_to_the_run(spec: ExperimentSpec, directory: Path) -> Iterator[str]:

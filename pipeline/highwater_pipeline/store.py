@@ -85,7 +85,7 @@ def write_units(
         FileExistsError: the store has that run already.
         BadTable: the run cannot be read.
     """
-    directory = store / _segment(_RUN, run.run_id)
+    directory = stored_directory(store, run.run_id)
     exists = FileExistsError(f"{directory}: the store has this run already; remove it, or write to another store")
     if isinstance(directory, RemotePath):
         # Nothing can be renamed there: the run is whole when it has this file, which is written last.
@@ -122,6 +122,11 @@ def _write_run(
     entries = tuple(_write_unit(directory, unit) for unit in units)
     entry = _RunEntry(facts=complete(facts), checks=checks, units=entries)
     (directory / _STORED).write_bytes(msgspec.json.encode(entry))
+
+
+def stored_directory(store: AnyPath, run_id: str) -> AnyPath:
+    """Where a store has, or would have, the run of that id."""
+    return store / _segment(_RUN, run_id)
 
 
 def is_stored_run(directory: AnyPath) -> bool:

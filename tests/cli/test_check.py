@@ -49,7 +49,7 @@ def test_many_runs_at_once(highwater: Any, failed_run: Path, tiny_run: Path) -> 
     history = runs / "campaign" / "good" / "history" / "operations.jsonl"
     empty = highwater.write("empty.jsonl", "")
     assert highwater("check", history, empty).status == 2, "one of which nothing is known"
-    for path, said in (("nowhere", "no such file"), ("s3a://bucket/runs", "expected a path or a file:// address")):
+    for path, said in (("nowhere", "no such file"), ("gs://bucket/runs", "expected a path, or an address")):
         wrong = highwater("check", path)
         assert (wrong.status, wrong.out, said in wrong.err) == (254, "", True)
     assert highwater("check", history, "--master", "local[1]", "--engine", "process").status == 254

@@ -8,6 +8,7 @@ collector frozen from the first seed on.
 from __future__ import annotations
 
 import itertools
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -26,6 +27,10 @@ BATCH: Final = 20
 """Seeds of a task, where there are enough: a task costs 20 to 60 ms, a seed of a batch about 1 ms."""
 _WAITING: Final = 2
 """Batches that are submitted for each core, so that none waits for the driver."""
+_MOST_JOBS: Final = 1024
+"""Batches that are submitted at most; each has a thread of the driver that waits for it."""
+WITHOUT_EXECUTORS: Final = 300.0
+_LOOK_SECONDS: Final = 10.0
 _SCHEMA: Final = pa.schema([("outcome", pa.binary())])
 _SHOWN: Final = 500
 """Characters of a failure that are kept."""
@@ -35,29 +40,40 @@ class SparkGone(Exception):  # noqa: N818 - says what happened
     """Spark has ended in the middle of the campaign; what had been run is known."""
 
 
-def on_spark(units: Iterable[Unit], spark: SparkSession, batch: int = BATCH, run: Run = run_unit) -> Iterator[Outcome]:
+def on_spark(
+    units: Iterable[Unit],
+    spark: SparkSession,
+    batch: int = BATCH,
+    run: Run = run_unit,
+    without_executors: float = WITHOUT_EXECUTORS,
+) -> Iterator[Outcome]:
     """Outcomes as batches end, in no particular order. ``units`` are taken as they are needed, in order.
 
-    Closing the iterator cancels the jobs.
+    Closing the iterator cancels the jobs. Raises :class:`SparkGone`: also if there was no executor for
+    ``without_executors`` seconds, for Spark itself waits for ever.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     source = iter(units)
-    cores = spark.sparkContext.defaultParallelism
     again: deque[tuple[Sequence[Unit], int]] = deque()
     running: dict[Future[list[Outcome]], tuple[Sequence[Unit], int]] = {}
-    with ThreadPoolExecutor(cores * _WAITING) as threads:
+    alone_since: float | None = None
+    with ThreadPoolExecutor(_MOST_JOBS) as threads:
         try:
             while True:
-                while len(running) < cores * _WAITING:
+                most = min(_MOST_JOBS, _cores(spark) * _WAITING)
+                while len(running) < most:
                     following = again.popleft() if again else (tuple(itertools.islice(source, batch)), 1)
                     if not following[0]:
                         break
                     running[threads.submit(_job, spark, following[0], run)] = following
                 if not running:
                     return
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                done, _ = wait(running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                alone_since = None if done or _has_executors(spark) else alone_since or time.monotonic()
+                if alone_since is not None and time.monotonic() - alone_since > without_executors:
+                    raise SparkGone(f"Spark has had no executor for {without_executors:.0f} s")
                 for future in done:
                     lot, attempts = running.pop(future)
                     try:
@@ -84,6 +100,27 @@ def _is_gone(spark: SparkSession) -> bool:
     try:
         return bool(spark.sparkContext._jsc.sc().isStopped())
     except (Py4JError, OSError, AttributeError):  # no JVM answers, or the session was stopped here
+        return True
+
+
+def _cores(spark: SparkSession) -> int:
+    """Return how many tasks run at once; executors come and go."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
+
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except (Py4JError, OSError, AttributeError):  # what is gone is found when a job ends
+        return 1
+
+
+def _has_executors(spark: SparkSession) -> bool:
+    """Whether there is somebody who runs tasks: with a local master the driver, else others."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where there is a session
+
+    try:
+        context = spark.sparkContext._jsc.sc()
+        return bool(context.isLocal() or context.getExecutorMemoryStatus().size() > 1)
+    except (Py4JError, OSError, AttributeError):  # what is gone is found when a job ends
         return True
 
 

@@ -50,6 +50,7 @@ class Plan:
     switches: tuple[tuple[str, str], ...] = ()
     wire: bool = False
     patience: int = 300
+    store: str = ""
 
     def describe(self) -> dict[str, Any]:
         """What makes it this campaign and no other, as JSON."""
@@ -57,6 +58,7 @@ class Plan:
             "seeds": f"{self.seeds.start}..{self.seeds.stop - 1}",
             "switches": dict(self.switches),
             "wire": self.wire,
+            **({"store": self.store} if self.store else {}),
             "experiments": [
                 [one.experiment, one.mode, one.mutant, sha256(one.text.encode()).hexdigest()[:16]]
                 for one in self.series
@@ -78,6 +80,7 @@ class Plan:
             wire=self.wire,
             combinations=series.guided,
             patience=self.patience,
+            store=self.store,
         )
 
 

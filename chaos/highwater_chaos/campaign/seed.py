@@ -12,7 +12,9 @@ import signal
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -20,7 +22,8 @@ import msgspec
 from highwater_chaos.campaign.draw import draw_experiment
 from highwater_chaos.campaign.mutants import CATALOGUE, applied, mutant_named, watching
 from highwater_chaos.experiment import ChaosExperiment, dump_experiment, parse_experiment
-from highwater_chaos.judged_run import run_and_forget
+from highwater_chaos.judged_run import HasRegisters, run_and_forget, store_run
+from highwater_pipeline.remote import located
 from highwater_pipeline.transitions import signature
 from highwater_runtime.sim import freeze_collector
 from highwater_runtime.sim.garbage import THRESHOLDS
@@ -34,7 +37,7 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
 
     ``text`` is the experiment as a file has it; it is empty for experiments that the seed draws (``mode`` may
     restrict them). ``combinations``: report them as well. ``patience`` is in seconds
-    of real time.
+    of real time. ``store``: where the run is kept, as a path or an address that every worker can open; empty: nowhere.
     """
 
     experiment: str
@@ -46,6 +49,7 @@ class Unit(msgspec.Struct, frozen=True, rename="camel"):
     wire: bool = False
     combinations: bool = False
     patience: int = 300
+    store: str = ""
 
     @property
     def key(self) -> Key:
@@ -80,6 +84,7 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
     attempts: int = 1
+    stored: str = ""
 
     @property
     def key(self) -> Key:
@@ -165,7 +170,14 @@ def _watched(text: str, wire: bool, combinations: bool) -> tuple[Outcome, frozen
 
 
 def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
-    result, verdict = run_and_forget(experiment, wire=unit.wire)
+    stored = ""
+
+    def keep(directory: Path) -> None:
+        nonlocal stored
+        with suppress(HasRegisters):
+            stored = store_run(directory, located(unit.store), again=True).name
+
+    result, verdict = run_and_forget(experiment, wire=unit.wire, **({"keep": keep} if unit.store else {}))
     reached = signature(result.event_lines)
     return Outcome(
         unit.experiment,
@@ -180,6 +192,7 @@ def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
         result.acknowledged,
         result.run_ns / 1e9,
         result.trace_digest,
+        stored=stored,
     )
 
 

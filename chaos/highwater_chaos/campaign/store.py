@@ -14,7 +14,7 @@ shrunk/             small experiments made of them
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +65,8 @@ class CampaignDirectory:
         self.path = path
         self.known = known
         """Outcomes of an earlier part of the same campaign."""
+        self.on_line: Callable[[bytes], None] = lambda _line: None
+        """Called with each line of the journal once it is written."""
         self._encode = msgspec.json.Encoder().encode
 
     @classmethod
@@ -104,8 +106,10 @@ class CampaignDirectory:
 
     def add(self, outcome: Outcome) -> None:
         """Make sure that this outcome is known from now on, whatever becomes of the driver."""
-        self._journal.write(self._encode(outcome) + b"\n")
+        line = self._encode(outcome) + b"\n"
+        self._journal.write(line)
         self._journal.flush()
+        self.on_line(line)
 
     def finish(self, outcomes: Iterable[Outcome]) -> None:
         """Write the tables."""

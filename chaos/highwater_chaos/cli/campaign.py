@@ -7,8 +7,9 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -35,6 +36,7 @@ from highwater_chaos.campaign.mutants import CATALOGUE as MUTANTS
 from highwater_chaos.campaign.on_spark import SparkGone, batch_size, on_spark
 from highwater_chaos.campaign.page import facts_of, sentence_of, why_of, write_page
 from highwater_chaos.campaign.plan import Engine
+from highwater_chaos.campaign.remote import Copy, copied_to
 from highwater_chaos.cli.choices import Engine as EngineName
 from highwater_chaos.cli.exits import Exit, UsageError
 from highwater_chaos.cli.progress import Progress as ProgressShown
@@ -46,6 +48,7 @@ from highwater_chaos.experiment.consistency import switch_problem
 from highwater_chaos.monitoring import CampaignMetrics
 from highwater_chaos.refusals import refusals
 from highwater_pipeline.java import JavaNotFound
+from highwater_pipeline.remote import AnyPath, BadAddress, NotReached, located
 from highwater_pipeline.transitions import CATALOGUE, unreached
 from highwater_runtime.switches import SWITCHES
 
@@ -84,8 +87,12 @@ def campaign(
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the campaign that is in --out.")] = False,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", show_default=False, help="Write here; by default below campaigns/."),
+        str | None,
+        typer.Option(metavar="DIR", show_default=False, help="Write here, or to s3://…; by default below campaigns/."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", show_default=False, help="Keep every run in this store, for 'check'; or s3://…."),
     ] = None,
     keep: Annotated[
         int, typer.Option(min=0, metavar="N", help="Write the run directories of N failing seeds of each experiment.")
@@ -120,50 +127,109 @@ def campaign(
         tuple(sorted(switches.items())),
         wire=wire,
         patience=patience,
+        store="" if store is None else str(_place(store).absolute()),
     )
+    if store is not None and mutants:
+        raise UsageError("--store keeps one run of each seed; leave it out, or leave out --mutants")
     if engine == "process" and master is not None:
         raise UsageError("--master needs --engine spark; leave it out, or add it")
     if resume and out is None:
         raise UsageError("--resume needs --out: the directory of the campaign to go on with")
     title = "mutants" if mutants else plan.series[0].experiment if len(plan.series) == 1 else "campaign"
-    out = out or Path("campaigns") / f"{title}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
-    check_output(out.parent, "--out")
-    directory = CampaignDirectory.open(out, plan.describe(), resume=resume)
+    place = _place(out or f"campaigns/{title}-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}")
+    options = _Options(engine, master, jobs, keep, shrink, resume, guided, as_json)
+    try:
+        if isinstance(place, Path):
+            check_output(place.parent, "--out")
+            return _campaign(plan, title, place, None, options, metrics)
+        with copied_to(place, resume=resume) as copy:
+            return _campaign(
+                plan,
+                title,
+                copy.here,
+                copy,
+                options,
+                metrics,
+            )
+    except NotReached as error:
+        raise UsageError(f"{error}; what was known until then is kept: {_resume(place)}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """How a campaign is run, and what is made of it."""
+
+    engine: EngineName
+    master: str | None
+    jobs: int | None
+    keep: int
+    shrink: int
+    resume: bool
+    guided: bool
+    as_json: bool
+
+
+def _place(path: str) -> AnyPath:
+    try:
+        return located(path)
+    except BadAddress as error:
+        raise UsageError(str(error)) from error
+
+
+def _campaign(plan: Plan, title: str, out: Path, copy: Copy | None, options: _Options, metrics: str | None) -> int:
+    """Run a campaign in the directory ``out``, of which there may be a copy elsewhere."""
+    shown: AnyPath = out if copy is None else copy.there
+    directory = CampaignDirectory.open(out, plan.describe(), resume=options.resume)
+    if copy is not None:
+        copy.copy_plan()
+        directory.on_line = copy.add
     began = time.monotonic()
     progress = Progress(plan, directory.known)
     seeds_in_all = len(plan.seeds) * len(plan.series)
     watched = CampaignMetrics(title, list(dict.fromkeys(one.experiment for one in plan.series)), seeds_in_all)
     with directory, served(metrics, watched.exposition):
         try:
-            with _engine(engine, master, jobs, seeds_in_all) as run:
+            with _engine(options.engine, options.master, options.jobs, seeds_in_all) as run:
                 _run(plan, progress, directory, run, title, watched)
         except KeyboardInterrupt:
-            print(f"highwater: to go on: {_resume(out)}", file=sys.stderr)
+            print(f"highwater: to go on: {_resume(shown)}", file=sys.stderr)
+            if copy is not None:
+                copy.flush()
             raise
         except SparkGone as error:
-            print(f"highwater: {error}; to go on: {_resume(out)}", file=sys.stderr)
+            print(f"highwater: {error}; to go on: {_resume(shown)}", file=sys.stderr)
+            if copy is not None:
+                copy.flush()
             return Exit.HARNESS
     outcomes = progress.outcomes()
     directory.finish(outcomes)
     rows = [row_of(*series.key, series.expected, progress.of_series(series)) for series in plan.series]
-    examples = _examples(plan, rows, progress, out, keep, shrink)
-    page = write_page(out, title, _command(out), rows, outcomes, examples)
+    examples = _examples(plan, rows, progress, out, options.keep, options.shrink)
+    page = write_page(out, title, _command(shown), rows, outcomes, examples)
+    if copy is not None:
+        copy.finish()
+
+    def place_of(path: Path) -> AnyPath:
+        return path if copy is None else copy.there / path.relative_to(out).as_posix()
+
     missing = unreached({name for one in outcomes for name in one.transitions})
     combinations = len({name for one in outcomes for name in one.combinations})
     wall = time.monotonic() - began
-    if as_json:
+    stored = _stored(plan.store, outcomes) if plan.store else []
+    if options.as_json:
         print(
             json.dumps(
                 {
-                    "dir": str(out),
+                    "dir": str(shown),
                     "rows": [row.to_dict() for row in rows],
                     "transitions": {
                         "reached": len(CATALOGUE) - len(missing),
                         "of": len(CATALOGUE),
                         "unreached": [row.name for row in missing],
-                        **({"combinations": combinations} if guided else {}),
+                        **({"combinations": combinations} if options.guided else {}),
                     },
-                    "examples": [_example_row(*one) for one in examples],
+                    **({"stored": len(stored)} if plan.store else {}),
+                    "examples": [_example_row(*one, place_of) for one in examples],
                     "wallSeconds": round(wall, 1),
                 },
                 indent=2,
@@ -173,11 +239,31 @@ def campaign(
         for row in rows:
             _print_row(row, progress.of_series(next(s for s in plan.series if s.key == (row.experiment, row.mutant))))
         for example, outcome in examples:
-            _print_example(example, outcome)
+            _print_example(example, outcome, place_of)
         print(f"{sentence_of(rows)} {facts_of(outcomes)}, {wall:.0f} s")
         reached = f"{len(CATALOGUE) - len(missing)} of {len(CATALOGUE)} transitions"
-        print(f"{reached}{f' and {combinations} combinations' if guided else ''} reached; page {page}")
+        if plan.store:
+            print(f"{len(stored)} of {len(outcomes)} runs stored in {plan.store}")
+        print(
+            f"{reached}{f' and {combinations} combinations' if options.guided else ''} reached; page {place_of(page)}"
+        )
     return _status(rows)
+
+
+def _stored(store: str, outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the names of the runs that are in the store, which holds no registers.
+
+    Raises :class:`UsageError` if workers wrote runs where this machine does not find them.
+    """
+    written = [one.stored for one in outcomes if one.stored]
+    place = located(store)
+    there = {one.name for one in place.iterdir()} if written and place.exists() else set()
+    if missing := [name for name in written if name not in there]:
+        raise UsageError(
+            f"--store {store}: expected {len(written)} runs, found {len(written) - len(missing)}: the workers have"
+            " another directory of that name; give an address that all share, such as s3://BUCKET/PATH"
+        )
+    return written
 
 
 def _series(
@@ -318,23 +404,23 @@ def _examples(
     return written
 
 
-def _example_row(example: Example, outcome: Outcome) -> dict[str, Any]:
+def _example_row(example: Example, outcome: Outcome, place_of: Callable[[Path], AnyPath]) -> dict[str, Any]:
     return {
         "experiment": outcome.experiment,
         "seed": outcome.seed,
-        "run": str(example.directory),
+        "run": str(place_of(example.directory)),
         "sameAgain": example.same,
-        "shrunk": None if example.shrunk is None else str(example.shrunk),
+        "shrunk": None if example.shrunk is None else str(place_of(example.shrunk)),
         "sizes": example.sizes,
     }
 
 
-def _print_example(example: Example, outcome: Outcome) -> None:
-    print(f"  {_name(outcome)}: {example.directory / 'report.html'}")
+def _print_example(example: Example, outcome: Outcome, place_of: Callable[[Path], AnyPath]) -> None:
+    print(f"  {_name(outcome)}: {place_of(example.directory / 'report.html')}")
     if not example.same:
         print("    a second run was NOT the same: the simulator is at fault")
     if example.shrunk is not None:
-        print(f"    shrunk: {example.sizes}: highwater run {example.shrunk}")
+        print(f"    shrunk: {example.sizes}: highwater run {place_of(example.shrunk)}")
     elif example.sizes:
         print(f"    not shrunk: {example.sizes}")
 
@@ -363,12 +449,12 @@ def _print_row(row: Row, outcomes: Sequence[Outcome]) -> None:
         print(f"  seed {outcome.seed}: {outcome.verdict}: {why_of(outcome).rpartition(chr(10))[2]}")
 
 
-def _command(out: Path) -> str:
+def _command(out: AnyPath) -> str:
     given = [argument for argument in sys.argv[1:] if argument != "--resume"]
     return shlex.join(["highwater", *given]) if given else f"highwater campaign … --out {out}"
 
 
-def _resume(out: Path) -> str:
+def _resume(out: AnyPath) -> str:
     return f"add --resume --out {shlex.quote(str(out))}"
 
 

@@ -106,11 +106,11 @@ def _start(master: str, java: Java, jvm_options: Sequence[str]) -> SparkSession:
                 # A process has one JVM for Spark: a second session finds that of the first.
                 gateway = SparkContext._gateway or launch_gateway(conf, {"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
                 SparkContext(conf=conf, gateway=gateway)
+                return SparkSession.builder.getOrCreate()
         except (PySparkException, Py4JError) as error:
             raise SparkFailed(
                 f"Spark did not start on {master} with Java {java.version}: {_first_lines(error)}: {_tail(output)}"
             ) from error
-    return SparkSession.builder.getOrCreate()
 
 
 @contextmanager

@@ -1,0 +1,137 @@
+"""Campaigns on a standalone Spark cluster, whose workers share nothing with the driver but an object store.
+
+Workers run in mount namespaces in which the driver's directory, the sources and /tmp are empty.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from highwater_pipeline.remote import located
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(os.geteuid() != 0, reason="mount namespaces need root"),
+]
+HIGHWATER = Path(sys.executable).with_name("highwater")
+TINY = Path(__file__).parents[1] / "tiny-experiment.yaml"
+
+BAD_SEEDS = """
+import json, os, sys
+from highwater_chaos.campaign.on_spark import on_spark
+from highwater_chaos.campaign.seed import Outcome, Unit
+from highwater_pipeline.spark import open_session
+
+import highwater_chaos.campaign.seed as seeds
+sources = sys.argv[2]
+
+def run(unit):
+    import os, time, highwater_chaos
+    from highwater_chaos.campaign import seed
+    def judged(unit):
+        if unit.seed == 3:
+            raise KeyError("this seed raises")
+        if unit.seed == 5:
+            while True:
+                pass
+        if unit.seed == 7:
+            os._exit(7)
+        time.sleep(0.3)
+        here = f"{highwater_chaos.__file__} {os.path.exists(sources)} {os.getcwd()}"
+        return Outcome(unit.experiment, unit.seed, "", "pass", reasons=(here,))
+    seed._judged = judged
+    return seed.run_unit(unit)
+
+with open_session(sys.argv[1]) as spark:
+    for one in on_spark((Unit("x", number, patience=2) for number in range(1, 41)), spark, 5, run):
+        print(json.dumps([one.seed, one.verdict, one.attempts, one.reasons]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(s3_server: Any, spark_cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("driver")
+    with spark_cluster.standalone(folder, s3_server.environment) as started:
+        yield started
+
+
+@pytest.fixture
+def environment(spark_cluster: Any, cluster: Any, s3: Any) -> dict[str, str]:
+    """Of a driver."""
+    made: dict[str, str] = spark_cluster.driver_environment(cluster)
+    return made
+
+
+def test_a_campaign_and_a_check_of_all_its_runs(
+    cluster: Any, environment: dict[str, str], s3: Any, tmp_path: Path
+) -> None:
+    """Even if the driver is killed on the way."""
+    campaign = [HIGHWATER, "campaign", TINY, "--seeds", "1..16"]
+    there = [*("--engine", "spark", "--master", cluster.master), *("--out", f"{s3.address}/campaign")]
+    there += ["--store", f"{s3.address}/stored"]
+    here = [*campaign, "--out", tmp_path / "here", "--store", tmp_path / "stored"]
+    assert subprocess.run(here, check=False, capture_output=True).returncode == 0
+
+    driver = subprocess.Popen([*campaign, *there], env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    pieces = located(f"{s3.address}/campaign/journal")
+    while driver.poll() is None and not pieces.exists():
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait() == -signal.SIGKILL
+    done = subprocess.run(
+        [*campaign, *there, "--resume", "--json"], env=environment, cwd=tmp_path, check=False, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert (json.loads(done.stdout)["rows"][0]["seeds"], json.loads(done.stdout)["stored"]) == (16, 16)
+    results = located(f"{s3.address}/campaign/results.parquet").read_bytes()
+    assert results == (tmp_path / "here" / "results.parquet").read_bytes()
+
+    check = [HIGHWATER, "check", f"{s3.address}/stored", "--master", cluster.master, "--json"]
+    judged = subprocess.run(check, env=environment, cwd=tmp_path, check=False, capture_output=True)
+    assert judged.returncode == 0, judged.stderr
+    local = subprocess.run([HIGHWATER, "check", tmp_path / "stored", "--json"], check=False, capture_output=True)
+    found, wanted = (
+        [{name: value for name, value in row.items() if name != "path"} for row in json.loads(one.stdout)["runs"]]
+        for one in (judged, local)
+    )
+    assert (len(found), found) == (16, wanted)
+
+
+@pytest.mark.thorough
+def test_an_honest_table_of_bad_seeds_and_a_worker_that_is_killed(
+    spark_cluster: Any, cluster: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    sources = spark_cluster.ROOT / "chaos" / "highwater_chaos"
+    driver = subprocess.Popen(
+        [sys.executable, "-c", BAD_SEEDS, cluster.master, sources],
+        env=environment,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert driver.stdout is not None
+    rows = []
+    for line in driver.stdout:
+        rows.append(json.loads(line))
+        if len(rows) == 5:
+            cluster.kill_worker(0)
+    assert driver.wait() == 0
+    found = {seed: (verdict, attempts, why) for seed, verdict, attempts, why in rows}
+    assert (len(rows), sorted(found)) == (40, list(range(1, 41))), "each seed once"
+    assert sorted(seed for seed, (verdict, *_) in found.items() if verdict != "pass") == [3, 5, 7]
+    assert "this seed raises" in found[3][2][0]
+    assert "the seed took longer than --patience" in found[5][2][0]
+    assert "its Spark task failed, 2 times alone" in found[7][2][0]
+    module, sources_seen, folder = found[1][2][0].split()
+    assert module.startswith(f"{spark_cluster.INSIDE}/packages/"), "from the wheel"
+    assert (sources_seen, folder.startswith(f"{spark_cluster.INSIDE}/work")) == ("False", True)
