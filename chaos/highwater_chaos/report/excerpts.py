@@ -1,7 +1,7 @@
-"""What nodes did about the moments at which something went wrong: lines of their logs, or their events.
+"""What nodes did about the moments at which something went wrong: lines of their logs, and their events.
 
 Nodes that are processes have logs, whose lines begin with the time of day. A run says when its time began, which makes
-them run time. In the simulator nodes have no logs, so their events stand there. Both are bounded: a log may be of any
+them run time. In the simulator nodes have no logs, and their events stand alone. Both are bounded: a log may be of any
 size and say anything.
 """
 
@@ -21,7 +21,7 @@ from highwater_chaos.report.timeline import Timeline
 _AROUND_NS: Final = 1_500_000_000
 _MOMENTS: Final = 4
 """Moments that are shown, at most."""
-_LINES: Final = 60
+_LINES: Final = 80
 """Lines of one moment, at most: those that are closest to it."""
 _LENGTH: Final = 400
 """Characters of one line that are shown."""
@@ -112,12 +112,10 @@ def _moments(timeline: Timeline, stories: Sequence[Story]) -> list[tuple[int, st
 
 
 def _lines(run: RunFiles) -> Iterator[Line]:
-    logs = [] if run.directory is None or run.began_unix_ns is None else _logs(run.directory / "logs")
-    if not logs:
-        yield from (_of_event(row) for row in run.events if row["kind"] not in _COMMON)
-        return
-    for path in logs:
-        yield from log_lines(path, run.began_unix_ns or 0)
+    yield from (_of_event(row) for row in run.events if row["kind"] not in _COMMON)
+    if run.directory is not None and run.began_unix_ns is not None:
+        for path in _logs(run.directory / "logs"):
+            yield from log_lines(path, run.began_unix_ns)
 
 
 def _logs(folder: Path) -> list[Path]:
