@@ -137,3 +137,18 @@ def test_error_names():
     assert error_name(107) == "INELIGIBLE_REPLICA"
     assert error_name(-1) == "UNKNOWN_SERVER_ERROR"
     assert error_name(4711) == "UNKNOWN(4711)"
+
+
+def test_a_header_that_is_not_plain_is_read_whole():
+    """Client ids beyond ASCII and tagged fields of the header: what most requests do not have."""
+    message = MetadataRequest(topics=[])
+    frame = frame_of(encode_request(message, 9, 42, "prodüzent"))
+    assert decode_request(frame) == (ApiKey.METADATA, 9, 42, "prodüzent", message)
+    with pytest.raises(DecodeError, match="RequestHeader"):
+        decode_request(frame.replace("ü".encode(), b"\xff\xfe"))
+
+    plain = frame_of(encode_request(message, 9, 42, "producer"))
+    tags_at = 10 + len("producer")
+    one_tagged_field = b"\x01\x05\x02hi"
+    tagged = plain[:tags_at] + one_tagged_field + plain[tags_at + 1 :]
+    assert decode_request(tagged) == (ApiKey.METADATA, 9, 42, "producer", message)

@@ -235,7 +235,13 @@ class ServerConnection(FrameReceiver):
         server.queued_bytes += size
         started = perf_counter_ns()
         self._node.handle(server.on_request, request)
-        server.count(request.body, perf_counter_ns() - started)
+        spent_ns = perf_counter_ns() - started
+        counted = server.requests.get(request.body.NAME)
+        if counted is None:
+            server.requests[request.body.NAME] = [1, spent_ns]
+        else:
+            counted[0] += 1
+            counted[1] += spent_ns
         if (
             len(self.slots) >= self._most_requests
             or self._outbox.gathered_bytes > self._most_unread

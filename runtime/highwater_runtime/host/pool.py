@@ -195,13 +195,3 @@ class ConnectionPool:
         core = self.node.core
         assert core is not None
         core.on_request(request)
-
-    def count(self, body: Any, spent_ns: int) -> None:
-        """One request was handled."""
-        name = body.NAME
-        counted = self.requests.get(name)
-        if counted is None:
-            self.requests[name] = [1, spent_ns]
-        else:
-            counted[0] += 1
-            counted[1] += spent_ns

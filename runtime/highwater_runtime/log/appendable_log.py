@@ -33,10 +33,11 @@ AppendOrigin = Literal["client", "raft"]
 class AppendableLog(ReadableLog):
     """What adds to a log and makes it durable; what reads it is in :class:`.readable_log.ReadableLog`."""
 
-    __slots__ = ("is_touched",)
+    __slots__ = ("_admission", "is_touched")
 
     def __init__(self, loader: Loader, recovery: Recovery, clock: Clock, topic_id: UUID | None) -> None:
         super().__init__(loader, recovery, clock, topic_id)
+        self._admission = Admission(self.config.max_message_bytes, self.config.compacts)
         self.is_touched = recovery.reason == "recovered"
         """Whether the files hold anything else than what the last clean stop left, or a creation."""
 
@@ -67,9 +68,8 @@ class AppendableLog(ReadableLog):
             raise AssertionError(f"{self.partition}: append in epoch {leader_epoch} behind {self._epochs.latest_epoch}")
         latest: int | None = None
         if origin == "client":
-            admission = Admission(self.config.max_message_bytes, self.config.compacts)
             for batch in batches:
-                latest = check_client_batch(batch, admission, alone=len(batches) == 1)
+                latest = check_client_batch(batch, self._admission, alone=len(batches) == 1)
                 duplicate = self._producers.check(batch) if batch.producer_id >= 0 else None
                 if duplicate is not None:
                     is_own = self._epochs.epoch_of(duplicate.last_offset) == leader_epoch
@@ -126,7 +126,7 @@ class AppendableLog(ReadableLog):
 
     def _write(self, data: Buffer, batches: list[BatchView], leader_epoch: int, now_ms: int, role: str) -> AppendInfo:
         first_offset, last_offset = batches[0].base_offset, batches[-1].last_offset
-        timestamp = max([batch.max_timestamp for batch in batches])
+        timestamp = batches[0].max_timestamp if len(batches) == 1 else max([batch.max_timestamp for batch in batches])
         self._ensure_online()
         self.is_touched = True
         producers, epochs = self._producers, self._epochs

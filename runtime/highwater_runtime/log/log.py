@@ -25,6 +25,7 @@ from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
+from highwater_runtime.log.admission import Admission
 from highwater_runtime.log.appendable_log import AppendableLog
 from highwater_runtime.log.checkpoints import read_partition_metadata, write_partition_metadata
 from highwater_runtime.log.compaction import Compaction
@@ -177,6 +178,7 @@ class Log(AppendableLog):
     def update_config(self, config: LogConfig) -> None:
         """Obey ``config`` from now on."""
         self.config = self._chain.config = config
+        self._admission = Admission(config.max_message_bytes, config.compacts)
 
     # --- cutting -----------------------------------------------------------------------------------------------------
 

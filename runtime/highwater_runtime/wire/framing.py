@@ -19,10 +19,17 @@ from highwater_runtime.wire.messages.response_header import ResponseHeader
 from highwater_runtime.wire.registry import APIS, api_of
 
 _unpack_key_and_version: Final = Struct(">hh").unpack_from
+_unpack_plain_header: Final = Struct(">hhih").unpack_from
 _unpack_error_code: Final = Struct(">h").unpack_from
 _request_head: Final = Struct(">ihhih").pack
 _response_head: Final = Struct(">ii").pack
 _response_head_flexible: Final = Struct(">iix").pack
+
+_PLAIN_HEADER_BYTES: Final = 10
+"""Of a request's header before the client id: they are the same in every version."""
+
+_API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
+"""Its responses always have header version 0 (:meth:`.registry.Api.response_header_version`)."""
 
 SIZE_BYTES: Final = 4
 MAX_FRAME_BYTES: Final = 100 * 1024 * 1024
@@ -78,6 +85,17 @@ def decode_request(frame: Buffer) -> DecodedRequest:
 
     Raises UnknownApiError, UnsupportedVersionError, or DecodeError for malformed bytes.
     """
+    if len(frame) > _PLAIN_HEADER_BYTES:
+        key, version, correlation_id, length = _unpack_plain_header(frame, 0)
+        api = APIS.get(key)
+        end = _PLAIN_HEADER_BYTES + length
+        if api is not None and length >= 0 and end < len(frame):
+            flexible = version >= api.flexible_since
+            name = bytes(frame[_PLAIN_HEADER_BYTES:end])
+            # As the generated decoder reads it, which takes over where this header has anything else to say.
+            if name.isascii() and not (flexible and frame[end]):
+                body, _ = api.request.decode_from(frame, end + flexible, version)
+                return DecodedRequest(key, version, correlation_id, name.decode("ascii"), body)
     key, version = _key_and_version(frame)
     api = api_of(key)
     header, position = RequestHeader.decode_from(frame, 0, 2 if version >= api.flexible_since else 1)
@@ -88,8 +106,8 @@ def decode_request(frame: Buffer) -> DecodedRequest:
 def encode_response(response: Message, version: int, correlation_id: int) -> list[bytes]:
     """Return the frame of ``response``. Raises SchemaError if ``version`` cannot carry it."""
     parts = response.encode_parts(version)
-    body_size = sum(map(len, parts))
-    if api_of(response.API_KEY).response_header_version(version):
+    body_size = len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
+    if version >= response.FLEXIBLE_SINCE and response.API_KEY != _API_VERSIONS:
         return [_response_head_flexible(5 + body_size, correlation_id), *parts]
     return [_response_head(4 + body_size, correlation_id), *parts]
 

@@ -79,11 +79,12 @@ Offer = Mapping[ApiKey, tuple[int, int]]
 
 def served(offered: Offer, api_key: int, version: int) -> bool:
     """Whether a broker that offers ``offered`` serves this version of this API."""
-    if api_key not in offered:
+    # Keys are numbers, and found by them: to look up the name of each request's API would cost more than all of this.
+    versions = offered.get(api_key)  # type: ignore[call-overload]
+    if versions is None:
         return False
-    key = ApiKey(api_key)
-    low, high = offered[key]
-    return LOWEST_SERVED.get(key, low) <= version <= high
+    low, high = versions
+    return bool(LOWEST_SERVED.get(api_key, low) <= version <= high)  # type: ignore[call-overload]
 
 
 def handle(request: InboundRequest, offered: Offer, image: MetadataImage | None) -> None:

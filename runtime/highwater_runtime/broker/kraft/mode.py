@@ -14,6 +14,7 @@ metadata log; then the controller is asked to unfence the broker.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 from uuid import UUID
 
 from highwater_runtime.broker import metrics
@@ -39,6 +40,9 @@ from highwater_runtime.ports.trace import TransitionTaken
 from highwater_runtime.raft import RaftReplica
 from highwater_runtime.raft.metadata_log import close_metadata_log
 from highwater_runtime.wire.api_keys import ApiKey
+
+_PRODUCE: Final = int(ApiKey.PRODUCE)
+"""Most requests: no other API's rules are looked at for them."""
 
 
 class KraftMode:
@@ -249,10 +253,13 @@ class KraftMode:
 
     def handle_at_once(self, request: InboundRequest) -> bool:
         """The quorum's own APIs, and reads of metadata, which have rules of their own for what is current enough."""
+        key = request.api_key
+        if key == _PRODUCE:
+            return False
         if self._raft is not None and self._raft.handles(request):
             self._raft.on_request(request)
             return True
-        if request.api_key == ApiKey.METADATA_READ:
+        if key == ApiKey.METADATA_READ:
             self._read_metadata(request)
             return True
         return False
