@@ -2,23 +2,26 @@
 
 A recording can be larger than memory, and each check looks at one partition. So rows are taken in as they are read,
 sorted by partition whenever :data:`LIMIT` bytes have come together, and written away. A partition's rows are read back
-when its turn comes: then the largest partition must fit into memory, not the run.
+when its turn comes: all at once if they are at most :data:`LIMIT` bytes, else column by column as checks ask for them.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import IO, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from highwater_pipeline.micro_operations import in_order
-from highwater_pipeline.view import Bools, Columns, Ints, View
+from highwater_pipeline.view import Bools, Columns, Ints, View, encode, take_from_parts
 
 LIMIT = 128 << 20
-"""Bytes of one table that are kept in memory."""
+"""Bytes of one table that are kept in memory, and of one partition that are read back at once."""
 
 _NO_SHARED: Final = np.empty(0, np.int64)
 
@@ -28,7 +31,7 @@ class Spool:
 
     First :meth:`add` all parts, then :meth:`close`, then ask :meth:`of`. Rows without a partition belong to none,
     except those that ``is_shared`` finds: they belong to every partition. ``complete`` has the last word on rows that
-    are given out, when all parts are known.
+    are given out, when all parts are known: on column ``completed``, by this column and those of ``completed_by``.
     """
 
     def __init__(
@@ -37,9 +40,13 @@ class Spool:
         *,
         is_shared: Callable[[pa.Table], Bools] | None = None,
         complete: Callable[[pa.Table], pa.Table] = lambda table: table,
+        completed: str | None = None,
+        completed_by: Sequence[str] = (),
     ) -> None:
         self._is_shared: Final = is_shared
         self._complete: Final = complete
+        self._completed: Final = completed
+        self._completed_by: Final = tuple(completed_by)
         self._parts: list[pa.Table] = []
         self._bytes = 0
         self._empty: Final = schema.empty_table()
@@ -48,6 +55,7 @@ class Spool:
         self._writer: pa.RecordBatchFileWriter | None = None
         self._written = 0
         self._batches: Final[dict[str, list[int]]] = {}
+        self._sizes: Final[dict[str, int]] = {}
         self._whole: _Grouped | None = None
         self._reader: pa.RecordBatchFileReader | None = None
 
@@ -81,10 +89,20 @@ class Spool:
         if self._whole is not None:
             return self._whole.of(partition)
         assert self._reader is not None
-        batches = [self._reader.get_batch(number) for number in self._batches.get(partition, ())]
+        numbers = self._batches.get(partition, [])
+        if self._sizes.get(partition, 0) > LIMIT:
+            return View.of(self._on_disk(numbers))
+        batches = [self._reader.get_batch(number) for number in numbers]
         own = pa.Table.from_batches(batches, self._empty.schema)
         table = in_order(pa.concat_tables([own, *self._shared]).combine_chunks())
         return View.of(self._complete(table))
+
+    def _on_disk(self, numbers: Sequence[int]) -> SpooledRows:
+        assert self._file is not None
+        shared = pa.concat_tables([self._empty, *self._shared]).combine_chunks()
+        return SpooledRows(
+            self._file, self._empty.schema, numbers, shared, self._complete, self._completed, self._completed_by
+        )
 
     def _write(self) -> None:
         """Write what is in memory: for each partition a batch."""
@@ -101,7 +119,78 @@ class Spool:
             for batch in groups.of(name).to_arrow().combine_chunks().to_batches():
                 self._writer.write_batch(batch)
                 self._batches.setdefault(name, []).append(self._written)
+                self._sizes[name] = self._sizes.get(name, 0) + batch.nbytes
                 self._written += 1
+
+
+class SpooledRows:
+    """The rows of one partition in a spool's file, in order: :class:`~highwater_pipeline.view.Rows`.
+
+    In memory are the order of the rows (if it is not that of the file), the rows that all partitions share, and the
+    columns or rows that are asked for.
+    """
+
+    def __init__(
+        self,
+        file: IO[bytes],
+        schema: pa.Schema,
+        numbers: Sequence[int],
+        shared: pa.Table,
+        complete: Callable[[pa.Table], pa.Table],
+        completed: str | None,
+        completed_by: Sequence[str],
+    ) -> None:
+        self.schema: Final = schema
+        self._file: Final = file
+        self._numbers: Final = tuple(numbers)
+        self._shared: Final = shared
+        self._complete: Final = complete
+        self._completed: Final = completed
+        self._completed_by: Final = tuple(completed_by)
+        self._batch: Final = lru_cache(maxsize=2)(
+            self._open().get_batch
+        )  # one more than the batch that is gone through
+        rows = [part["row"] for part in self._parts(["row"])]
+        self._starts: Final = [0, *accumulate(len(part) for part in rows)]
+        self.num_rows: Final = self._starts[-1]
+        row = np.concatenate([part.to_numpy() for part in rows])
+        is_ordered = bool((row[1:] >= row[:-1]).all())
+        self._order: Final = None if is_ordered else np.argsort(row, kind="stable")
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column, strings dictionary-encoded."""
+        names = [name, *(other for other in self._completed_by if other != name)] if name == self._completed else [name]
+        parts = []
+        for part in self._parts(names):
+            table = self._complete(part) if name == self._completed else part
+            column = table[name]
+            parts.append(pc.dictionary_encode(column) if pa.types.is_string(column.type) else column)
+        whole = pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type)
+        if pa.types.is_dictionary(whole.type):
+            whole = encode(whole)
+        return whole if self._order is None else whole.take(pa.array(self._order))
+
+    def take(self, positions: pa.Array) -> pa.Table:
+        """Some rows with all columns. Rows that lie together in the file are read together."""
+        wanted = positions.to_numpy()
+        at = wanted if self._order is None else self._order[wanted]
+        return self._complete(take_from_parts(self.schema, self._starts, at, self._part))
+
+    def _part(self, which: int) -> pa.Table:
+        if which == len(self._numbers):
+            return self._shared
+        return pa.Table.from_batches([self._batch(self._numbers[which])])
+
+    def _parts(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """The batches one after the other, then what is shared, with these columns only."""
+        reader = self._open([self.schema.get_field_index(name) for name in names])
+        for number in self._numbers:
+            yield pa.Table.from_batches([reader.get_batch(number)])
+        yield self._shared.select(names)
+
+    def _open(self, fields: Sequence[int] | None = None) -> pa.RecordBatchFileReader:
+        options = pa.ipc.IpcReadOptions(included_fields=None if fields is None else list(fields))
+        return pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
 
 
 class _Grouped:

@@ -13,8 +13,10 @@ import errno
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote
@@ -23,16 +25,20 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from highwater_pipeline.files import BadTable, write_parquet
-from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of
+from highwater_pipeline.files import BadTable, make_parent
+from highwater_pipeline.remote import AnyPath, RemotePath, arrow_of, reaching
 from highwater_pipeline.tables import RunParts, RunTables
 from highwater_pipeline.units import UNIT_SCHEMAS, RunFacts, Unit, split
-from highwater_pipeline.view import View
+from highwater_pipeline.view import Rows, View, take_from_parts
 
 _STORED: Final = "stored.json"
 _RUN: Final = "run_id="
 _LONGEST: Final = 200
 """Characters of a name in a directory's name, which may have 255 bytes. A topic's name alone may have 249."""
+LARGE = 1 << 20
+"""Rows from which on a table is not read at once, but column by column as checks ask for them."""
+GROUP = 1 << 17
+"""Rows that are written, or read to look at a few of them, at once."""
 
 
 class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +51,7 @@ class _UnitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _RunEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """``stored.json``. ``checks``: those that the run is to be judged by, None for all."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     facts: RunFacts
     checks: tuple[str, ...] | None
     units: tuple[_UnitEntry, ...]
@@ -168,31 +174,92 @@ def read_unit(facts: RunFacts, unit: StoredUnit) -> Unit:
 
     Raises :class:`~highwater_pipeline.files.BadTable` where a table is not the one that was written.
     """
-    history, events, replica_log = (View.of(_read(unit, name)) for name in UNIT_SCHEMAS)
+    history, events, replica_log = (View.of(_read(facts, unit, name)) for name in UNIT_SCHEMAS)
     return Unit(facts, unit.partition, history, events, replica_log)
 
 
 def _write_unit(directory: AnyPath, unit: Unit) -> _UnitEntry:
     rows: dict[str, int] = {}
-    for name in UNIT_SCHEMAS:
-        table = getattr(unit, name).to_arrow()
-        write_parquet(directory / _segment("partition=", unit.partition) / f"{name}.parquet", table)
-        rows[name] = table.num_rows
+    target = directory / _segment("partition=", unit.partition)
+    for name, schema in UNIT_SCHEMAS.items():
+        view: View = getattr(unit, name)
+        marked = schema.with_metadata(_marks(unit.facts, unit.partition))
+        path = target / f"{name}.parquet"
+        make_parent(path)
+        where, filesystem = arrow_of(path)
+        with reaching(path), pq.ParquetWriter(where, marked, filesystem=filesystem, compression="zstd") as writer:
+            for start in range(0, view.num_rows, GROUP):
+                writer.write_table(view.slice(start, GROUP).to_arrow())
+        rows[name] = view.num_rows
     return _UnitEntry(unit.partition, rows)
 
 
-def _read(unit: StoredUnit, name: str) -> pa.Table:
-    path, schema = unit.directory / f"{name}.parquet", UNIT_SCHEMAS[name]
-    try:
-        where, filesystem = arrow_of(path)
-        table = pq.read_table(where, filesystem=filesystem, partitioning=None)
-    except (OSError, pa.ArrowException) as error:
-        raise BadTable(f"{path}: expected a table of a store, found: {error}") from error
-    if (table.schema.names, table.schema.types) != (schema.names, schema.types):
-        raise BadTable(f"{path}: expected the columns {', '.join(schema.names)}, found {', '.join(table.schema.names)}")
+def _marks(facts: RunFacts, partition: str) -> dict[bytes, bytes]:
+    """What each file of a unit says of itself: a file of another run is no evidence on this one."""
+    return {b"highwater.run": facts.run_id.encode(), b"highwater.partition": partition.encode()}
+
+
+def _read(facts: RunFacts, unit: StoredUnit, name: str) -> Rows:
+    path = unit.directory / f"{name}.parquet"
+    table = _Stored(path, UNIT_SCHEMAS[name])
+    for key, expected in _marks(facts, unit.partition).items():
+        if (found := table.marks.get(key)) != expected:
+            what = key.decode().removeprefix("highwater.")
+            raise BadTable(f"{path}: expected {what} {expected.decode()!r}, found {(found or b'none').decode()!r}")
     if table.num_rows != unit.rows.get(name):
         raise BadTable(f"{path}: expected {unit.rows.get(name)} rows, as {_STORED} says, found {table.num_rows}")
-    return table
+    return table if table.num_rows > LARGE else table.whole()
+
+
+class _Stored:
+    """A table of a store: :class:`~highwater_pipeline.view.Rows`. Only what is asked for is in memory.
+
+    Every method raises :class:`~highwater_pipeline.files.BadTable` where the file is not the table that was written.
+    """
+
+    def __init__(self, path: AnyPath, schema: pa.Schema) -> None:
+        self.schema: Final = schema
+        self._path: Final[AnyPath] = path
+        with self._open() as file:
+            found = file.schema_arrow
+            if (found.names, found.types) != (schema.names, schema.types):
+                raise BadTable(f"{path}: expected the columns {_typed(schema)}, found {_typed(found)}")
+            self.marks: Final[dict[bytes, bytes]] = dict(found.metadata or {})
+            groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+        self._starts: Final = [0, *accumulate(groups)]
+        self.num_rows: Final = self._starts[-1]
+
+    def whole(self) -> pa.Table:
+        """All of it."""
+        with self._open() as file:
+            return file.read()
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column, strings dictionary-encoded."""
+        words = [name] if pa.types.is_string(self.schema.field(name).type) else []
+        with self._open(words) as file:
+            return file.read([name], use_threads=False).column(name)
+
+    def take(self, positions: pa.Array) -> pa.Table:
+        """Some rows with all columns: the groups of rows that they lie in are read one after the other."""
+        with self._open() as file:
+            return take_from_parts(self.schema, self._starts, positions.to_numpy(), file.read_row_group)
+
+    @contextmanager
+    def _open(self, words: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+        """``words``: columns of strings that are to be dictionary-encoded."""
+        try:
+            where, filesystem = arrow_of(self._path)
+            with pq.ParquetFile(where, filesystem=filesystem, read_dictionary=list(words)) as file:
+                yield file
+        except MemoryError:  # one of Arrow's is an ArrowException too; the file may be good
+            raise
+        except (OSError, pa.ArrowException) as error:
+            raise BadTable(f"{self._path}: expected a table of a store, found: {error}") from error
+
+
+def _typed(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} ({field.type})" for field in schema)
 
 
 def _segment(prefix: str, name: str) -> str:

@@ -95,12 +95,17 @@ class Unit:
 def split(run: RunTables | RunParts) -> tuple[RunFacts, Iterator[Unit]]:
     """A run's facts and its units in order of partition name; a run in which no partition occurs has no units.
 
-    Of a run that is read part by part, no more is in memory than the largest unit and what
+    Of a run that is read part by part, no more is in memory than what
     :class:`~highwater_pipeline.spool.Spool` and :class:`~highwater_pipeline.micro_operations.Flattener` keep.
     """
     parts = run.parts() if isinstance(run, RunTables) else run
     flattener = Flattener(parts.history_name)
-    history = Spool(MICRO_OPERATIONS, complete=flattener.settled)
+    history = Spool(
+        MICRO_OPERATIONS,
+        complete=flattener.settled,
+        completed="must_commit",
+        completed_by=("row", "is_send", "outcome"),
+    )
     for part in parts.operations:
         history.add(flattener.add(part))
     history.add(flattener.finish())
@@ -128,6 +133,22 @@ def split(run: RunTables | RunParts) -> tuple[RunFacts, Iterator[Unit]]:
         crash_examples=tuple(events.crash_examples),
     )
     return facts, _units(facts, history, events.spool, replica_log.spool)
+
+
+def unit_of(facts: RunFacts, partition: str, parts: Iterable[tuple[str, pa.Table]]) -> Unit:
+    """A unit from parts of its tables, each with its table's name. Parts of one table come in order.
+
+    Large tables go to a temporary file, as in :func:`split`.
+    """
+    spools = {
+        name: Spool(schema, is_shared=_is_of_cluster if name == "events" else None)
+        for name, schema in UNIT_SCHEMAS.items()
+    }
+    for name, part in parts:
+        spools[name].add(part)
+    for spool in spools.values():
+        spool.close()
+    return Unit(facts, partition, **{name: spool.of(partition) for name, spool in spools.items()})
 
 
 class _Events:

@@ -7,8 +7,9 @@ array of positions: columns are converted when first asked for, and shared by al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +18,46 @@ import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+Made = TypeVar("Made")
+
+
+KEPT = 256 << 20
+"""Bytes of the columns of one table on disk that stay in memory."""
+
+
+class Rows(Protocol):
+    """A table, in memory (``pa.Table``) or on disk. On disk, strings may be dictionary-encoded."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns' names and types."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows it has."""
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """One column, whole."""
+
+    def take(self, positions: pa.Array) -> pa.Table:
+        """Some rows with all columns."""
 
 
 class View:
     """Rows of a table, in order. ``where``, ``take`` and ``slice`` give views of the same table."""
 
-    __slots__ = ("_columns", "_rows")
+    __slots__ = ("_columns", "_is_whole", "_rows")
 
-    def __init__(self, columns: Columns, rows: Ints) -> None:
+    def __init__(self, columns: Columns, rows: Ints, *, is_whole: bool = False) -> None:
         self._columns: Final = columns
         self._rows: Final = rows
+        self._is_whole: Final = is_whole
 
     @classmethod
-    def of(cls, table: pa.Table) -> View:
+    def of(cls, table: Rows) -> View:
         """All rows of ``table``."""
-        return Columns(table).at(np.arange(table.num_rows))
+        return cls(Columns(table), np.arange(table.num_rows), is_whole=True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and bool(self.to_arrow().equals(other.to_arrow()))
@@ -57,10 +83,11 @@ class View:
 
     def to_arrow(self) -> pa.Table:
         """The rows as a table of their own."""
-        rows = self._rows
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:  # views keep the table's order: these lie together
-            return self._columns.table.slice(int(rows[0]), len(rows))
-        return self._columns.table.take(pa.array(rows, pa.int64()))
+        rows, table = self._rows, self._columns.table
+        # Views keep the table's order: such rows lie together.
+        if isinstance(table, pa.Table) and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            return table.slice(int(rows[0]), len(rows))
+        return table.take(pa.array(rows, pa.int64()))
 
     def row(self, position: int, *names: str) -> dict[str, Any]:
         """One row, as ``to_pylist`` has it."""
@@ -70,7 +97,9 @@ class View:
         """A dictionary for each row, of these columns or of all."""
         if not len(self._rows):
             return []
-        names = names or tuple(self._columns.table.column_names)
+        names = names or tuple(self._columns.table.schema.names)
+        if not isinstance(self._columns.table, pa.Table):
+            return list(self.to_arrow().select(names).to_pylist())
         return [dict(zip(names, row, strict=True)) for row in zip(*map(self.values, names), strict=True)]
 
     def values(self, name: str) -> list[Any]:
@@ -79,16 +108,16 @@ class View:
 
     def ints(self, name: str, missing: int) -> Ints:
         """An integer column; ``missing`` stands for null."""
-        return self._columns.ints(name, missing)[self._rows]
+        return self._of_rows(self._columns.ints(name, missing))
 
     def bools(self, name: str) -> Bools:
         """A boolean column; null is false."""
-        return self._columns.bools(name)[self._rows]
+        return self._of_rows(self._columns.bools(name))
 
     def is_known(self, name: str) -> Bools:
         """Where a column is not null."""
         null = self._columns.nulls(name)
-        return np.ones(len(self._rows), np.bool_) if null is None else ~null[self._rows]
+        return np.ones(len(self._rows), np.bool_) if null is None else ~self._of_rows(null)
 
     def with_ints(self, name: str, values: Ints) -> View:
         """These rows with other ``values`` in a column of integers."""
@@ -104,12 +133,12 @@ class View:
     def is_any(self, name: str, words: tuple[str, ...]) -> Bools:
         """Where a string column is one of ``words``."""
         numbers, _ = self._columns.codes(name)
-        return self._columns.among(name, words)[numbers[self._rows]]
+        return self._columns.among(name, words)[self._of_rows(numbers)]
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """A string column as numbers, and the strings of these rows that they stand for, as they come up (−1: null)."""
         numbers, words = self._columns.codes(name)
-        mine = numbers[self._rows]
+        mine = self._of_rows(numbers)
         found, first = np.unique(mine, return_index=True)
         found = found[np.argsort(first)]
         found = found[found >= 0]
@@ -125,13 +154,18 @@ class View:
         within = np.arange(len(parent)) - np.repeat(np.cumsum(length) - length, length)
         return members[start[self._rows][parent] + within], parent
 
+    def _of_rows(self, column: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        """These rows of a column; all of them are not copied."""
+        return column if self._is_whole else column[self._rows]
+
 
 class Columns:
     """A table and what has been made of its columns so far."""
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: Rows) -> None:
         self.table: Final = table
         self._made: Final[dict[tuple[object, ...], Any]] = {}
+        self._is_on_disk: Final = not isinstance(table, pa.Table)
 
     def at(self, rows: Ints) -> View:
         """A view of these rows."""
@@ -142,8 +176,8 @@ class Columns:
         key = ("ints", name, missing)
         made: Ints | None = self._made.get(key)
         if made is None:
-            filled = pc.fill_null(self.table[name], missing).to_numpy()
-            made = self._made[key] = _frozen(filled.astype(np.int64, copy=False))
+            filled = pc.fill_null(self.table.column(name), missing).to_numpy()
+            made = self._keep(key, _frozen(filled.astype(np.int64, copy=False)))
         return made
 
     def bools(self, name: str) -> Bools:
@@ -151,7 +185,7 @@ class Columns:
         key = ("bools", name)
         made: Bools | None = self._made.get(key)
         if made is None:
-            made = self._made[key] = _frozen(pc.fill_null(self.table[name], False).to_numpy())
+            made = self._keep(key, _frozen(pc.fill_null(self.table.column(name), False).to_numpy()))
         return made
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
@@ -159,9 +193,9 @@ class Columns:
         key = ("codes", name)
         made: tuple[Ints, list[str]] | None = self._made.get(key)
         if made is None:
-            encoded = pc.dictionary_encode(self.table[name]).combine_chunks()
+            encoded = encode(self.table.column(name)).combine_chunks()
             numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-            made = self._made[key] = _frozen(numbers), encoded.dictionary.to_pylist()
+            made = self._keep(key, (_frozen(numbers), encoded.dictionary.to_pylist()))
         return made
 
     def among(self, name: str, words: tuple[str, ...]) -> Bools:
@@ -178,14 +212,16 @@ class Columns:
         key = ("lists", name)
         made: tuple[Ints, Ints, Ints] | None = self._made.get(key)
         if made is None:
-            column = self.table[name]
+            column = self.table.column(name)
             length = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
             members = pc.list_flatten(column).to_numpy().astype(np.int64, copy=False)
-            made = self._made[key] = np.cumsum(length) - length, length, members
+            made = self._keep(key, (np.cumsum(length) - length, length, members))
         return made
 
     def values(self, name: str, rows: Ints) -> list[Any]:
         """A column at ``rows`` as Python values; None for null."""
+        if self._is_on_disk and len(rows) < self.table.num_rows:
+            return list(self.table.take(pa.array(rows, pa.int64())).column(name).to_pylist())
         kind = self.table.schema.field(name).type
         if pa.types.is_string(kind):
             numbers, _ = self.codes(name)
@@ -215,10 +251,54 @@ class Columns:
         """Where a column is null; None: nowhere."""
         key = ("nulls", name)
         if key not in self._made:
-            column = self.table[name]
-            self._made[key] = pc.is_null(column).to_numpy() if column.null_count else None
+            column = self.table.column(name)
+            null: Bools | None = pc.is_null(column).to_numpy() if column.null_count else None
+            return self._keep(key, null)
         made: Bools | None = self._made[key]
         return made
+
+    def _keep(self, key: tuple[object, ...], made: Made) -> Made:
+        """Keep what was made of a column. If the table is on disk, forget what was made first, down to KEPT bytes."""
+        self._made[key] = made
+        if self._is_on_disk:
+            sizes = {each: _size(one) for each, one in self._made.items()}
+            excess = sum(sizes.values()) - KEPT
+            for each, size in sizes.items():
+                if excess <= 0:
+                    break
+                if size:
+                    del self._made[each]
+                    excess -= size
+        return made
+
+
+def encode(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of strings with one dictionary for all its chunks."""
+    if pa.types.is_dictionary(column.type):
+        return column.unify_dictionaries()
+    return pc.dictionary_encode(column)
+
+
+def take_from_parts(schema: pa.Schema, starts: Sequence[int], at: Ints, read: Callable[[int], pa.Table]) -> pa.Table:
+    """The rows ``at`` of a table that lies in parts, in that order. Each part is read at most once.
+
+    ``starts``: the number of each part's first row, and that of all rows behind them; ``read``: a part by its number.
+    """
+    ascending = np.argsort(at, kind="stable")
+    bounds = np.searchsorted(at[ascending], starts, "left").tolist()
+    parts = [schema.empty_table()]
+    for part, (begin, end) in enumerate(pairwise(bounds)):
+        if begin < end:
+            parts.append(read(part).take(pa.array(at[ascending[begin:end]] - starts[part])))
+    back = np.empty(len(at), np.int64)
+    back[ascending] = np.arange(len(at))
+    return pa.concat_tables(parts).take(pa.array(back))
+
+
+def _size(made: Any) -> int:
+    """Bytes of the arrays that were made of a column."""
+    arrays = made if isinstance(made, tuple) else (made,)
+    return sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
 
 
 def _frozen(array: npt.NDArray[Any]) -> Any:

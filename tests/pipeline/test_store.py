@@ -7,12 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from highwater_pipeline import store, view
 from highwater_pipeline.files import BadTable
 from highwater_pipeline.judge import judge_run, judge_stored
-from highwater_pipeline.store import read_unit, stored_runs, write_units
+from highwater_pipeline.store import open_stored_run, read_unit, stored_runs, write_units
 from highwater_pipeline.tables import open_run
 from highwater_pipeline.units import split
 
@@ -25,6 +27,19 @@ def test_units_come_back(story: Any, tmp_path: Path) -> None:
     (run,) = stored_runs(tmp_path)
     assert run.facts == facts
     assert [read_unit(facts, unit) for unit in run.units] == list(units)
+
+
+def test_every_story_is_judged_alike_column_by_column(
+    case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a partition is that is too large for memory: no table is read at once, and no column stays."""
+    tables = case.build().tables(case.name)
+    monkeypatch.setattr(store, "LARGE", -1)
+    monkeypatch.setattr(store, "GROUP", 3)
+    monkeypatch.setattr(view, "KEPT", 0)
+    write_units(tables, tmp_path)
+    monkeypatch.setattr(store._Stored, "whole", None)
+    assert judge_stored(*stored_runs(tmp_path)).to_json() == judge_run(tables).to_json()
 
 
 def test_a_run_that_was_not_written_to_its_end(story: Any, tmp_path: Path) -> None:
@@ -46,38 +61,100 @@ def test_names_of_249_characters(story: Any, tmp_path: Path) -> None:
     assert judge_stored(run).to_json() == judge_run(tables).to_json()
 
 
-def lose(file: Path) -> None:
-    file.unlink()
-
-
-def lose_partition(file: Path) -> None:
-    shutil.rmtree(file.parent)
-
-
-def truncate(file: Path) -> None:
+def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-30])
 
 
-def lose_rows(file: Path) -> None:
-    pq.write_table(pq.read_table(file, partitioning=None).slice(0, 1), file)
+def keep_one_row(file: Path) -> None:
+    _rewrite(file, pq.read_table(file, partitioning=None).slice(0, 1))
 
 
 def rename_a_column(file: Path) -> None:
     table = pq.read_table(file, partitioning=None)
-    pq.write_table(table.rename_columns(["odd", *table.column_names[1:]]), file)
+    _rewrite(file, table.rename_columns(["odd", *table.column_names[1:]]))
 
 
-@pytest.mark.parametrize("damage", [lose, lose_partition, truncate, lose_rows, rename_a_column])
-def test_what_is_missing_from_a_store_is_no_pass(story: Any, tmp_path: Path, damage: Callable[[Path], None]) -> None:
+def change_a_type(file: Path) -> None:
+    table = pq.read_table(file, partitioning=None)
+    at = table.schema.get_field_index("row")
+    _rewrite(file, table.set_column(at, "row", table["row"].cast("float64")))
+
+
+def take_from_another_run(file: Path) -> None:
+    shutil.copy(file.parents[2] / "run_id=other" / file.parent.name / file.name, file)
+
+
+def take_from_another_partition(file: Path) -> None:
+    shutil.copy(file.parents[1] / "partition=a-0" / file.name, file)
+
+
+def _rewrite(file: Path, table: pa.Table) -> None:
+    pq.write_table(table, file)
+
+
+DAMAGES: list[tuple[Callable[[Path], object], str]] = [
+    (Path.unlink, "No such file"),
+    (lambda file: shutil.rmtree(file.parent), "No such file"),
+    (lambda file: file.write_bytes(b""), "expected a table of a store, found: Parquet file size is 0 bytes"),
+    (cut, "expected a table of a store, found"),
+    (lambda file: file.write_bytes(b'{"index":0}\n'), "expected a table of a store, found"),
+    (keep_one_row, "expected [0-9]+ rows, as stored.json says, found 1"),
+    (rename_a_column, "expected the columns .*, found odd"),
+    (change_a_type, r"expected the columns .*row \(int64\).*, found .*row \(double\)"),
+    (take_from_another_run, "expected run 'run', found 'other'"),
+    (take_from_another_partition, "expected partition 'orders-0', found 'a-0'"),
+]
+
+
+def _stored(new_story: Any, store: Path) -> Path:
+    """A run that lost a value of its second partition, beside one of the same shape that lost none."""
+    for name, last in (("run", 3), ("other", 2)):
+        story = new_story().send(9, at=0, key="a-0").send(8, at=1, key="a-0").poll((0, 9), (1, 8), key="a-0")
+        story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (last - 1, last)).moves_hw(0, 2).moves_hw(0, 3)
+        story.dump(0, (0, 0, 1), (1, 0, 2), (2, 0, 3))
+        write_units(story.tables(name), store)
+    return store / "run_id=run"
+
+
+@pytest.mark.parametrize("table", ["history", "events", "replica_log"])
+@pytest.mark.parametrize(("damage", "error"), DAMAGES)
+def test_what_is_missing_from_a_store_is_no_pass(
+    new_story: Any, tmp_path: Path, table: str, damage: Callable[[Path], object], error: str
+) -> None:
     """The lost value stands in the second partition: without its rows nothing would be found."""
-    story.send(9, at=0, key="a-0").poll((0, 9), key="a-0")
-    story.send(1, at=0).send(2, at=1).send(3, at=2).poll((0, 1), (2, 3))
-    directory = write_units(story.tables(), tmp_path)
-    (run,) = stored_runs(tmp_path)
-    assert judge_stored(run).verdict == "fail"
-    damage(directory / "partition=orders-0" / "history.parquet")
-    with pytest.raises(BadTable, match=r"partition=orders-0/history\.parquet: expected"):
-        judge_stored(*stored_runs(tmp_path))
+    directory = _stored(new_story, tmp_path)
+    assert judge_stored(open_stored_run(directory)).verdict == "fail"
+    damage(directory / "partition=orders-0" / f"{table}.parquet")
+    with pytest.raises(
+        BadTable, match=rf"partition=orders-0/(history|{table})\.parquet: expected.*{error.removeprefix('expected')}"
+    ):
+        judge_stored(open_stored_run(directory))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace('"version":2', '"version":1'),
+        lambda text: text.replace('"units"', '"parts"'),
+        lambda text: "[]",
+    ],
+)
+def test_what_a_store_says_of_a_run_is_read_strictly(
+    new_story: Any, tmp_path: Path, damage: Callable[[str], str]
+) -> None:
+    file = _stored(new_story, tmp_path) / "stored.json"
+    file.write_text(damage(file.read_text()))
+    with pytest.raises(BadTable, match=r"run_id=run: expected stored\.json of a run that was written to its end"):
+        open_stored_run(file.parent)
+
+
+def test_a_store_of_an_empty_history_is_no_pass(new_story: Any, tmp_path: Path) -> None:
+    write_units(new_story().tables(), tmp_path)
+    judgement = judge_stored(*stored_runs(tmp_path))
+    assert judgement.verdict == "inconclusive"
+    assert "the history has no operations" in judgement.reasons[0]
 
 
 def test_a_run_that_cannot_be_read_leaves_nothing(story: Any, tmp_path: Path) -> None:

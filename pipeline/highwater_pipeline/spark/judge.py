@@ -1,13 +1,16 @@
 """Judges runs on Spark: the same kernels, scheduled over (run, partition).
 
 First every run is read and split where a task finds it (``mapInArrow`` over run directories); units travel as chunks of
-Arrow data, grouped by run and partition; then each group is put together again and its kernels run (``applyInArrow``).
-The driver sees findings, which are few, and merges them exactly as the process does that judges alone.
+Arrow data, sorted by run and partition; then each unit is put together again, chunk by chunk, and its kernels run.
+(``applyInArrow`` would hold all chunks of a unit in one Arrow vector, which ends at 2 GiB.) The driver sees findings,
+which are few, and merges them exactly as the process does that judges alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any, Final
 
 import msgspec
@@ -22,11 +25,16 @@ from highwater_pipeline.settings import Settings
 from highwater_pipeline.spark.session import open_session
 from highwater_pipeline.store import StoredRun, StoredUnit, open_stored_run, read_unit, stored_runs
 from highwater_pipeline.tables import open_run
-from highwater_pipeline.units import RunFacts, Unit, split
+from highwater_pipeline.units import RunFacts, split, unit_of
 from highwater_pipeline.view import View
 
 CHUNK_ROWS: Final = 1 << 16
 """Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
+
+CHUNKS_PER_BATCH: Final = 16
+"""Chunks that travel as one Arrow vector, for the same reason."""
+
+_BATCH_SIZE: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 TASKS_PER_CORE: Final = 4
 
@@ -76,7 +84,13 @@ def spark_judge(
     paths = [str(located(run_dir).absolute()) for run_dir in run_dirs]
     tasks = max(1, min(len(paths), spark.sparkContext.defaultParallelism * TASKS_PER_CORE))
     chunks = spark.range(0, len(paths), 1, tasks).mapInArrow(_loader(paths, settings), _CHUNKS)
-    found = chunks.groupBy("run", "partition").applyInArrow(_checker(names), _FINDINGS).collect()
+    by_unit = chunks.repartition("run", "partition").sortWithinPartitions("run", "partition", "part", "number")
+    before = str(spark.conf.get(_BATCH_SIZE))
+    spark.conf.set(_BATCH_SIZE, CHUNKS_PER_BATCH)
+    try:
+        found = by_unit.mapInArrow(_checker(names), _FINDINGS).collect()
+    finally:
+        spark.conf.set(_BATCH_SIZE, before)
     return _merged(len(paths), found, names)
 
 
@@ -163,9 +177,8 @@ def _chunks_of_run(run: int, path: str, settings: Settings | None) -> Iterator[p
     for unit in units:
         for part in _TABLES:
             view: View = getattr(unit, part)
-            table = view.to_arrow()
-            for number, start in enumerate(range(0, max(table.num_rows, 1), CHUNK_ROWS)):
-                payload = _to_ipc(table.slice(start, CHUNK_ROWS))
+            for number, start in enumerate(range(0, max(view.num_rows, 1), CHUNK_ROWS)):
+                payload = _to_ipc(view.slice(start, CHUNK_ROWS).to_arrow())
                 yield _chunk(run, unit.partition, part, number, facts_json, payload)
 
 
@@ -176,30 +189,31 @@ def _chunk(run: int, partition: str | None, part: str, number: int, facts: bytes
     )
 
 
-def _checker(names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    def check(chunks: pa.Table) -> pa.Table:
-        return _check_group(chunks, names)
+def _checker(names: Sequence[str]) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = (row for batch in batches for row in batch.to_pylist())
+        for (run, partition), chunks in groupby(rows, key=itemgetter("run", "partition")):
+            if partition is None:  # of the run as a whole
+                found = [{name: row[name] for name in _FINDINGS_SCHEMA.names} for row in chunks]
+            else:
+                found = [_check_chunks(run, partition, chunks, names)]
+            yield pa.RecordBatch.from_pylist(found, schema=_FINDINGS_SCHEMA)
 
     return check
 
 
-def _check_group(chunks: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Check one group of chunks, in any order: a unit of a run, or the facts on the run as a whole."""
-    rows = chunks.to_pylist()
-    run, partition, facts_json = rows[0]["run"], rows[0]["partition"], rows[0]["facts"]
-    if partition is None:
-        passed_on = [{name: row[name] for name in _FINDINGS_SCHEMA.names} for row in rows]
-        return pa.Table.from_pylist(passed_on, schema=_FINDINGS_SCHEMA)
-    rows.sort(key=lambda row: row["number"])
-    history, events, replica_log = (
-        View.of(pa.concat_tables([_from_ipc(row["payload"]) for row in rows if row["part"] == part]).combine_chunks())
-        for part in _TABLES
-    )
-    unit = Unit(msgspec.json.decode(facts_json, type=RunFacts), partition, history, events, replica_log)
-    found = msgspec.json.encode(check_unit(unit, names))
-    return pa.Table.from_pylist(
-        [{"run": run, "part": "findings", "facts": facts_json, "payload": found}], schema=_FINDINGS_SCHEMA
-    )
+def _check_chunks(run: int, partition: str, chunks: Iterator[dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """The findings on one unit, of which all chunks come, those of each table in order."""
+    first = next(chunks)
+    facts_json = first["facts"]
+    parts = ((row["part"], _from_ipc(row["payload"])) for row in chain([first], chunks))
+    unit = unit_of(msgspec.json.decode(facts_json, type=RunFacts), partition, parts)
+    return {
+        "run": run,
+        "part": "findings",
+        "facts": facts_json,
+        "payload": msgspec.json.encode(check_unit(unit, names)),
+    }
 
 
 def _store_checker(
@@ -222,7 +236,8 @@ def _store_checker(
 
 def _to_ipc(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     written: bytes = sink.getvalue().to_pybytes()
     return written
