@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from highwater_chaos.campaign.mutants import applied, mutant_named
-from highwater_chaos.campaign.seed import Outcome, Unit, experiment_of
+from highwater_chaos.campaign.seed import ASSERTION, Outcome, Unit, experiment_of
 from highwater_chaos.judged_run import run_and_judge
 from highwater_chaos.shrink import CannotShrink, file_text
 from highwater_chaos.shrink import shrink as find_smallest
@@ -42,7 +42,8 @@ def write_example(unit: Unit, outcome: Outcome, campaign: Path) -> Example:
 def shrink_example(example: Example, outcome: Outcome, campaign: Path, most_runs: int) -> Example:
     """Add the small experiment; none if the seed cannot be shrunk."""
     unit = example.unit
-    anomaly = next((name for name in (*BY_WEIGHT, *outcome.anomalies) if name in outcome.anomalies), None)
+    shown = [name for name in outcome.anomalies if not name.startswith(ASSERTION)]
+    anomaly = next((name for name in (*BY_WEIGHT, *shown) if name in shown), None)
     if anomaly is None:
         return example._replace(sizes="no anomaly to look for: an assertion failed")
     with applied(mutant_named(unit.mutant)) if unit.mutant else nullcontext():

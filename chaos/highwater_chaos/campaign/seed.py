@@ -92,6 +92,9 @@ class Outcome(msgspec.Struct, frozen=True, rename="camel"):
         return self.experiment, self.mutant, self.seed
 
 
+ASSERTION: Final = "assertion "
+"""What stands before the name of an assertion that failed, among the anomalies of an outcome."""
+
 Run = Callable[[Unit], Outcome]
 
 
@@ -184,7 +187,7 @@ def _run(unit: Unit, experiment: ChaosExperiment) -> Outcome:
         unit.seed,
         unit.mutant,
         verdict["verdict"],
-        tuple(verdict["anomalies"]),
+        (*verdict["anomalies"], *(ASSERTION + one["name"] for one in verdict["assertions"] if one["holds"] is False)),
         tuple(verdict["inconclusiveReasons"]),
         reached.transitions,
         reached.combinations if unit.combinations else (),
