@@ -26,7 +26,6 @@ from highwater_chaos.campaign.seed import Outcome, Unit, prepare_process, run_un
 from highwater_pipeline.spark import open_session
 
 JOBS = 2
-TURNS = 4
 
 
 def nothing(unit: Unit) -> Outcome:
@@ -44,13 +43,13 @@ def processor_seconds() -> float:
     return total
 
 
-def in_turns(engines: dict[str, Callable[[Iterable[Unit]], Iterator[Any]]], text: str, seeds: int) -> None:
+def in_turns(engines: dict[str, Callable[[Iterable[Unit]], Iterator[Any]]], text: str, seeds: int, turns: int) -> None:
     """Print the processor and wall time of the same seeds on each engine, and how much more than the first it is."""
     spent = dict.fromkeys(engines, (0.0, 0.0))
-    for turn in range(-1, TURNS):
+    for turn in range(-1, turns):
         for name, run in engines.items():
-            first = (turn + 1) * seeds // TURNS
-            units = [Unit("timed", seed, text) for seed in range(first, first + max(1, seeds // TURNS))]
+            first = (turn + 1) * seeds // turns
+            units = [Unit("timed", seed, text) for seed in range(first, first + max(1, seeds // turns))]
             began, began_wall = processor_seconds(), time.monotonic()
             outcomes = list(run(units))
             assert len(outcomes) == len(units)
@@ -85,6 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experiment", nargs="?", type=Path)
     parser.add_argument("--seeds", type=int, default=400)
+    parser.add_argument("--turns", type=int, default=1, help="our processes start anew in each")
     given = parser.parse_args()
     text = given.experiment.read_text(encoding="utf-8") if given.experiment else ""
     run = run_unit if text else nothing
@@ -96,11 +96,11 @@ def main() -> None:
             "multiprocessing.Pool": lambda units: pool.imap_unordered(run, units),
             "on_processes": lambda units: on_processes(units, JOBS, run),
             "on_spark": lambda units: on_spark(
-                units, spark, batch_size(given.seeds // TURNS, JOBS) if text else BATCH, run
+                units, spark, batch_size(given.seeds // given.turns, JOBS) if text else BATCH, run
             ),
         }
         if text:
-            in_turns(engines, text, given.seeds)
+            in_turns(engines, text, given.seeds, given.turns)
             return
         for name, engine in engines.items():
             measured(name, engine, given.seeds)

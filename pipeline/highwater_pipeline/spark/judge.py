@@ -8,6 +8,7 @@ The driver sees findings, which are few, and merges them exactly as the process 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import msgspec
@@ -29,6 +30,9 @@ CHUNK_ROWS: Final = 1 << 16
 """Rows of a table that travel as one binary value, so that no value comes near the 2 GB that one may have."""
 
 TASKS_PER_CORE: Final = 4
+
+_OPENED_AT_ONCE: Final = 16
+"""Runs of a store that the driver opens side by side: in an object store each takes a round trip."""
 
 _CHUNKS: Final = "run int, partition string, part string, number int, facts binary, payload binary"
 _CHUNK_SCHEMA: Final = pa.schema(
@@ -97,8 +101,8 @@ def spark_judge_stored_at(directories: Sequence[AnyPath]) -> list[Judgement]:
 
     Raises :class:`~highwater_pipeline.files.BadTable` as :func:`spark_judge_stored` does.
     """
-    with open_session() as spark:
-        return spark_judge_stored(spark, [open_stored_run(directory) for directory in directories])
+    with open_session() as spark, ThreadPoolExecutor(_OPENED_AT_ONCE) as threads:
+        return spark_judge_stored(spark, list(threads.map(open_stored_run, directories)))
 
 
 def spark_judge_stored(spark: SparkSession, runs: Sequence[StoredRun]) -> list[Judgement]:
